@@ -1,7 +1,7 @@
 # Everything here needs Go and git and nothing else; Go fetches what it is missing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint generate bench clean
+.PHONY: help build sample test lint generate bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,8 +10,28 @@ help: ## list the targets
 build: ## build bin/kalypso
 	go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/kalypso ./cmd/kalypso
 
+sample: build ## build, and run the tutorial on this machine
+	bin/kalypso sample up
+
 test: ## run every test
 	go test -timeout 15m ./...
+
+# The packages in which goroutines share memory.
+concurrent = ./internal/agent ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
+	./internal/promote ./internal/pullrequest ./internal/schedule ./internal/serve ./internal/serve/access ./internal/serve/api \
+	./internal/serve/session ./internal/serve/web/...
+
+.PHONY: race
+race: ## run the tests of concurrent packages with the race detector; needs a C compiler
+	CGO_ENABLED=1 go test -race -timeout 20m $(concurrent)
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for some seconds
+	tools/fuzz
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities, where their database can be reached
+	tools/vuln
 
 # The first run builds Kubernetes, Flux and Gitea, which takes some minutes; e2e/README.md says more.
 .PHONY: e2e

@@ -62,7 +62,8 @@
 //	internal/sample/scaffold       repositories and workflows to start from
 //	internal/sample/simulate       simulated clusters, which follow Git and report
 //
-//	internal/text/...              secrets that do not print, Markdown, invisible characters, JSON schemas
+//	internal/sqlfile               opens SQLite files, migrates schemas, reads statements
+//	internal/text/...              secrets that do not print, repository URLs, Markdown, JSON schemas
 //	cmd/kalypso                    the command line
 //
 // The tables in layers_test.go say which package may import which.

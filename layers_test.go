@@ -45,6 +45,7 @@ var rooms = []string{
 	"chart",
 	"git",
 	"fleet",
+	"sqlfile",
 	"text",
 }
 
@@ -100,7 +101,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
+			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport", "internal/forge/connect",

@@ -77,7 +77,7 @@ func (s *realSample) wantRefused(t *testing.T) {
 	t.Helper()
 	result, err := s.program.Run(t.Context(), s.args()...)
 	must(t, err)
-	for _, want := range []string{"Kustomization flux-system/kalypso-sample-dev", "nobody agreed", "--yes", "have to reach " + stack.Gitea.URL} {
+	for _, want := range []string{"Kustomization flux-system/kalypso-sample-dev", "not confirmed", "--yes", "have to reach " + stack.Gitea.URL} {
 		if !strings.Contains(result.Stderr, want) {
 			t.Errorf("it does not say %q:\n%s", want, result.Stderr)
 		}

@@ -42,7 +42,7 @@ listen: %s
 data: %s
 poll: %s
 forges:
-  - {kind: gitea, url: %s, tokenEnv: GITEA_TOKEN, webhookSecretEnv: GITEA_WEBHOOK_SECRET}
+  - {kind: gitea, url: %s, settle: 1s, tokenEnv: GITEA_TOKEN, webhookSecretEnv: GITEA_WEBHOOK_SECRET}
 `, f.repositories["control-plane"].URL(), at, folder, every, stack.Gitea.URL), 0o600))
 	for _, name := range []string{"control-plane", "gitops", "hello-world-app", "platform-services"} {
 		must(t, f.repositories[name].Hook(t.Context(), "http://"+at+"/webhooks/gitea", secret))

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -35,7 +38,7 @@ func (f *appFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.source, "source", "", "the source of the application, a `folder or URL` (default: the repository of the current folder)")
 	flags.StringVar(&f.config, "config", "", "its configuration, a `folder or URL` (default: what the Delivery says)")
 	flags.StringVar(&f.gitops, "gitops", "", "its GitOps repository, a `folder or URL` (default: what the Delivery says)")
-	flags.StringVar(&f.branch, "branch", "main", "the `branch` of the source that is delivered")
+	flags.StringVar(&f.branch, "branch", "", "the `branch` of the source that is delivered (default: the default branch of the source)")
 	flags.StringVar(&f.path, "path", "", "the `folder` of the Workload in the source (default: anywhere)")
 	flags.StringVar(&f.workload, "workload", "", "the `name` of the Workload, where there are several")
 	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
@@ -64,12 +67,19 @@ func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {
 	return nil
 }
 
+// registryWait is how long a command waits for digests of images.
+const registryWait = 3 * time.Second
+
 // appSession is what a command reads an application with.
 type appSession struct {
 	client   *git.Client
 	drafter  *deliver.Drafter
 	request  deliver.Request
 	progress *terminal.Progress
+	// workTree is the folder of the source, if it is a clone; empty for others.
+	workTree string
+	// images looks up digests, for commands that show them.
+	images *repository.Images
 }
 
 // open finds the application and connects the delivery flow to the repositories.
@@ -91,14 +101,32 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 	if err != nil {
 		return nil, err
 	}
-	s.drafter = &deliver.Drafter{Loader: &deliver.Loader{
+	s.drafter = &deliver.Drafter{Renderer: &sandbox.Runner{}, Loader: &deliver.Loader{
 		Repositories: repository.NewDeliveryReader(s.client), Charts: repository.Charts{Client: charts}, Cache: &fleet.Cache{},
 		Progress: func(what string) { s.progress.Say("%s", what) },
 	}}
+	s.images = &repository.Images{Registry: charts, Wait: registryWait}
 	if f.build.Commit != "" && s.request.SourceFolder == "" {
 		f.build.Commit, err = s.resolve(ctx, f.build.Commit)
 	}
 	return s, err
+}
+
+// name returns the name of the application, to ask a server about it: --workload, or that of the source.
+func (f *appFlags) name(ctx context.Context, t *terminal.Terminal) (string, error) {
+	if f.workload != "" {
+		return f.workload, nil
+	}
+	s, err := f.open(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	a, err := s.drafter.Loader.Application(ctx, s.request, "")
+	if err != nil {
+		return "", cli.Failed(err, "or name the application with --workload")
+	}
+	return a.Workload.Name, nil
 }
 
 // resolve returns the full hash of a commit that was named on the command line.
@@ -117,7 +145,7 @@ func (s *appSession) close() {
 	_ = s.client.Close() // files were only read
 }
 
-// again makes the next reading begin anew, and returns what it reads with: what one loader resolved stays.
+// again makes the next reading start over, and returns its loader: a loader keeps what it resolved.
 func (s *appSession) again() *deliver.Loader {
 	was := s.drafter.Loader
 	s.drafter.Loader = &deliver.Loader{
@@ -135,10 +163,18 @@ func (f *appFlags) locate(ctx context.Context, s *appSession) error {
 	}
 	if r.SourceFolder == "" && fleet.IsLocal(r.Source) {
 		s.client.Config = r.Source
+		if _, err := os.Stat(filepath.Join(r.Source, ".git")); err == nil {
+			s.workTree = r.Source
+		}
 		clone := standIn(ctx, r.Source)
 		s.client.Map = append(s.client.Map, clone...)
 		if len(clone) > 0 {
 			r.Source = clone[0].From // what lies beside it, lies beside what it was cloned from
+		}
+		if r.Branch == "" {
+			if r.Branch, err = mainBranch(ctx, s.client, r.Source); err != nil {
+				return err
+			}
 		}
 	}
 	if r.ConfigRepo, r.ConfigFolder, err = folderOrRepository(f.config, f.environment); err != nil {
@@ -148,10 +184,23 @@ func (f *appFlags) locate(ctx context.Context, s *appSession) error {
 	return err
 }
 
+// mainBranch returns the branch that is delivered if none is named. A checkout of another branch, or of a pull request, is not delivered.
+func mainBranch(ctx context.Context, client *git.Client, source string) (string, error) {
+	repo, err := client.Open(ctx, source)
+	if err != nil {
+		return "", nil //nolint:nilerr // the next step reads it, and reports what is wrong
+	}
+	branch, err := repo.MainBranch()
+	if err == nil && branch == "" && repo.IsLocal() {
+		err = cli.Failed(fmt.Errorf("%s has no branch main, and a commit without a branch is checked out", repo.Name), "name the branch that is delivered with --branch")
+	}
+	return branch, err
+}
+
 // findSource returns the source as a repository, or as a plain folder with the repository that it stands for.
 func (f *appFlags) findSource() (repo, folder string, err error) {
 	if f.source != "" {
-		if repo, folder, err = folderOrRepository(f.source, f.branch); folder != "" {
+		if repo, folder, err = folderOrRepository(f.source, cmp.Or(f.branch, "main")); folder != "" {
 			repo = folder // what lies beside it is found from here
 		}
 		return repo, folder, err

@@ -104,11 +104,12 @@ func (c *appCheckCommand) run(cmd *cobra.Command) error {
 }
 
 // check looks at one environment, or at all that the workload has targets in. An environment that cannot be read stops no other.
-func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *platformReader) (*appChecked, error) {
+func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *deliver.Platform) (*appChecked, error) {
 	a, err := s.drafter.Loader.Application(ctx, s.request, c.app.build.Commit)
 	if err != nil {
 		return nil, err
 	}
+	s.noteUncommitted(ctx, c.t, a, c.app.build.Commit != "")
 	r := &appChecked{Workload: a.Workload.Name, Environments: []checkedEnvironment{}}
 	names := a.Environments()
 	if c.app.environment != "" {
@@ -116,7 +117,7 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *pl
 	}
 	for _, name := range names {
 		e := checkedEnvironment{Environment: name, Findings: []check.Finding{}, Problems: []fleet.Problem{}}
-		draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: name, Build: c.app.build, Unpublished: true})
+		draft, err := s.drafter.Draft(ctx, deliver.DraftRequest{Request: s.request, Environment: name, Build: c.app.build, Unpublished: true, Lenient: len(names) > 1})
 		switch {
 		case err != nil && (len(names) == 1 || ctx.Err() != nil):
 			return nil, err
@@ -134,7 +135,7 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *pl
 			}
 		}
 		if platform != nil {
-			e.Platform, err = platform.contract(ctx, name, r.Workload)
+			e.Platform, err = platform.Contract(ctx, name, r.Workload)
 			if err != nil {
 				e.Problems = append(e.Problems, fleet.Problem{
 					Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Message: "what the platform gives is not known: " + err.Error(),

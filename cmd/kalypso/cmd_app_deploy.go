@@ -30,6 +30,7 @@ type appDeployCommand struct {
 	output   *cli.Output
 	forges   pullRequestFlags
 	ledger   backend.LedgerFlag
+	place    backend.Flags
 	dryRun   bool
 }
 
@@ -58,10 +59,14 @@ With --commit it is the first environment of the chain; the others get the same 
 Without it, and with -e, the environment is rendered with the commit that it has: that is what a change of configuration needs.
 --ledger puts on record what was built, for "kalypso app promote" and for a server.
 
+With --server, the server that delivers the application is told what was built, and opens the pull request. That needs no access to the
+forge, and works with the embedded one.
+
 With --control-plane the rules of the platform team count. When it wants images or charts scanned, the pull request has the status
-kalypso/scan, which is pending until somebody runs the scans: --scan does it here, with the programs that the control plane names.`,
+kalypso/scan, which is pending until the scans have run: --scan does it here, with the programs that the control plane names.`,
 		Example: `  kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0
   kalypso app deploy -e stage
+  kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0 --server https://kalypso.example.com
   kalypso app deploy --commit $GITHUB_SHA --image-tag 1.4.0 --scan --control-plane https://github.com/acme/control-plane
   kalypso app deploy --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --dry-run`,
 		Args: cli.Exactly(),
@@ -72,6 +77,7 @@ kalypso/scan, which is pending until somebody runs the scans: --scan does it her
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger to put the build on record in")
+	c.place.BindServer(cmd, "tell the server at a `URL`, which delivers the application, what was built")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
 	c.platform.bind(cmd)
 	return cmd
@@ -89,6 +95,13 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	}
 	if c.app.build.Commit == "" && c.app.environment == "" {
 		return cli.Usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
+	}
+	server, err := c.place.Client(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		return c.record(cmd, backend.Applications{Client: server})
 	}
 	if err := c.platform.check(cmd); err != nil {
 		return err
@@ -117,6 +130,37 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	return r.answer(c.platform.scan)
 }
 
+// record tells a server what was built. It delivers that to the first environment in its next round.
+func (c *appDeployCommand) record(cmd *cobra.Command, server backend.Applications) error {
+	switch {
+	case c.app.build.Commit == "" || c.app.environment != "":
+		return cli.Usage(cmd, "the server renders environments again by itself; with --server, name the commit that was built, without -e")
+	case c.dryRun || cmd.Flags().Changed("ledger") || c.platform.scan || c.platform.controlPlane != "":
+		return cli.Usage(cmd, "with --server, the server plans, checks and records: leave out --dry-run, --ledger, --control-plane and --scan")
+	case len(c.app.set)+len(c.app.setString)+len(c.app.vars) > 0:
+		return cli.Usage(cmd, "a server takes values from the configuration only: leave out --set, --set-string and --var")
+	}
+	ctx := cmd.Context()
+	s, err := c.app.open(ctx, c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	a, err := s.drafter.Loader.Application(ctx, s.request, c.app.build.Commit)
+	if err != nil {
+		return err
+	}
+	recorded, err := server.Record(ctx, a.Workload.Name, c.app.build)
+	if err != nil {
+		return err
+	}
+	s.progress.End()
+	return c.output.Write(c.t.Out, recorded, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "recorded %s of %s; the server delivers it in its next round\n", terminal.Printable(recorded.Build.Name()), terminal.Printable(recorded.Application))
+		return err
+	})
+}
+
 func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeployed, error) {
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
@@ -127,7 +171,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		return nil, err
 	}
 	if c.dryRun {
-		draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: environment, Build: c.app.build})
+		draft, err := s.drafter.Draft(ctx, deliver.DraftRequest{Request: s.request, Environment: environment, Build: c.app.build})
 		if err != nil {
 			return nil, err
 		}
@@ -137,22 +181,43 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 	if err != nil {
 		return nil, err
 	}
-	if at := c.ledger.Place(c.t); at != "" && c.app.build.Commit != "" {
-		err := backend.WithLedger(ctx, open.Ledger, at, func(l ledger.Ledger) error {
+	round := deliver.RoundRequest{Request: s.request, Environment: environment, Build: c.app.build}
+	at := c.ledger.Place(c.t)
+	if at == "" || c.app.build.Commit == "" {
+		return c.settle(ctx, s, d, round, func() error { return nil })
+	}
+	var r *appDeployed
+	err = backend.WithLedger(ctx, open.Ledger, at, func(l ledger.Ledger) error {
+		r, err = c.settle(ctx, s, d, round, func() error {
 			return deliver.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
 		})
-		if err != nil {
-			return nil, err
+		return err
+	})
+	return r, err
+}
+
+// settle updates the pull request until an automatic merge is decided. proposed is called when it is proposed: a command that fails
+// before has recorded nothing.
+func (c *appDeployCommand) settle(ctx context.Context, s *appSession, d *deliver.Deliverer, round deliver.RoundRequest, proposed func() error) (*appDeployed, error) {
+	o, err := d.Persist(ctx, round, s.again)
+	if err == nil {
+		err = proposed()
+	}
+	for err == nil && !o.Next.IsZero() {
+		done := o.Did
+		if err = sleepUntil(ctx, o.Next); err == nil {
+			d.Loader = s.again()
+			o, err = d.Persist(ctx, round, s.again)
+			o.Did = append(done, o.Did...)
 		}
 	}
-	o, err := d.Persist(ctx, deliver.Order{Request: s.request, Environment: environment, Build: c.app.build}, s.again)
 	if err != nil {
 		return nil, err
 	}
 	if o.Draft == nil {
-		return nil, cli.Failed(fmt.Errorf("nothing was ever delivered to %q", environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
+		return nil, cli.Failed(fmt.Errorf("nothing was ever delivered to %q", round.Environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
 	}
-	return deployedOf(environment, o), nil
+	return deployedOf(round.Environment, o), nil
 }
 
 // enters is the environment that a commit enters: the first one. The others are promotion's.
@@ -182,6 +247,7 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 		return nil, err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.Maps...), access.Credentials
+	s.drafter.Images = s.images
 	return &deliver.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
 }
 
@@ -197,7 +263,7 @@ func deployedOf(environment string, o *deliver.Outcome) *appDeployed {
 
 // answer is no when something refuses or is held, and, where the scans ran, unless all have passed.
 func (r *appDeployed) answer(scanned bool) error {
-	if check.Worst(r.Findings) == check.Refuse || scanned && scan.Judge(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
+	if check.Worst(r.Findings) == check.Refuse || scanned && scan.Combine(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
 		return cli.AnswerNo()
 	}
 	return nil

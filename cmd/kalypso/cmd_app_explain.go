@@ -39,7 +39,7 @@ func newAppExplain(t *terminal.Terminal) *cobra.Command {
 		Long: `Say where the values of a target come from: for each the file and line it is written at, and what it won against.
 
 VALUE limits the answer to a value and what lies below it, as in image or image.tag.
-Values that nobody sets are the chart's own, and not listed.`,
+Values that no configuration sets are the chart's own, and not listed.`,
 		Example: `  kalypso app explain -e dev functional-test
   kalypso app explain -e dev functional-test image.tag --image-tag 1.4.0`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.close()
-	draft, err := s.drafter.Draft(cmd.Context(), deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: true})
+	draft, err := s.drafter.Draft(cmd.Context(), deliver.DraftRequest{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: true})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *appExplainCommand) show(w io.Writer, e *explainedTarget) error {
 	s := c.t.OutStyle
 	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
 	if len(e.Values) == 0 {
-		fmt.Fprintln(w, "  nobody sets such a value: it is the chart's own")
+		fmt.Fprintln(w, "  not set in any source: the chart's default")
 		return nil
 	}
 	for _, k := range e.Values {

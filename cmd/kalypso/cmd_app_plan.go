@@ -60,10 +60,12 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
-	draft, err := s.drafter.Draft(cmd.Context(), deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build})
+	s.drafter.Images = s.images
+	draft, err := s.drafter.Draft(cmd.Context(), deliver.DraftRequest{Request: s.request, Environment: c.app.environment, Build: c.app.build})
 	if err != nil {
 		return err
 	}
+	s.noteUncommitted(cmd.Context(), c.t, draft.App, c.app.build.Commit != "")
 	s.progress.End()
 	err = c.output.Write(c.t.Out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
 		if c.output.Format == cli.FormatMarkdown {

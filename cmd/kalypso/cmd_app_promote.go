@@ -18,12 +18,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // appPromoteCommand is "kalypso app promote".
@@ -34,6 +36,7 @@ type appPromoteCommand struct {
 	output   *cli.Output
 	forges   pullRequestFlags
 	ledger   backend.LedgerFlag
+	place    backend.Flags
 	to, why  string
 	back     bool
 	noGate   bool
@@ -47,6 +50,9 @@ type appPromoted struct {
 	Done         []string           `json:"done"`
 	// Errors say why an environment is not known, by name.
 	Errors map[string]string `json:"errors,omitempty"`
+
+	// requested is the commit that was requested for an environment.
+	requested string
 }
 
 func newAppPromote(t *terminal.Terminal) *cobra.Command {
@@ -59,18 +65,22 @@ func newAppPromote(t *terminal.Terminal) *cobra.Command {
     dev: merged ─► every cluster that has its targets runs it ─► status on the source commit ─► stage: the same commit, version, image
 
 The ledger knows what clusters report, where the platform put the targets, and what CI built. It ends when nothing is left to do but to
-wait; run it again when something happened. It exits with 3 when a commit failed in an environment.
+wait; run it again when something happened. It exits with 3 when a commit failed in an environment; with --to, in that one.
 
 With --to and --version, --commit or --back, a build, also an older one, is the next to enter an environment; all rules hold for it.
---back means the one that ran there last without failing. Without a ledger nobody knows what clusters run: --to then needs --no-gate,
+--back means the one that ran there last without failing. Without a ledger it is unknown what clusters run: --to then needs --no-gate,
 and takes what the environments before have published.
 
+With --server, the server that delivers the application carries the request out: --to with --version, --commit or --back. It needs no
+access to the forge, and works with the embedded one. --workload names the application without reading its source.
+
 With --control-plane the rules of the platform team count, and --scan runs its scans here, as "kalypso app deploy" does. Without a control
-plane nobody knows what is to be scanned: pull requests get no status kalypso/scan, and keep the one that they have.`,
+plane it is unknown what is to be scanned: pull requests get no status kalypso/scan, and keep the one that they have.`,
 		Example: `  kalypso app promote --ledger postgres://kalypso@db/kalypso
   kalypso app promote --to stage --version 1.3.0 --why "1.4.0 loses orders" --ledger ledger.db
   kalypso app promote --to stage --back --ledger ledger.db
   kalypso app promote --to stage --no-gate
+  kalypso app promote --to stage --back --why "1.4.0 loses orders" --server https://kalypso.example.com
   kalypso app promote --ledger ledger.db --scan --control-plane https://github.com/acme/control-plane`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -88,6 +98,7 @@ plane nobody knows what is to be scanned: pull requests get no status kalypso/sc
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
+	c.place.BindServer(cmd, "request it from the server at a `URL`, which delivers the application")
 	return cmd
 }
 
@@ -100,7 +111,7 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 	case named > 0 && c.to == "":
 		return cli.Usage(cmd, "where to? name the environment, as in --to stage")
 	case at == "" && (!c.noGate || c.to == ""):
-		return cli.Usage(cmd, "which ledger? name it with --ledger; without one, nobody knows what clusters run, and --to needs --no-gate")
+		return cli.Usage(cmd, "no ledger given; use --ledger. Without a ledger, use --to with --no-gate")
 	case at == "" && c.back:
 		return cli.Usage(cmd, "only a ledger knows what ran well: --back needs --ledger")
 	case at != "" && c.noGate:
@@ -112,6 +123,13 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 }
 
 func (c *appPromoteCommand) run(cmd *cobra.Command) error {
+	server, err := c.place.Client(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		return c.request(cmd, backend.Applications{Client: server})
+	}
 	at := c.ledger.Place(c.t)
 	if err := c.check(cmd, at); err != nil {
 		return err
@@ -145,11 +163,54 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
 		return err
 	}
-	failed := slices.ContainsFunc(r.Environments, func(s promote.Standing) bool { return s.Phase == decide.Failed })
-	if failed || len(r.Errors) > 0 {
+	if r.failed(c.to) {
 		return cli.AnswerNo()
 	}
 	return nil
+}
+
+// failed reports whether what was requested for an environment failed there or, if nothing was requested, a commit in any environment.
+func (r *appPromoted) failed(environment string) bool {
+	if environment != "" && r.Errors[environment] != "" || environment == "" && len(r.Errors) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.Environments, func(s promote.Standing) bool {
+		return s.Phase == decide.Failed && (environment == "" || s.Environment == environment && s.Commit == r.requested)
+	})
+}
+
+// request requests a build from a server, which promotes it in its next round.
+func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applications) error {
+	named := wanted(c.app.build.Commit != "", c.app.build.Version != "", c.back)
+	switch {
+	case c.to == "" || named != 1:
+		return cli.Usage(cmd, "a server promotes by itself; to request a build, use --to with one of --version, --commit and --back")
+	case c.noGate || cmd.Flags().Changed("ledger") || c.platform.scan || c.platform.controlPlane != "":
+		return cli.Usage(cmd, "with --server, the server applies its gates, rules and scans: leave out --no-gate, --ledger, --control-plane and --scan")
+	}
+	ctx := cmd.Context()
+	name, err := c.app.name(ctx, c.t)
+	if err != nil {
+		return err
+	}
+	command := backend.Command{Action: backend.Promote, Environment: c.to, Commit: c.app.build.Commit, Why: c.why}
+	if c.back {
+		command.Action = backend.Rollback
+	}
+	if version := c.app.build.Version; version != "" {
+		if command.Commit, err = server.CommitOf(ctx, name, version); err != nil {
+			return err
+		}
+	}
+	accepted, err := server.Do(ctx, name, command)
+	if err != nil {
+		return err
+	}
+	return c.output.Write(c.t.Out, accepted, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "requested %s of %s for %s; the server carries it out in its next round\n",
+			fleet.ShortCommit(accepted.Commit), terminal.Printable(accepted.Application), terminal.Printable(accepted.Environment))
+		return err
+	})
 }
 
 // promote says what is ordered, and makes rounds.
@@ -158,18 +219,32 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 	if err != nil {
 		return nil, err
 	}
+	d.Memory = &deliver.Memory{}
+	chain := wiring.StandaloneChain(s.client, d, l, c.t.Now)
+	defer chain.Promoter.Close()
+	r := &appPromoted{Subject: a.Subject(), Done: []string{}}
 	if c.to != "" {
-		if err := c.order(ctx, a, l); err != nil {
+		build, err := c.requested(ctx, s, a, chain)
+		if err != nil {
 			return nil, err
 		}
+		if err := c.order(ctx, a, l, build); err != nil {
+			return nil, err
+		}
+		r.requested = build.Commit
+		r.Done = append(r.Done, fmt.Sprintf("requested %s for %s", build.Name(), c.to))
+		d.Loader = s.again()
 	}
-	chain := s.newChain(d, l, c.t)
-	defer chain.close()
-	delivered, failed := chain.rounds(ctx, c.timeout)
+	ctx, stop := context.WithTimeout(ctx, c.timeout)
+	defer stop()
+	delivered, failed := chain.Settle(ctx, s.request, s.again)
+	if failed != nil && c.to != "" {
+		failed = fmt.Errorf("the request is recorded, and the next round carries it out: %w", failed)
+	}
 	if delivered == nil {
 		return nil, failed
 	}
-	r := &appPromoted{Subject: a.Subject(), Environments: delivered.Promotion.Environments, Done: append([]string{}, delivered.Did...)}
+	r.Environments, r.Done = delivered.Promotion.Environments, append(r.Done, delivered.Did...)
 	for name, err := range delivered.Errors {
 		if r.Errors == nil {
 			r.Errors = map[string]string{}
@@ -179,47 +254,76 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 	return r, failed
 }
 
-// order puts on record which build is next.
-func (c *appPromoteCommand) order(ctx context.Context, a *deliver.Application, l ledger.Ledger) error {
-	if !slices.Contains(a.Environments(), c.to) {
-		return fmt.Errorf("the workload %q is not delivered to %q; there are %s", a.Workload.Name, c.to, strings.Join(a.Environments(), ", "))
+// requested finds the build that is requested, and checks that it can be promoted. Nothing is recorded if it cannot.
+func (c *appPromoteCommand) requested(ctx context.Context, s *appSession, a *deliver.Application, chain *deliver.Chain) (deliver.Build, error) {
+	e, ok := a.Delivery.Environment(c.to)
+	if !ok {
+		return deliver.Build{}, fmt.Errorf("the workload %q is not delivered to %q; there are %s", a.Workload.Name, c.to, strings.Join(a.Environments(), ", "))
 	}
-	commit := c.app.build.Commit
-	switch {
-	case c.back:
-		now := lastEntered(ctx, l, a.Subject(), c.to)
-		good, err := deliver.LastGood(ctx, l, a.Subject(), c.to, now)
-		if err != nil {
-			return err
-		}
-		if good.Commit == "" {
-			return fmt.Errorf("nothing else ever ran in %q without failing", c.to)
-		}
-		commit = good.Commit
-	case c.app.build.Version != "":
-		builds, err := deliver.RecordedBuilds(ctx, l, a.Subject())
-		if err != nil {
-			return err
-		}
-		build, err := deliver.FindBuild(builds, c.app.build.Version)
-		if err != nil {
-			return err
-		}
-		commit = build.Commit
+	concerned := []string{c.to}
+	if e.Promotion != nil {
+		concerned = append(concerned, e.Promotion.After...)
 	}
-	control := &promote.Control{Ledger: l, Now: c.t.Now}
-	return control.Order(ctx, promote.Word{
-		Subject: a.Subject(), Environment: c.to, Commit: commit, By: repository.Author(c.t.Env).Name, Why: c.why,
-	})
+	found := chain.Deliverer.Preview(ctx, s.request, concerned)
+	for _, name := range concerned {
+		if err := found.Errors[name]; err != nil {
+			return deliver.Build{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	pipeline := chain.Pipeline(s.request, found)
+	reading, err := pipeline.Read(ctx)
+	if err != nil {
+		return deliver.Build{}, err
+	}
+	commit, err := c.commit(ctx, a, chain.Ledger, found)
+	if err != nil {
+		return deliver.Build{}, err
+	}
+	build, err := pipeline.Build(ctx, c.to, commit)
+	switch version := c.app.build.Version; {
+	case err != nil:
+		return build, err
+	case !slices.ContainsFunc(reading.Line, func(c promote.Commit) bool { return c.SHA == commit }):
+		return build, fmt.Errorf("commit %s is not among the last ones of the branch", fleet.ShortCommit(commit))
+	case version != "" && version != build.Version:
+		return build, cli.Failed(fmt.Errorf("%s would get commit %s as %s, the build that ran, and not as %s", c.to, fleet.ShortCommit(commit), build.Name(), version),
+			"kalypso app deploy --commit takes another build of a commit to the first environment")
+	}
+	return build, nil
 }
 
-// lastEntered is the commit that an environment has by the ledger.
-func lastEntered(ctx context.Context, l ledger.Ledger, subject, environment string) string {
-	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment, Kind: string(decide.Entered), Limit: 1})
-	if err != nil || len(steps) == 0 {
-		return ""
+// commit finds the commit that is requested.
+func (c *appPromoteCommand) commit(ctx context.Context, a *deliver.Application, l deliver.Ledger, found *deliver.Delivered) (string, error) {
+	switch {
+	case c.back:
+		now := found.Environments[c.to].Current().Commit
+		good, err := deliver.LastGood(ctx, l, a.Subject(), c.to, now)
+		if err == nil && good.Commit == "" {
+			err = fmt.Errorf("nothing else ever ran in %q without failing", c.to)
+		}
+		return good.Commit, err
+	case c.app.build.Version == "":
+		return c.app.build.Commit, nil
 	}
-	return steps[0].Commit
+	builds, err := deliver.RecordedBuilds(ctx, l, a.Subject())
+	if err != nil {
+		return "", err
+	}
+	for _, o := range found.Environments { // these builds count, also if a later one of the commit is recorded
+		if b := o.GitOps.Build; b.Commit != "" && b.Version == c.app.build.Version {
+			builds[b.Commit] = b
+		}
+	}
+	build, err := deliver.FindBuild(builds, c.app.build.Version)
+	return build.Commit, err
+}
+
+// order records which build is next.
+func (c *appPromoteCommand) order(ctx context.Context, a *deliver.Application, l ledger.Ledger, build deliver.Build) error {
+	control := &promote.Control{Ledger: l, Now: c.t.Now}
+	return control.Order(ctx, promote.Command{
+		Subject: a.Subject(), Environment: c.to, Commit: build.Commit, By: repository.Author(c.t.Env).Name, Why: c.why,
+	})
 }
 
 // withoutGate takes what the environments before have published to another one.
@@ -236,7 +340,7 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	if err != nil {
 		return err
 	}
-	o, err := d.Persist(ctx, deliver.Order{Request: s.request, Environment: c.to, Build: build}, s.again)
+	o, err := d.Persist(ctx, deliver.RoundRequest{Request: s.request, Environment: c.to, Build: build}, s.again)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ type appRendered struct {
 	Written  int             `json:"written,omitempty"`
 	Deleted  int             `json:"deleted,omitempty"`
 	Problems []fleet.Problem `json:"problems"`
+
+	app *deliver.Application
 }
 
 type renderedTarget struct {
@@ -95,6 +97,7 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	s.noteUncommitted(cmd.Context(), c.t, r.app, c.app.build.Commit != "")
 	s.progress.End()
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
@@ -109,12 +112,13 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 }
 
 func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRendered, error) {
-	draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: c.out == ""})
+	draft, err := s.drafter.Draft(ctx, deliver.DraftRequest{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: c.out == ""})
 	if err != nil {
 		return nil, err
 	}
 	r := &appRendered{
 		Workload: draft.App.Workload.Name, Environment: c.app.environment, Build: draft.Build, Targets: []renderedTarget{}, Problems: draft.Plan.Problems,
+		app: draft.App,
 	}
 	for _, e := range draft.Tree.Targets {
 		if c.target != "" && e.Name != c.target {

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // appStatusCommand is "kalypso app status".
@@ -43,7 +44,7 @@ type appEnvironmentStatus struct {
 	// Build is what the environment has, Published what its GitOps branch has.
 	Build     deliver.Build `json:"build,omitzero"`
 	Published deliver.Build `json:"published,omitzero"`
-	// Phase and Reason say how the build stands. Without a ledger, nobody knows what clusters run.
+	// Phase and Reason say how the build stands. Without a ledger, it is unknown what clusters run.
 	Phase  decide.Phase `json:"phase"`
 	Reason string       `json:"reason"`
 	// PullRequest is the open one.
@@ -75,6 +76,7 @@ A server that delivers the application knows all of this already: name the workl
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, applicationNames))
 	return cmd
 }
 
@@ -83,7 +85,7 @@ func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 || asks {
 		return c.server(cmd, args)
 	}
-	return c.look(cmd)
+	return c.read(cmd)
 }
 
 // server asks a server about an application.
@@ -125,8 +127,8 @@ func (c *appStatusCommand) here(ctx context.Context) (query.ApplicationQuery, er
 	return query.ApplicationQuery{Name: a.Workload.Name}, nil
 }
 
-// look reads the repositories, and asks a ledger where there is one.
-func (c *appStatusCommand) look(cmd *cobra.Command) error {
+// read reads the repositories, and the ledger if there is one.
+func (c *appStatusCommand) read(cmd *cobra.Command) error {
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
@@ -143,12 +145,20 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 		return err
 	}
 	r := &appStatus{Workload: a.Workload.Name, Subject: a.Subject(), Head: a.Source.Commit, Environments: []appEnvironmentStatus{}}
-	looked := look(cmd.Context(), d, s.request, c.environments(a))
+	found := d.Preview(cmd.Context(), s.request, c.environments(a))
 	for _, name := range c.environments(a) {
-		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
+		r.Environments = append(r.Environments, statusOf(name, found.Environments[name], found.Errors[name]))
 	}
 	if at := c.place.Ledger.Place(c.t); at != "" {
-		err = backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
+		err = backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
+			chain := wiring.StandaloneChain(s.client, d, l, c.t.Now)
+			defer chain.Promoter.Close()
+			outcome, err := chain.Promoter.Preview(cmd.Context(), chain.Pipeline(s.request, found))
+			if err != nil {
+				return err
+			}
+			return r.add(cmd.Context(), outcome, l)
+		})
 	}
 	if err != nil {
 		return err
@@ -171,7 +181,7 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 		e.Phase, e.Reason = decide.Unknown, err.Error()
 		return e
 	}
-	e.Build, e.Published = o.Named(), o.GitOps.Build
+	e.Build, e.Published = o.Current(), o.GitOps.Build
 	if o.Draft != nil {
 		e.Drift, e.Pending = len(o.Draft.Plan.Drift), o.Draft.Plan.Files
 	}
@@ -188,26 +198,20 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 	case rollout.State == decide.RolloutClosed:
 		e.Phase, e.Reason = decide.Refused, "its change was closed without being merged"
 	case e.PullRequest != nil:
-		e.Phase, e.Reason = decide.Proposed, "waits for its change to be merged ("+e.PullRequest.URL+")"
+		e.Phase, e.Reason = decide.Proposed, "waits for its pull request to be merged ("+e.PullRequest.URL+")"
 	default:
-		e.Phase, e.Reason = decide.Promoted, "waits for its change to be proposed"
+		e.Phase, e.Reason = decide.Promoted, "waits for its pull request to be opened"
 	}
 	return e
 }
 
-// ask adds what the ledger knows.
-func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *deliver.Deliverer, looked *lookedAt, l ledger.Ledger, r *appStatus) error {
-	chain := s.newChain(d, l, c.t)
-	defer chain.close()
-	outcome, err := chain.chain.Promoter.Look(ctx, chain.chain.Pipeline(s.request, looked))
-	if err != nil {
-		return err
-	}
+// add adds what the ledger knows.
+func (r *appStatus) add(ctx context.Context, outcome *promote.Outcome, l ledger.Ledger) error {
 	for i := range r.Environments {
 		e := &r.Environments[i]
 		for _, standing := range outcome.Environments {
 			if standing.Environment == e.Environment {
-				e.describe(standing)
+				e.Phase, e.Reason = standing.Phase, standing.Reason
 			}
 		}
 		good, err := deliver.LastGood(ctx, l, r.Subject, e.Environment, e.Build.Commit)
@@ -220,8 +224,6 @@ func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *deliver.De
 	}
 	return nil
 }
-
-func (e *appEnvironmentStatus) describe(s promote.Standing) { e.Phase, e.Reason = s.Phase, s.Reason }
 
 func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
 	t := &terminal.Table{}

@@ -18,18 +18,19 @@ import (
 func deliveredShop() *query.Application {
 	older, newer := &deliver.Build{Commit: strings.Repeat("1", 40), Version: "1.4.0"}, &deliver.Build{Commit: strings.Repeat("2", 40), Version: "1.5.0"}
 	return &query.Application{
-		Name: "shop", Subject: "https://git.example/shop#shop", Looked: time.Now(),
+		Name: "shop", Subject: "https://git.example/shop#shop", LastRound: time.Now(),
 		Environments: []query.ApplicationEnvironment{
 			{
 				Environment: "dev", Build: newer, Phase: decide.Failed, Reason: "1 of 2 clusters failed: large-03", Drift: 1,
 				Gate: &query.Gate{
 					Result: comply.Failed, Counts: comply.Counts{Counted: 2, Reached: 1},
-					Worst: []comply.Reconciler{{Cluster: "large-03", State: comply.Broken, Reason: "no image"}},
+					Worst:  []comply.Reconciler{{Cluster: "large-03", State: comply.Broken, Reason: "fails at 2222222: no image"}},
+					Causes: []comply.Cause{{State: comply.Broken, Count: 1, Clusters: []string{"large-03"}, Reason: "fails at 2222222: no image"}},
 				},
 				Detail: &query.ApplicationEnvironmentDetail{},
 			},
 			{
-				Environment: "stage", Build: older, Phase: decide.Proposed, Reason: "waits for its change to be merged",
+				Environment: "stage", Build: older, Phase: decide.Proposed, Reason: "waits for its pull request to be merged",
 				Change: &query.Change{Number: 7, URL: "https://git.example/shop-gitops/pulls/7"}, Detail: &query.ApplicationEnvironmentDetail{},
 			},
 		},
@@ -44,7 +45,7 @@ func TestApplicationsAreSeenFromAServer(t *testing.T) {
 shop         1.5.0 failed 1/2  1.4.0 proposed
 
 shop dev    1 file changed by hand
-shop dev    large-03 failed (no image); see kalypso cluster show large-03
+shop dev    large-03 fails at 2222222: no image; see kalypso cluster show large-03
 shop stage  pull request to merge: https://git.example/shop-gitops/pulls/7
 `
 	if code != 0 || !strings.HasSuffix(out, "\n\n"+want) {
@@ -53,10 +54,10 @@ shop stage  pull request to merge: https://git.example/shop-gitops/pulls/7
 	code, out, text = q.run(q.token, "app", "status", "shop")
 	want = `ENVIRONMENT  BUILD  PHASE     GATE  REASON
 dev          1.5.0  failed    1/2   1 of 2 clusters failed: large-03
-stage        1.4.0  proposed  -     waits for its change to be merged
+stage        1.4.0  proposed  -     waits for its pull request to be merged
 
 dev    1 file changed by hand
-dev    large-03 failed (no image); see kalypso cluster show large-03
+dev    large-03 fails at 2222222: no image; see kalypso cluster show large-03
 stage  pull request to merge: https://git.example/shop-gitops/pulls/7
 `
 	if diff := cmp.Diff(out, want); code != 0 || diff != "" {

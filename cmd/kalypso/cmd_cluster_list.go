@@ -44,6 +44,7 @@ Clusters that are not registered are listed as unknown: their reports are stored
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "only members of the environment with this `name`")
+	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))
 	flags.StringVar(&c.clusterType, "type", "", "only clusters of the cluster type with this `name`")
 	flags.StringVar(&c.state, "state", "", "only clusters in this `state`: reached, behind, failed, offline or missing")
 	flags.StringToStringVar(&c.labels, "label", nil, "only clusters with this label, `KEY=VALUE`; may be repeated")

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -99,7 +100,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
 }
 
-func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.ClusterRequest, error) {
+func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*ingest.ClusterRequest, error) {
 	members, err := parseMembers(c.members)
 	if err != nil {
 		return nil, cli.AsUsage(cmd, err)
@@ -107,7 +108,7 @@ func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.
 	if len(members) == 0 {
 		return nil, cli.Usage(cmd, "no membership given; use --member, for example --member dev/large")
 	}
-	request := &api.ClusterRequest{Name: name, Memberships: members, Labels: c.labels}
+	request := &ingest.ClusterRequest{Name: name, Memberships: members, Labels: c.labels}
 	if c.keyFile != "" {
 		key, err := os.ReadFile(c.keyFile)
 		if err != nil {

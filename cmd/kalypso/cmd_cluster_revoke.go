@@ -32,6 +32,7 @@ Earlier reports stay in the ledger. To bring the cluster back with another crede
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
@@ -69,6 +70,7 @@ the new one. The agent reads the file before each attempt and needs no restart.`
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to a new `file` instead of showing it")
 	return cmd

@@ -30,6 +30,7 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }

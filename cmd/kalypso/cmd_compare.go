@@ -36,6 +36,7 @@ Targets are matched by workload and name.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
 	}
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFleet(&c.place, t, environmentNames)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().Var(&c.asOf, "as-of", "compare the state at this time: 2026-11-17T10:00, or 36h or 7d ago")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 if the environments differ")

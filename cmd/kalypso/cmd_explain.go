@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
@@ -23,6 +24,8 @@ type explainCommand struct {
 	key    string
 	// brief leaves out the policies that are far from selecting a pair: many cluster types are shown.
 	brief bool
+	// unreadable is what could change the answer and cannot be read.
+	unreadable []fleet.Problem
 }
 
 // briefPolicies is how many policies are shown for one of many cluster types.
@@ -48,7 +51,8 @@ With --config it shows where the values of the platform configuration are writte
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	c.source.bind(cmd)
+	c.source.bind(cmd, t)
+	cmd.ValidArgsFunction = c.source.completePairs(t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.key, "config", "", "show where the value of a configuration `key` comes from; '*' shows all keys")
 	return cmd
@@ -82,6 +86,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 
 func (c *explainCommand) show(w io.Writer, e *schedule.Explanation) error {
 	s := c.t.OutStyle
+	c.unreadable = e.Unreadable
 	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
 	t := &terminal.Table{Indent: "  "}
 	for _, p := range e.Pairs {
@@ -129,11 +134,16 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	if p.Held != nil {
 		lines = append(lines, terminal.Plain("held: "+output.WithPosition(p.Held.Message, p.Held.Position)))
 	}
-	if c.key != "" && p.Assigned && p.Held == nil {
+	if c.key != "" && p.Assigned && (p.Held == nil || len(p.Config) > 0) {
 		lines = append(lines, c.configuration(p)...)
 	}
-	if len(lines) == 0 {
+	if len(lines) == 0 && len(c.unreadable) == 0 {
 		lines = append(lines, terminal.Plain("no policy in this environment"))
+	}
+	if !p.Assigned {
+		for _, u := range c.unreadable {
+			lines = append(lines, terminal.Plain("unknown: "+output.WithPosition(output.Message(u), u.Position)))
+		}
 	}
 	return lines
 }

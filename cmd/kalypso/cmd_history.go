@@ -48,19 +48,34 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 		Example: `  kalypso history environment prod --from 7d
   kalypso history workload hello-world-app -e prod
   kalypso history environment prod --as-of 2026-11-17T10:00`,
-		Args:      cli.Exactly("environment|workload|cluster", "NAME"),
-		RunE:      func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
-		ValidArgs: []cobra.Completion{ofEnvironment, ofWorkload, ofCluster},
+		Args: cli.Exactly("environment|workload|cluster", "NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
 	}
+	cmd.ValidArgsFunction = c.complete
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "for a workload: only events in the environment with this `name`")
+	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))
 	flags.Var(&c.from, "from", "only events at or after this time")
 	flags.Var(&c.to, "to", "only events before this time")
 	flags.Var(&c.asOf, "as-of", "show the state at this time instead of events")
 	flags.IntVar(&c.limit, "limit", 50, "the maximum number of events")
 	return cmd
+}
+
+// complete completes the kind of subject, and then its name.
+func (c *historyCommand) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names := map[string]func(context.Context, *backend.Fleet) ([]string, error){
+		ofEnvironment: environmentNames, ofWorkload: applicationNames, ofCluster: clusterNames,
+	}
+	if len(args) == 1 && names[args[0]] != nil {
+		return completeFleet(&c.place, c.t, names[args[0]])(cmd, args, word)
+	}
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{ofEnvironment, ofWorkload, ofCluster}, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {

@@ -135,6 +135,6 @@ func (c *initCommand) create(ctx context.Context, dir, what string, branches []s
 		return err
 	}
 	_, err := fmt.Fprintf(c.t.Out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
-		c.t.OutStyle.Green("wrote"), what, terminal.Printable(dir), strings.Join(names, ", "), strings.Join(next, "\n  "))
+		c.t.OutStyle.Green("wrote"), what, terminal.Printable(dir), strings.Join(names, ", "), strings.Join(withPath(c.t, next...), "\n  "))
 	return err
 }

@@ -13,16 +13,36 @@ import (
 
 func newInitApp(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
+	existing := &initExistingApp{t: t, chosen: map[scaffold.Form]*string{}}
 	cmd := &cobra.Command{
 		Use:   "app DIR",
-		Short: "Create the source repository of an application",
+		Short: "Create the source repository of an application, or prepare an existing one",
 		Long: `Create the source repository of an application: a small program, its chart, its deployment targets and its delivery.
 
-DIR must be new or empty. The configuration is expected next to it, in DIR-configs; create that with "kalypso init config".`,
+If DIR is new or empty, the configuration is expected next to it, in DIR-configs; create that with "kalypso init config".
+
+If DIR is in the work tree of a Git repository and has files, they stay as they are. The command looks for a chart, a kustomization or
+plain manifests, and adds a Workload and a Delivery for them in the folder workload. It prints what it found and assumed, overwrites no
+file and commits nothing. Of several candidates it takes the outermost; a flag chooses another one. "{environment}" in a path stands for
+the name of each environment.`,
 		Example: `  kalypso init app hello-world-app
-  kalypso init app hello-world-app --url https://github.com/org/hello-world-app`,
+  kalypso init app hello-world-app --url https://github.com/org/hello-world-app
+  kalypso init app .
+  kalypso init app . --kustomization 'deploy/overlays/{environment}'`,
 		Args: cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if existing.flags() > 1 {
+				return cli.Usage(cmd, "choose one of --chart, --kustomization and --manifests")
+			}
+			if at, ok := findWorkTree(args[0]); ok {
+				if c.url != "" {
+					return cli.Usage(cmd, "--url is for a new repository, and %q has files", args[0])
+				}
+				return existing.run(cmd, args[0], at)
+			}
+			if existing.flags() > 0 {
+				return cli.Usage(cmd, "--chart, --kustomization and --manifests are for a work tree of Git that has files, and %q is none", args[0])
+			}
 			next := []string{
 				"kalypso init config " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
 			}
@@ -30,6 +50,7 @@ DIR must be new or empty. The configuration is expected next to it, in DIR-confi
 		},
 	}
 	c.bind(cmd)
+	existing.bind(cmd)
 	return cmd
 }
 
@@ -86,7 +107,7 @@ func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffol
 	if err := scaffold.CheckURL(c.url); err != nil {
 		return cli.Usage(cmd, "--url: %w", err)
 	}
-	branches, err := scaffold.SourceBranches(name)
+	branches, err := scaffold.SourceBranches(name, c.url)
 	if err != nil {
 		return err
 	}

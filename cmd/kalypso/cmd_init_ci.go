@@ -161,8 +161,19 @@ func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedul
 	return found, nil
 }
 
-// write writes all files or none, and prints what to do next.
+// write writes the workflows, and prints what to do next.
 func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[string][]byte, data scaffold.Facts) error {
+	done, err := writeInto(c.t, root, files, c.force, "the difference is above; --force overwrites them")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.t.Out, "%s workflows for %s:\n%s\n%s\n", c.t.OutStyle.Green("wrote"), target, done, nextOfCI(target, data))
+	return err
+}
+
+// writeInto writes all files into a work tree, or none if one exists and differs: it prints the difference, and the error ends with a hint.
+// It returns a line for each file.
+func writeInto(t *terminal.Terminal, root *os.Root, files map[string][]byte, force bool, hint string) (string, error) {
 	names := slices.Sorted(maps.Keys(files))
 	differing := 0
 	var done strings.Builder
@@ -172,30 +183,28 @@ func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[str
 		case errors.Is(err, fs.ErrNotExist):
 			fmt.Fprintf(&done, "  %s\n", name)
 		case err != nil:
-			return err
+			return "", err
 		case bytes.Equal(old, files[name]):
 			fmt.Fprintf(&done, "  %s, unchanged\n", name)
-		case c.force:
+		case force:
 			fmt.Fprintf(&done, "  %s, overwritten\n", name)
 		default:
 			differing++
-			fmt.Fprint(c.t.Out, terminal.PrintableText(udiff.Unified(name, name+" (new)", string(old), string(files[name]))))
+			fmt.Fprint(t.Out, terminal.PrintableText(udiff.Unified(name, name+" (new)", string(old), string(files[name]))))
 		}
 	}
 	if differing > 0 {
-		return cli.Failed(fmt.Errorf("%d of %d files exist and differ; nothing was written", differing, len(names)),
-			"the difference is above; --force overwrites them")
+		return "", cli.Failed(fmt.Errorf("%d of %d files exist and differ; nothing was written", differing, len(names)), hint)
 	}
 	for _, name := range names {
 		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
+			return "", err
 		}
 		if err := root.WriteFile(name, files[name], 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
-	fmt.Fprintf(c.t.Out, "%s workflows for %s:\n%s\n%s\n", c.t.OutStyle.Green("wrote"), target, &done, nextOfCI(target, data))
-	return nil
+	return done.String(), nil
 }
 
 // nextOfCI returns what the user has to do next.
@@ -206,6 +215,11 @@ func nextOfCI(target scaffold.Kind, data scaffold.Facts) string {
 		return next + " to " + strings.Join(data.Branches(), ", ")
 	case scaffold.Config, scaffold.GitOps:
 		return next + " to the branch of every environment"
+	case scaffold.App:
+		next += "\nthe workflow pushes an image: the chart has to run that one"
+		if len(data.Own.Missing) > 0 {
+			next += "\nthe workflow runs make " + strings.Join(data.Own.Missing, ", make ") + ": add a Makefile with these targets, or replace the steps"
+		}
 	}
 	return next
 }

@@ -38,7 +38,7 @@ Back up a PostgreSQL database with its own tools, such as pg_dump.`,
 }
 
 func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
-	at, err := c.ledger.Want(cmd, c.t)
+	at, err := c.ledger.Require(cmd, c.t)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ Tokens and credentials are exported as hashes. The file still shows who runs wha
 }
 
 func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
-	at, err := c.ledger.Want(cmd, c.t)
+	at, err := c.ledger.Require(cmd, c.t)
 	if err != nil {
 		return err
 	}

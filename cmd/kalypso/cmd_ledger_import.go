@@ -21,7 +21,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
-	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // ledgerImportCommand is "kalypso ledger import".
@@ -104,7 +103,7 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to im
 type importer interface {
 	// Facts imports the export of a ledger, Signed the reports of a cluster without a connection.
 	Facts(ctx context.Context, in io.Reader) error
-	Signed(ctx context.Context, in io.Reader) (api.Imported, error)
+	Signed(ctx context.Context, in io.Reader) (ingest.Imported, error)
 }
 
 // addTo imports a file and returns a summary.
@@ -128,9 +127,9 @@ func (i *localImport) Facts(ctx context.Context, in io.Reader) error {
 }
 
 // Signed implements [importer].
-func (i *localImport) Signed(ctx context.Context, in io.Reader) (api.Imported, error) {
+func (i *localImport) Signed(ctx context.Context, in io.Reader) (ingest.Imported, error) {
 	taken, err := (&ingest.Intake{Ledger: i.ledger}).TakeFile(ctx, i.ledger, in, i.now())
-	return api.Imported{Batches: taken.Batches, Reports: taken.Reports, Clusters: taken.Clusters}, err
+	return ingest.Imported{Batches: taken.Batches, Reports: taken.Reports, Clusters: taken.Clusters}, err
 }
 
 // serverImport sends files to a server.
@@ -145,7 +144,7 @@ func (i *serverImport) Facts(context.Context, io.Reader) error {
 const maxSent = 64 << 20
 
 // Signed implements [importer].
-func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken api.Imported, err error) {
+func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken ingest.Imported, err error) {
 	file, err := io.ReadAll(io.LimitReader(in, maxSent+1))
 	switch {
 	case err != nil:

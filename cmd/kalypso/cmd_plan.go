@@ -23,7 +23,7 @@ type planCommand struct {
 	baseRef  string
 	baseMain string
 	against  string
-	trial    schedule.Trial
+	trial    schedule.PlanRequest
 	diff     bool
 	exitCode bool
 }
@@ -34,7 +34,7 @@ func newPlan(t *terminal.Terminal) *cobra.Command {
 		Use:   "plan -e ENVIRONMENT",
 		Short: "Show what a change does to the fleet",
 		Long: `Show what a change does to the fleet: which assignments are added, changed, removed or held,
-which configuration keys change and where they are written, and whether somebody has to agree first.
+which configuration keys change and where they are written, and whether it needs approval.
 
 Without --base-ref and --base-main it compares what the control plane wants with what the GitOps branch holds:
 
@@ -51,7 +51,7 @@ and with --commit what promoting a commit of main would do. Nothing is written i
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.source.bind(cmd)
+	c.source.bind(cmd, t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
 	flags := cmd.Flags()
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
@@ -119,7 +119,7 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 // try drafts a merge or a promotion.
 func (c *planCommand) try(ctx context.Context, s *session) (*schedule.Draft, error) {
 	c.trial.ControlPlane, c.trial.Environment = s.request.ControlPlane, s.request.Environment
-	preview, err := (&schedule.Previewer{Drafter: s.drafter}).Try(ctx, c.trial)
+	preview, err := (&schedule.Previewer{Drafter: s.drafter}).Plan(ctx, c.trial)
 	if err != nil {
 		return nil, err
 	}

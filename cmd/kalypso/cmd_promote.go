@@ -17,7 +17,7 @@ import (
 // promoteCommand is "kalypso promote".
 type promoteCommand struct {
 	t       *terminal.Terminal
-	place   lookFlags
+	place   fleetFlags
 	output  *cli.Output
 	to      string
 	request requestFlags
@@ -53,6 +53,7 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 	c.place.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.to, "to", "", "request the commit for the environment with this `name`")
+	completeFlag(cmd, "to", completeFleet(&c.place.Flags, t, environmentNames))
 	c.request.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
@@ -76,12 +77,12 @@ func (c *promoteCommand) run(cmd *cobra.Command) error {
 	case c.request.commit == "":
 		return cli.Usage(cmd, "no commit given; use --commit, for example --commit 3f2a9c1")
 	}
-	return request(cmd, c.t, &c.place.Flags, c.output, c.request.command(backend.Promote, c.to, c.place.named()))
+	return request(cmd, c.t, &c.place.Flags, c.output, c.request.command(backend.Promote, c.to, c.place.subject()))
 }
 
 // explain shows what each environment waits for.
 func (c *promoteCommand) explain(cmd *cobra.Command) error {
-	fleet, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.open(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (c *promoteCommand) details(ctx context.Context, fleet *backend.Fleet) ([]q
 	if err := fleet.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	found, err := environments(ctx, fleet, c.place.named())
+	found, err := environments(ctx, fleet, c.place.subject())
 	details := []query.EnvironmentDetail{}
 	for _, e := range found {
 		d, err := fleet.Environment(ctx, query.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})

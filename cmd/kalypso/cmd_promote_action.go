@@ -55,6 +55,7 @@ func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *co
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, environmentNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -15,14 +14,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
-	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // promoteRoundCommand is "kalypso promote round".
@@ -71,13 +68,13 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	if c.forges.kind != "" && !slices.Contains(kindsOfTokens(), c.forges.kind) {
 		return cli.Usage(cmd, "--forge-kind %q is none of %v", c.forges.kind, kindsOfTokens())
 	}
-	at, err := c.ledger.Want(cmd, c.t)
+	at, err := c.ledger.Require(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	var outcome *promote.Outcome
 	err = backend.WithLedger(cmd.Context(), open.Ledger, at, func(l ledger.Ledger) error {
-		outcome, err = c.rounds(cmd.Context(), l)
+		outcome, err = c.promote(cmd.Context(), l)
 		return err
 	})
 	if err != nil {
@@ -92,88 +89,39 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// rounds makes rounds until one has nothing to do and no verification runs.
-func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*promote.Outcome, error) {
+// promote promotes until nothing is left to do but to wait.
+func (c *promoteRoundCommand) promote(ctx context.Context, l ledger.Ledger) (*promote.Outcome, error) {
 	hosts, access, err := c.forges.forges(c.t.Env)
 	if err != nil {
 		return nil, err
 	}
-	look := &lookFlags{controlPlane: c.source.controlPlane, maps: c.source.maps, chain: c.chain}
-	r, err := look.open(ctx, c.t, l)
+	session, err := c.source.open(ctx, c.t)
 	if err != nil {
 		return nil, err
 	}
-	defer r.session.close()
-	r.forges = hosts
-	r.session.client.Map, r.session.client.Credentials = append(r.session.client.Map, access.Maps...), access.Credentials
-	checked := make(chan struct{}, 1)
-	r.promoter.Checked = func(string) {
-		select {
-		case checked <- struct{}{}:
-		default:
-		}
-	}
-	if r.promoter.Checks, err = c.checks(); err != nil {
+	defer session.close()
+	session.client.Map, session.client.Credentials = append(session.client.Map, access.Maps...), access.Credentials
+	o := session.standalone(c.t, l, c.chain, hosts)
+	if o.Checks, err = c.checks(); err != nil {
 		return nil, err
 	}
-	defer r.promoter.Close()
+	s := wiring.NewStandalone(o)
+	defer s.Promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: r.session.client}, Ledger: l, Now: c.t.Now}
-	return r.rounds(ctx, recorder, checked)
+	return s.Promote(ctx)
 }
 
-// checks runs verifications as far as the configuration file allows it; without one, those that ask public addresses.
+// checks returns a runner of verifications. Without a configuration file, they can use public addresses only.
 func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
 	if c.forges.config == "" {
 		return &verify.Runner{}, nil
 	}
-	text, err := os.ReadFile(c.forges.config)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	config, err := serve.ParseConfig(text, nil)
+	config, err := c.forges.read()
 	if err != nil {
 		return nil, err
 	}
 	return &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts}, nil
-}
-
-// maxRounds ends what never comes to rest, which would be a mistake of ours.
-const maxRounds = 50
-
-func (l *looker) rounds(ctx context.Context, recorder *record.Recorder, checked <-chan struct{}) (*promote.Outcome, error) {
-	var did []string
-	for range maxRounds {
-		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), recorder: recorder, did: map[string][]string{}}
-		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
-		l.session.progress.End()
-		if err != nil {
-			return nil, err
-		}
-		before := len(did)
-		did = slices.Concat(did, scheduled.all(), outcome.Did)
-		outcome.Did = did
-		if len(did) > before {
-			continue
-		}
-		if !verifying(outcome) {
-			return outcome, nil
-		}
-		select {
-		case <-ctx.Done():
-			return outcome, nil // they are run again by the next one
-		case <-checked:
-		}
-	}
-	return nil, fmt.Errorf("after %d rounds there is still something to do; run it again", maxRounds)
-}
-
-// verifying says whether verifications run.
-func verifying(o *promote.Outcome) bool {
-	return slices.ContainsFunc(o.Environments, func(s promote.Standing) bool {
-		return slices.ContainsFunc(s.Checks, func(c decide.CheckResult) bool { return c.State == decide.CheckRunning })
-	})
 }
 
 // show says what was done, and why the rest waits.

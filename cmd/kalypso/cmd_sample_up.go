@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type sampleUpCommand struct {
 	tokenEnv    string
 	contexts    []string
 	clusterEnv  string
+	withoutApp  bool
 	yes         bool
 	poll, delay time.Duration
 }
@@ -44,6 +46,9 @@ func newSampleUp(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 		Short: "Start the sample, or resume it",
 		Long: `Start the sample, or resume it: its repositories, a server, and three simulated clusters.
 It runs until it is interrupted, or stopped by kalypso sample down.
+
+With --without-app, the control plane does not register the application and has no scheduling policies for it, so that you can onboard
+it as docs/tutorial.md shows.
 
 With --forge, create the seven repositories on an existing forge. They are private and named with the prefix. The token needs
 permission to create, push, protect and delete repositories. It is read from the environment each time.
@@ -68,6 +73,7 @@ The agents run in this process, with the permissions of the installed service ac
 	flags.StringVar(&c.tokenEnv, "token-env", "", "the environment `variable` with the token for the forge")
 	flags.StringArrayVar(&c.contexts, "kube-context", nil, "use a real cluster, as `TYPE=CONTEXT` of the kubeconfig; may be repeated")
 	flags.StringVar(&c.clusterEnv, "cluster-token-env", "", "the environment `variable` with the token with which real clusters read the repositories")
+	flags.BoolVar(&c.withoutApp, "without-app", false, "leave the application for you to onboard")
 	flags.BoolVarP(&c.yes, "yes", "y", false, "install on real clusters without confirmation")
 	flags.DurationVar(&c.poll, "poll", 2*time.Second, "how often simulated clusters poll Git")
 	flags.DurationVar(&c.delay, "delay", 3*time.Second, "the maximum time that simulated clusters take to apply a commit")
@@ -162,7 +168,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	}
 	defer func() {
 		if err != nil {
-			_ = listener.Close() // nobody knows of it yet
+			_ = listener.Close() // its address is not published yet
 		}
 	}()
 	listen = listener.Addr().String() // a port of 0 is now another one
@@ -170,6 +176,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	if c.forge != "" {
 		state.Site, state.Forge, state.TokenEnv = c.site, c.forge, c.tokenEnv
 	}
+	state.Site.WithoutApp = c.withoutApp
 	if err := sample.Vacant(c.sample.dir); err != nil {
 		return nil, nil, nil, cli.Failed(err, "choose another folder with --dir")
 	}
@@ -202,7 +209,7 @@ func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder
 	}
 	clusters, err := openClusters(ctx, s)
 	if err != nil {
-		_ = listener.Close() // nobody knows of it yet
+		_ = listener.Close() // its address is not published yet
 	}
 	return listener, clusters, err
 }
@@ -223,12 +230,13 @@ func (c *sampleUpCommand) checkSame(cmd *cobra.Command, folder *sample.Folder) e
 		{"token-env", c.tokenEnv, s.TokenEnv},
 		{"kube-context", strings.Join(c.contexts, ", "), strings.Join(contexts, ", ")},
 		{"cluster-token-env", c.clusterEnv, s.ClusterTokenEnv},
+		{"without-app", strconv.FormatBool(c.withoutApp), strconv.FormatBool(s.Site.WithoutApp)},
 	} {
 		if !cmd.Flags().Changed(f.name) || f.wanted == f.is {
 			continue
 		}
 		was := fmt.Sprintf("--%s %s", f.name, f.is)
-		if f.is == "" {
+		if f.is == "" || f.is == "false" {
 			was = "no --" + f.name
 		}
 		return cli.Failed(fmt.Errorf("the sample in %s was created with %s, which cannot change", shown(folder.Dir), secret.Redact(was)),

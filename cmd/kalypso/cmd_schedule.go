@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -82,7 +86,7 @@ GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.source.bind(cmd)
+	c.source.bind(cmd, t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVar(&c.out, "out", "", "write to this `folder`, which stands in for the GitOps branch")
@@ -90,7 +94,7 @@ GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
 	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
 	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
-	flags.BoolVar(&c.strict, "strict", false, "exit with 3 when assignments are held")
+	flags.BoolVar(&c.strict, "strict", false, "exit with 3 for errors and held assignments")
 	c.pullRequest.bind(cmd)
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
 	return cmd
@@ -114,6 +118,9 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
+	if source := c.source.within(session.request.ControlPlane, c.out); source != "" {
+		return cli.Usage(cmd, "--out %s is part of the source %s; name a folder for generated files alone", c.out, source)
+	}
 	if c.pullRequest.wanted {
 		return c.propose(cmd.Context(), session)
 	}
@@ -128,10 +135,16 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	if result.refused != nil {
 		return result.refused
 	}
-	if c.strict && result.Plan.Counts.Held > 0 {
+	if c.unacceptable(result.Plan) {
 		return cli.AnswerNo()
 	}
 	return nil
+}
+
+// unacceptable reports whether --strict fails the command.
+func (c *scheduleCommand) unacceptable(p *plan.Plan) bool {
+	isError := func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
+	return c.strict && (p.Counts.Held > 0 || slices.ContainsFunc(p.Problems, isError))
 }
 
 // wanted counts what was asked for.
@@ -167,7 +180,23 @@ func (c *scheduleCommand) target(d *schedule.Draft) string {
 	return cmp.Or(c.branch, pullrequest.HeadBranch(d.Plan.Environment))
 }
 
+// schedule makes a draft and writes it. If another process moves the branch meanwhile, it starts over, a few times:
+// what that one has written may be what this one wants, or has to be kept.
 func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled, error) {
+	const attempts = 10
+	for attempt := 1; ; attempt++ {
+		result, err := c.attempt(ctx, s)
+		if attempt == attempts || !errors.Is(err, git.ErrMoved) && !errors.Is(err, git.ErrHeld) {
+			return result, err
+		}
+		pause := time.Duration(attempt) * 50 * time.Millisecond
+		if err := sleepUntil(ctx, time.Now().Add(pause/2+rand.N(pause))); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *scheduleCommand) attempt(ctx context.Context, s *session) (*scheduled, error) {
 	draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: s.request, Folder: c.out})
 	if err != nil {
 		return nil, err
@@ -190,7 +219,7 @@ func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, res
 
 // show says what was done, after the plan.
 func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
-	if err := (output.Plan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
+	if err := (output.Plan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle, Args: c.source.args(), Approved: c.allowDeletions}).Write(w); err != nil {
 		return err
 	}
 	if line := c.done(r); line != "" {

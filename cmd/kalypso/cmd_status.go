@@ -20,7 +20,7 @@ import (
 // statusCommand is "kalypso status".
 type statusCommand struct {
 	t      *terminal.Terminal
-	place  lookFlags
+	place  fleetFlags
 	output *cli.Output
 	watch  bool
 }
@@ -58,7 +58,7 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 	if c.watch && c.output.Format != cli.FormatText {
 		return cli.Usage(cmd, "--watch cannot be combined with -o %s", c.output.Format)
 	}
-	fleet, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.open(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func (c *statusCommand) find(ctx context.Context, fleet *backend.Fleet) (found f
 	if err := fleet.Refresh(ctx); err != nil {
 		return found, err
 	}
-	if found.Items, err = environments(ctx, fleet, c.place.named()); err != nil {
+	if found.Items, err = environments(ctx, fleet, c.place.subject()); err != nil {
 		return found, err
 	}
 	found.Applications, _, err = backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Application], error) {
-		return fleet.Applications(ctx, query.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
+		return fleet.Applications(ctx, query.ApplicationsQuery{ControlPlane: c.place.subject(), Paging: at})
 	})
 	return found, err
 }

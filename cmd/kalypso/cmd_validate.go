@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -23,10 +24,13 @@ type validateCommand struct {
 	source sourceFlags
 	output *cli.Output
 	strict bool
+	// original compares with the original scheduler.
+	original bool
 }
 
 // validationReport is the result of the command.
 type validationReport struct {
+	Version      int                   `json:"version"`
 	Environments []schedule.Validation `json:"environments"`
 	// Problems are those that belong to no environment.
 	Problems []fleet.Problem `json:"problems,omitempty"`
@@ -43,13 +47,15 @@ Everything is read, scheduled, configured and rendered as "kalypso schedule" wou
 It exits with 3 when there are errors, with --strict also for warnings.`,
 		Example: `  kalypso validate
   kalypso validate -e dev --strict
-  kalypso validate -o github`,
+  kalypso validate -o github
+  kalypso validate --compare-original`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.source.bind(cmd)
+	c.source.bind(cmd, t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
+	cmd.Flags().BoolVar(&c.original, "compare-original", false, "also list what differs from the original scheduler, with both results")
 	return cmd
 }
 
@@ -76,7 +82,7 @@ func (c *validateCommand) run(cmd *cobra.Command) error {
 
 // validate looks at one environment, or at all that main lists.
 func (c *validateCommand) validate(ctx context.Context, s *session) (*validationReport, error) {
-	report := &validationReport{}
+	report := &validationReport{Version: schedule.OutputVersion}
 	names := []string{s.request.Environment}
 	if s.request.Environment == "" {
 		known, problems, err := s.drafter.Loader.Environments(ctx, s.request)
@@ -88,6 +94,16 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 		}
 		names, report.Problems = known, problems
 	}
+	shared, err := s.drafter.Loader.SharedPlaces(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	report.Problems = append(report.Problems, shared...)
+	rules, err := promote.RuleProblems(ctx, s.drafter.Loader, s.request)
+	if err != nil {
+		return nil, err
+	}
+	report.Problems = append(report.Problems, rules...)
 	for _, name := range names {
 		request := s.request
 		request.Environment = name
@@ -102,7 +118,11 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 			})
 			continue
 		}
-		report.Environments = append(report.Environments, schedule.Validate(draft))
+		validation := schedule.Validate(draft)
+		if c.original {
+			validation.Problems = fleet.SortProblems(append(validation.Problems, schedule.CompareOriginal(draft)...))
+		}
+		report.Environments = append(report.Environments, validation)
 	}
 	return report, nil
 }

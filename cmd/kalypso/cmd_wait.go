@@ -20,13 +20,15 @@ import (
 // waitCommand is "kalypso wait".
 type waitCommand struct {
 	t           *terminal.Terminal
-	place       lookFlags
+	place       fleetFlags
 	output      *cli.Output
 	environment string
 	// application is the name of a workload; empty for the platform.
 	application string
 	commit      string
 	timeout     time.Duration
+	// failing is how long a failure has to last.
+	failing time.Duration
 }
 
 func newWait(t *terminal.Terminal) *cobra.Command {
@@ -44,6 +46,9 @@ Exit codes:
     0   the gate passed
     3   the gate failed, the commit was refused or aborted, or the timeout expired
 
+Clusters often recover from a failure, for example when something that they depend on becomes ready. A failure counts when it
+has lasted for the time of --failing-for.
+
 A gate without expected clusters never passes.`,
 		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
   kalypso wait -e dev --application hello-world-app --commit "$GITHUB_SHA" --timeout 30m
@@ -56,8 +61,11 @@ A gate without expected clusters never passes.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment (required)")
 	flags.StringVar(&c.application, "application", "", "wait for the application of the workload with this `name`")
+	completeFlag(cmd, "environment", completeFleet(&c.place.Flags, t, environmentNames))
+	completeFlag(cmd, "application", completeFleet(&c.place.Flags, t, applicationNames))
 	flags.StringVar(&c.commit, "commit", "", "a `commit` of main or of the application's source, or at least seven digits of it (default: the environment's current commit)")
 	flags.DurationVar(&c.timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
+	flags.DurationVar(&c.failing, "failing-for", time.Minute, "how `long` clusters have to fail before this command gives up")
 	return cmd
 }
 
@@ -67,12 +75,14 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 		return cli.Usage(cmd, "no environment given; use -e, for example -e stage")
 	case c.timeout < 0:
 		return cli.Usage(cmd, "--timeout is %s, want a positive duration", c.timeout)
+	case c.failing < 0:
+		return cli.Usage(cmd, "--failing-for is %s, want 0 or a positive duration", c.failing)
 	case c.application == "" && cmd.Flags().Changed("application"):
 		return cli.Usage(cmd, "--application is empty; use the name of a workload")
 	case c.application != "" && c.place.controlPlane != "":
 		return cli.Usage(cmd, "--control-plane and --application cannot be combined")
 	}
-	fleet, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.open(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -111,6 +121,7 @@ func (c *waitCommand) wait(ctx context.Context, fleet *backend.Fleet) (query.Pro
 			return last, ctx.Err()
 		case err != nil:
 			return progress, backend.Hint(err)
+		case progress.Result == query.ProgressFailed && c.mayRecover(progress) > 0:
 		case progress.Result != query.ProgressWaits:
 			return progress, nil
 		}
@@ -118,10 +129,26 @@ func (c *waitCommand) wait(ctx context.Context, fleet *backend.Fleet) (query.Pro
 			fmt.Fprintf(c.t.Err, "%s  %s: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(c.environment), terminal.Printable(terminal.ShortHashes(cmp.Or(progress.Reason, string(progress.Phase)))))
 		}
 		last = progress
-		if _, more := <-changes; !more {
-			return last, ctx.Err()
+		var final <-chan time.Time
+		if progress.Result == query.ProgressFailed {
+			final = time.After(c.mayRecover(progress))
+		}
+		select {
+		case <-final:
+		case _, more := <-changes:
+			if !more {
+				return last, ctx.Err()
+			}
 		}
 	}
+}
+
+// mayRecover returns how long to wait for clusters to recover from a failure.
+func (c *waitCommand) mayRecover(p query.Progress) time.Duration {
+	if p.FailedAt.IsZero() {
+		return 0
+	}
+	return c.failing - c.t.Now().Sub(p.FailedAt)
 }
 
 func (c *waitCommand) progress(ctx context.Context, fleet *backend.Fleet) (query.Progress, error) {
@@ -129,7 +156,7 @@ func (c *waitCommand) progress(ctx context.Context, fleet *backend.Fleet) (query
 		return query.Progress{}, err
 	}
 	return fleet.Progress(ctx, query.ProgressQuery{
-		Environment: c.environment, ControlPlane: c.place.named(), Application: c.application, Commit: c.commit,
+		Environment: c.environment, ControlPlane: c.place.subject(), Application: c.application, Commit: c.commit,
 	})
 }
 

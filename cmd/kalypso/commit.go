@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -74,6 +76,12 @@ func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, reques
 	if same && (request.Signer == nil || head.Hash != head.Unsigned) {
 		result.Existing = head.Hash
 		return nil
+	}
+	if result.Base != "" && head.Hash != "" && !schedule.IsCommitMessage(head.Message) {
+		if merged, err := repo.IsAncestor(ctx, head.Hash, request.Parent); err != nil || !merged {
+			return cli.Failed(fmt.Errorf("branch %q ends with commit %s, which Kalypso did not make and %s does not have", result.Branch, terminal.Short(head.Hash), result.Base),
+				"merge or delete the branch, or name another one with --branch")
+		}
 	}
 	if err := repo.Push(ctx, result.Branch, head.Hash, commit); err != nil {
 		return err

@@ -54,18 +54,23 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// step is a command of a console block and the output below it; empty where the README shows none.
+// step is a command of a console block and the output below it; empty where the page shows none.
+// A command that ends with <<EOF goes on to a line EOF.
 type step struct{ command, output string }
 
 func consoleSteps(text string) []step {
 	var steps []step
-	inside := false
+	inside, document := false, false
 	for line := range strings.Lines(text) {
 		switch command, isCommand := strings.CutPrefix(line, "$ "); {
+		case document:
+			steps[len(steps)-1].command += "\n" + strings.TrimSuffix(line, "\n")
+			document = line != "EOF\n"
 		case strings.HasPrefix(line, "```"):
 			inside = line == "```console\n"
 		case inside && isCommand:
 			steps = append(steps, step{command: strings.TrimSuffix(command, "\n")})
+			document = strings.Contains(command, "<<EOF")
 		case inside && len(steps) > 0:
 			steps[len(steps)-1].output += line
 		}

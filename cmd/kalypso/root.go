@@ -17,7 +17,14 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
 Application teams declare what should run, platform teams declare where it may run.
 Kalypso matches the two and writes a folder of manifests for each assignment, from which clusters pull:
 
-    control plane (main + dev) ─► kalypso ─► platform GitOps repository (dev) ─► clusters`,
+    control plane (main + dev) ─► kalypso ─► platform GitOps repository (dev) ─► clusters
+
+Exit codes:
+
+    0   the command succeeded
+    1   the command failed; the message says what to do next
+    2   the command line is invalid; nothing was done
+    3   the answer is no: there are problems, changes are pending, or a gate did not open`,
 		Example: `  kalypso init control-plane my-control-plane
   kalypso plan -e dev --control-plane my-control-plane`,
 		Version: cli.Version(),

@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 		{"wrapped", fmt.Errorf("schedule: %w", inner), cli.ExitFailed, "kalypso: schedule: push branch \"dev\": permission denied\n  check the token\n"},
 		{"the answer is no", cli.AnswerNo(), cli.ExitNo, ""},
 		{"usage", cli.Usage(&cobra.Command{Use: "plan"}, "which environment?"), cli.ExitUsage, "kalypso: which environment?\n  plan --help shows what it takes\n"},
-		{"interrupted", fmt.Errorf("fetch: %w", context.Canceled), cli.ExitFailed, "kalypso: interrupted\n  run it again: it starts from what Git says\n"},
+		{"interrupted", fmt.Errorf("fetch: %w", context.Canceled), cli.ExitFailed, "kalypso: interrupted\n  run it again; it continues from the state in Git\n"},
 		{"hostile", errors.New("branch \x1b[2J"), cli.ExitFailed, "kalypso: branch \\x1b[2J\n"},
 	} {
 		var b strings.Builder
@@ -75,7 +75,7 @@ func TestSourceFlags(t *testing.T) {
 	t.Parallel()
 	var flags sourceFlags
 	cmd := &cobra.Command{Use: "plan"}
-	flags.bind(cmd)
+	flags.bind(cmd, testTerminal())
 	if err := flags.wantEnvironment(cmd); err == nil {
 		t.Error("no environment: got no error")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -98,7 +99,7 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	return p, p.control(repositories, stop)
 }
 
-// sampleHeartbeat is how often clusters say that they are there: somebody watches.
+// sampleHeartbeat is how often clusters send a heartbeat. It is short, since a user watches.
 const sampleHeartbeat = 10 * time.Second
 
 // sampleConfig is the configuration of the server, as a file would have it.
@@ -109,7 +110,8 @@ func sampleConfig(folder *sample.Folder) (*serve.Config, error) {
 		config.ControlPlanes = []string{s.Site.Repository(sample.ControlPlane)}
 		config.Poll.Duration = 10 * time.Second
 		if s.Forge != "" {
-			config.Forges = []forge.Connection{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
+			noCI := &metav1.Duration{} // the sample creates its repositories, and none has CI
+			config.Forges = []forge.Connection{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv, Settle: noCI}}
 		}
 		config.Log.Format = "text"
 	})
@@ -167,7 +169,7 @@ func (p *samplePlay) control(repositories []sample.Repository, stop func()) erro
 		Simulation: p.clusters, Repositories: repositories, Token: token, Stop: stop,
 		Forge: func(team sample.Team) forge.Forge {
 			if p.server.LocalForge == nil {
-				return p.server.Flows.Forges[0] // as whoever the token is
+				return p.server.Flows.Forges[0] // as the owner of the token
 			}
 			return p.server.LocalForge.As(local.Account{Name: team.Account(), Right: local.Write, Below: string(team)})
 		},
@@ -182,10 +184,11 @@ func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	group.Go(func() error { return p.server.Run(ctx) })
 	group.Go(func() error { p.app.run(ctx); return nil })
 	group.Go(func() error {
-		if err := p.join(ctx); err != nil {
+		// Clusters join as members of environments, which the server has to know.
+		if err := p.ready(ctx); err != nil {
 			return quietEnd(ctx, err)
 		}
-		if err := p.ready(ctx); err != nil {
+		if err := p.join(ctx); err != nil {
 			return quietEnd(ctx, err)
 		}
 		p.welcome(time.Since(begun))
@@ -232,7 +235,7 @@ func (p *samplePlay) register(ctx context.Context, j *simulate.Joiner, c simulat
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return j.Register(ctx, c)
 	}
-	// Somebody may have killed the process after the cluster was registered, and before it had its credential.
+	// The process may have been killed after the cluster was registered and before it had its credential.
 	credential, _, err := p.server.API.Registrar.Rotate(ctx, c.Name, "kalypso sample", time.Now())
 	switch {
 	case err == nil:
@@ -282,17 +285,22 @@ func (p *samplePlay) welcome(took time.Duration) {
 	where.Row(terminal.Plain("fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
 	where.Row(terminal.Plain("control plane"), terminal.Plain(site.Repository(sample.ControlPlane)))
 	where.Row(terminal.Plain("GitOps repository"), terminal.Plain(site.Repository(sample.GitOps)))
-	if _, err := p.clusters.Cluster("large"); err == nil {
+	if _, err := p.clusters.Cluster("large"); err == nil && !site.WithoutApp {
 		where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
 	}
 	where.Row(terminal.Plain("admin token, to sign in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), wiring.AdminTokenFile))))
 	where.Row(terminal.Plain("server log"), terminal.Plain(shown(p.folder.Log())))
 	_ = where.Write(p.t.Out)
 	fmt.Fprintf(p.t.Out, "\ntry next, in another terminal:\n")
+	for _, line := range withPath(p.t) {
+		fmt.Fprintf(p.t.Out, "  %s\n", line)
+	}
 	next := &terminal.Table{Indent: "  "}
 	next.Row(terminal.Plain("kalypso sample merge"+dir+" gitops stage"), terminal.Painted(s.Dim, "merge the pull request that waits for a review"))
 	next.Row(terminal.Plain("kalypso status --server http://"+p.folder.State.Listen), terminal.Painted(s.Dim, "show where each commit is, and why it waits"))
-	next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "show hello-world with its current configuration"))
+	if !site.WithoutApp {
+		next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "show hello-world with its current configuration"))
+	}
 	if all := p.clusters.Clusters(); len(all) > 0 {
 		next.Row(terminal.Plain("kalypso sample cluster"+dir+" "+all[len(all)-1].Name+" fail"), terminal.Painted(s.Dim, "make a cluster fail; recover repairs it"))
 	}

@@ -46,7 +46,7 @@ func newSampleApp(t *terminal.Terminal, s *wiring.Server, site sample.Site, ofte
 	a := &sampleApp{
 		flows: s.Flows, ledger: s.Ledger, log: s.Log, often: often, woken: make(chan struct{}, 1), stop: func() {},
 		request: deliver.Request{Source: site.Repository(sample.App), Branch: "main"},
-		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.Keeper.Continue,
+		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.Keeper.RunChain,
 	}
 	if s.LocalForge != nil {
 		a.stop = s.LocalForge.Subscribe(func(forge.Event) { a.wake() })
@@ -83,7 +83,7 @@ func (a *sampleApp) run(ctx context.Context) {
 
 // round builds what is new.
 func (a *sampleApp) round(ctx context.Context) error {
-	// What one loader resolved stays: each round begins anew.
+	// A loader keeps what it resolved, so each round has its own.
 	loader := &deliver.Loader{Repositories: repository.NewDeliveryReader(a.flows.Client), Charts: a.charts, Cache: a.cache}
 	app, err := loader.Application(ctx, a.request, "")
 	if err != nil {

@@ -37,13 +37,13 @@ func parseContexts(texts []string) ([]sample.RealCluster, error) {
 	return all, nil
 }
 
-// examine looks whether a cluster can take part: it answers, has Flux, and nobody else's objects have the names that are needed.
+// examine checks whether a cluster can take part: it answers, runs Flux, and has no other objects with the names that are needed.
 func examine(ctx context.Context, wanted sample.RealCluster, s sample.State) (*realCluster, error) {
 	c, err := openCluster(wanted)
 	if err != nil {
 		return nil, err
 	}
-	if c.UID, err = c.Look(ctx); err != nil {
+	if c.UID, err = c.Identify(ctx); err != nil {
 		err = fmt.Errorf("context %q: %w", c.Context, err)
 		if errors.Is(err, install.ErrNoFlux) {
 			return nil, cli.Failed(err, "flux install --context "+terminal.ShellWord(c.Context)+" installs it")
@@ -69,7 +69,7 @@ func examine(ctx context.Context, wanted sample.RealCluster, s sample.State) (*r
 	return c, nil
 }
 
-// agree says what is going to be installed and where, and wants somebody to agree.
+// agree prints what is going to be installed and where, and asks for confirmation.
 func (c *sampleUpCommand) agree(clusters []*realCluster, s sample.State) error {
 	fmt.Fprintf(c.t.Err, "this is installed, with the label %s=%s, by which kalypso sample down%s finds and removes it:\n", install.Label, s.ID, c.sample.flag())
 	for _, cluster := range clusters {
@@ -91,12 +91,12 @@ func (c *sampleUpCommand) agree(clusters []*realCluster, s sample.State) error {
 		return nil
 	}
 	if in, ok := c.t.In.(io.Writer); !ok || !terminal.IsTerminal(in) {
-		return cli.Failed(errors.New("nobody agreed to that"), "--yes does")
+		return cli.Failed(errors.New("not confirmed"), "--yes does")
 	}
 	fmt.Fprint(c.t.Err, "\nGo on? [y/N] ")
 	answer, _ := bufio.NewReader(c.t.In).ReadString('\n') // the end of the input is no
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return cli.Failed(errors.New("nobody agreed to that"), "nothing was changed")
+		return cli.Failed(errors.New("not confirmed"), "nothing was changed")
 	}
 	return nil
 }

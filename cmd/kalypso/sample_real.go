@@ -52,7 +52,7 @@ func openClusters(ctx context.Context, s sample.State) ([]*realCluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		uid, err := c.Look(ctx)
+		uid, err := c.Identify(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("context %q: %w", c.Context, err)
 		}

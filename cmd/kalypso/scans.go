@@ -27,7 +27,7 @@ var (
 )
 
 // scansHere makes an application's drafts run the scans of the control plane in this process, and wait for them. What they find is
-// kept in the user's cache folder. Whoever asks for that allows every program that the control plane names. Close the scanner.
+// kept in the user's cache folder. That allows every program that the control plane names. Close the scanner.
 func (s *appSession) scansHere(t *terminal.Terminal) (*scanner.Scanner, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *appSession) scansHere(t *terminal.Terminal) (*scanner.Scanner, error) {
 	return scans, nil
 }
 
-// problemOfScan is what a scan found, or why nobody could look, as a problem; ok is false where there is none.
+// problemOfScan is what a scan found, or why it could not run, as a problem; ok is false if there is neither.
 func problemOfScan(r scan.Result) (p fleet.Problem, ok bool) {
 	p = fleet.Problem{Severity: fleet.SeverityNotice, Kind: fleet.ProblemKind(r.Scan), Position: fleet.Position{Source: "rendered"}}
 	switch r.Level {

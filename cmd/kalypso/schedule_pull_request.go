@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,6 +92,13 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	}
 	p := &schedule.Proposer{Drafter: s.drafter, Committer: commits, Forges: hosts}
 	outcome, err := p.Round(ctx, s.request)
+	for err == nil && !outcome.Next.IsZero() {
+		done := outcome.Did
+		if err = sleepUntil(ctx, outcome.Next); err == nil {
+			outcome, err = p.Round(ctx, s.request)
+			outcome.Did = append(done, outcome.Did...)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -99,10 +107,22 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
 		return err
 	}
-	if c.strict && result.Plan.Counts.Held > 0 {
+	if c.unacceptable(result.Plan) {
 		return cli.AnswerNo()
 	}
 	return nil
+}
+
+// sleepUntil waits for an automatic merge whose checks may still appear.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func proposedOf(o *schedule.Outcome) *proposed {
@@ -141,16 +161,9 @@ func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, co
 	if f.config == "" {
 		return environmentForge{env: env, kind: forge.Kind(f.kind)}, connect.GitAccess{}, nil
 	}
-	text, err := os.ReadFile(f.config)
+	config, err := f.read()
 	if err != nil {
-		return nil, connect.GitAccess{}, fmt.Errorf("read the configuration: %w", err)
-	}
-	config, err := serve.ParseConfig(text, nil)
-	if err == nil {
-		err = config.CheckForges()
-	}
-	if err != nil {
-		return nil, connect.GitAccess{}, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+		return nil, connect.GitAccess{}, err
 	}
 	hosts, err := connect.All(config.Forges, env, transport.Config{})
 	if err != nil {
@@ -158,6 +171,22 @@ func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, co
 	}
 	access, err := connect.Git(config.Forges, hosts, env)
 	return hosts, access, err
+}
+
+// read reads the configuration file.
+func (f *pullRequestFlags) read() (*serve.Config, error) {
+	text, err := os.ReadFile(f.config)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	config, err := serve.ParseConfig(text, nil)
+	if err == nil {
+		err = config.CheckForges()
+	}
+	if err != nil {
+		return nil, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+	}
+	return config, nil
 }
 
 // environmentForge is the forge of whatever repository is asked for, with the token that the environment has for its kind.
@@ -199,7 +228,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	kind := cmp.Or(f.kind, known)
 	if kind == "" {
 		return nil, cli.Failed(fmt.Errorf("which kind of forge %q is, its name does not say", id.Host),
-			"use --forge-kind, or configure the forge in a file and pass that with --config")
+			"use --forge-kind, or configure the forge in a file and pass that with --config; an embedded forge is used through its server, with --server of kalypso app")
 	}
 	scheme := "https://"
 	if strings.HasPrefix(url, "http://") {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
 
@@ -31,6 +33,9 @@ var update = func() flag.Getter {
 }()
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
+		main() // commands that run in the process of a test render charts, too
+	}
 	testscript.Main(m, map[string]func(){"kalypso": main, "masked": masked})
 }
 
@@ -44,13 +49,22 @@ func TestMain(m *testing.M) {
 //	commit DIR MESSAGE              commits everything in a work tree, as Ann
 //	serve DIR USER:PASSWORD         serves the repositories in a folder over HTTP, at $SERVER
 //	gitea DIR                       serves the repositories DIR/<owner>/<name>.git as a Gitea does, at $GITEA
-//	freeport NAME                   sets a variable to a port that nobody uses
-//	answers URL PATTERN             waits until a page answers what matches
-//	tells PATTERN PROGRAM [ARGS...] runs a program until it prints what matches
+//	freeport NAME                   sets a variable to a free port
+//	server [ARGS...]                starts "kalypso serve" at $URL, and waits until it serves
+//	logs PATTERN                    waits until the server logs a line that matches, other than those that were waited for before
+//	watch PATTERN                   waits until "kalypso status --watch" shows a line that matches
+//	sample [ARGS...]                starts "kalypso sample up", and waits until its clusters run
+//	ended                           waits until the server or the sample has ended by itself
+//	stop [kill]                     ends the server; its log is server.log then
+//	[!] page URL PATTERN            fetches a page, which matches
+//	fleet                           pushes the example fleet to the server, with clusters dev-1 and stage-1 that run its commit $FIRST
+//	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
+//	[!] report CLUSTER STATE ...    reports that a cluster runs the head of its GitOps branch; see [report]
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
 func TestScript(t *testing.T) {
+	servers := newServerCommands(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       update.Get() == true,
@@ -59,7 +73,9 @@ func TestScript(t *testing.T) {
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "edit": edit, "commit": commit, "serve": serveGit, "gitea": serveGitea(t),
-			"freeport": freePort, "answers": answers, "tells": tells,
+			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
+			"logs": servers.logs, "watch": servers.watch, "page": page,
+			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
 		},
 	})
 }
@@ -70,6 +86,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/home/.cache")
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
+	env.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // registries of images do not answer
 	if err := os.MkdirAll(env.WorkDir+"/home", 0o777); err != nil {
 		return err
 	}
@@ -84,6 +101,9 @@ var (
 
 // masked is the program of that name: "masked kalypso plan -e dev" shows what "kalypso plan -e dev" shows.
 func masked() {
+	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
+		main()
+	}
 	var out, err bytes.Buffer
 	code := run(context.Background(), os.Args[2:], os.Environ(), os.Stdin, &out, &err)
 	mask := func(text []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -38,7 +39,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
-	s.drafter = &schedule.Drafter{Loader: &schedule.Loader{
+	s.drafter = &schedule.Drafter{Charts: &sandbox.Runner{}, Loader: &schedule.Loader{
 		Repositories: repository.NewReader(s.client),
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
@@ -97,7 +98,7 @@ func standIn(ctx context.Context, path string) []git.Mapping {
 	defer client.Close() //nolint:errcheck // files were only read
 	repo, err := client.Open(ctx, path)
 	if err != nil {
-		return nil // whoever reads it next says what is wrong
+		return nil // the next command that reads it reports what is wrong
 	}
 	remotes, err := repo.Remotes()
 	if err != nil {

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -24,7 +28,7 @@ type sourceFlags struct {
 }
 
 // bind adds the flags to a command.
-func (f *sourceFlags) bind(cmd *cobra.Command) {
+func (f *sourceFlags) bind(cmd *cobra.Command, t *terminal.Terminal) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "the control plane, a `folder or URL` (default: the repository of the current folder)")
 	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
@@ -35,6 +39,7 @@ func (f *sourceFlags) bind(cmd *cobra.Command) {
 		// The error only says that the flag does not exist.
 		_ = cmd.MarkFlagDirname(name)
 	}
+	completeFlag(cmd, "environment", f.completeEnvironments(t))
 }
 
 // wantEnvironment is for commands that work on one environment.
@@ -46,7 +51,7 @@ func (f *sourceFlags) wantEnvironment(cmd *cobra.Command) error {
 }
 
 // args repeats the flags that were given for another command on the same environment, as words for a shell.
-// Credentials in URLs are left out: whoever copies the command has them.
+// Credentials in URLs are left out: the user who copies the command has them.
 func (f *sourceFlags) args() string {
 	words := []string{"-e", f.environment}
 	add := func(flag, value string) {
@@ -66,6 +71,42 @@ func (f *sourceFlags) args() string {
 	return strings.Join(words, " ")
 }
 
+// within returns the source folder that contains the folder out, or is it; empty if none does. Files written there would be
+// read as input. A folder inside a control plane that is a repository is not read from there.
+func (f *sourceFlags) within(controlPlane, out string) string {
+	if out == "" {
+		return ""
+	}
+	out = realPath(out)
+	if fleet.IsLocal(controlPlane) && out == realPath(controlPlane) {
+		return controlPlane
+	}
+	for _, source := range []string{f.main, f.envDir} {
+		if source == "" {
+			continue
+		}
+		if rest, err := filepath.Rel(realPath(source), out); err == nil && filepath.IsLocal(rest) {
+			return source
+		}
+	}
+	return ""
+}
+
+// realPath returns the absolute path of a folder without symbolic links, as far as the folder exists.
+func realPath(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	if _, err := os.Lstat(abs); err != nil && filepath.Dir(abs) != abs {
+		return filepath.Join(realPath(filepath.Dir(abs)), filepath.Base(abs))
+	}
+	return abs
+}
+
 // mapFlag is the value of --map.
 type mapFlag []git.Mapping
 
@@ -83,6 +124,11 @@ func (m *mapFlag) Set(value string) error {
 	mapping, err := git.ParseMapping(value)
 	if err != nil {
 		return err
+	}
+	for _, known := range *m {
+		if known.From == mapping.From && known.To != mapping.To {
+			return fmt.Errorf("%s is mapped to %s already; map it once", secret.Redact(mapping.From), secret.Redact(known.To))
+		}
 	}
 	*m = append(*m, mapping)
 	return nil

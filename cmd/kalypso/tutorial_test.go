@@ -34,8 +34,8 @@ func TestTutorial(t *testing.T) {
 	shell := newShell(t, dir, env)
 	up := ""
 	for _, s := range steps {
-		if s.command == "kalypso sample up" {
-			up = startSampleUp(t, dir, env, "--listen", listen)
+		if args, ok := strings.CutPrefix(s.command, "kalypso sample up"); ok {
+			up = startSampleUp(t, dir, env, append(strings.Fields(args), "--listen", listen)...)
 			continue
 		}
 		begun := time.Now()
@@ -63,7 +63,7 @@ var unhurried = strings.NewReplacer(
 	"$ kalypso sample greeting", "$ kalypso sample greeting --timeout 5m",
 )
 
-// storyEnvironment keeps programs from the configuration and the credentials of whoever runs the test.
+// storyEnvironment keeps programs from the configuration and the credentials of the user who runs the test.
 func storyEnvironment(t *testing.T) []string {
 	t.Helper()
 	return []string{
@@ -102,16 +102,11 @@ func startSampleUp(t *testing.T, dir string, env []string, args ...string) strin
 			t.Errorf("kalypso sample up: %v", err)
 		}
 	})
-	select {
-	case text := <-said:
-		if !strings.Contains(text, "started the sample") {
-			t.Fatalf("kalypso sample up says only %q", text)
-		}
-		return text
-	case <-time.After(patience):
-		t.Fatal("kalypso sample up says nothing")
-		return ""
+	text := <-said // also when the program ends
+	if !strings.Contains(text, "started the sample") {
+		t.Fatalf("kalypso sample up says only %q", text)
 	}
+	return text
 }
 
 // shell is a shell that people type into: what one command exports, the next one has.

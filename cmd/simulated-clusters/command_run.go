@@ -53,7 +53,7 @@ func newRun(out io.Writer) *cobra.Command {
 
 Each cluster has a role in every environment, and follows the folder of its type on the branch of that name. With a
 server it registers by the join token, and keeps the credential that it gets in the folder of --state-dir. Without one
-it reports to nobody.`,
+it sends no reports.`,
 		Example: `  simulated-clusters --gitops http://127.0.0.1:8080/platform/gitops --environment dev,stage --type large --count 37 \
       --server http://127.0.0.1:8080 --join-token-file join-token --fail large-03 --offline large-05
   simulated-clusters --gitops ../gitops --environment dev --type drone --control 127.0.0.1:8090`,
@@ -184,7 +184,7 @@ func (c *runCommand) start(ctx context.Context, s *simulate.Simulation, clusters
 	fmt.Fprintf(c.out, "%s: %s, following folder %s of %s, branches %s\n",
 		span(clusters), number(len(clusters)), path.Join(c.gitOps.Path, c.clusterType), secret.Redact(c.gitOps.Repo), strings.Join(c.environments, ", "))
 	if c.server == "" {
-		fmt.Fprintln(c.out, "they report to nobody: name a server with --server")
+		fmt.Fprintln(c.out, "they do not report; name a server with --server")
 	} else {
 		fmt.Fprintf(c.out, "they report to %s\n", secret.Redact(c.server))
 	}
@@ -236,7 +236,7 @@ func (c *runCommand) folder(server *url.URL) (string, error) {
 	return filepath.Join(cache, "kalypso", "simulated-clusters", strings.ReplaceAll(server.Host, ":", "_")), nil
 }
 
-// simulate goes on until somebody stops it, which is a good end.
+// simulate runs until it is interrupted, which is not an error.
 func (c *runCommand) simulate(ctx context.Context, s *simulate.Simulation) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// controlFile is where the token of whoever listens on an address is.
+// controlFile is where the token of the simulation that listens on an address is.
 func controlFile(address string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -21,7 +21,7 @@ func controlFile(address string) (string, error) {
 	return filepath.Join(cache, "kalypso", "simulated-clusters", "control", name), nil
 }
 
-// writeToken makes a token for whoever controls the simulation at an address.
+// writeToken makes the token with which commands control the simulation at an address.
 func writeToken(address string) (string, secret.Value, error) {
 	file, err := controlFile(address)
 	if err != nil {

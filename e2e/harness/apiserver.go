@@ -49,7 +49,7 @@ func (s *Stack) startAPIServer(ctx context.Context, cluster, etcd string, k *key
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + k.public, "--service-account-signing-key-file=" + k.private,
 		"--token-auth-file=" + k.tokens, "--authorization-mode=RBAC",
-		// Nobody creates the default service accounts that it would wait for.
+		// No controller creates the default service accounts that it would wait for.
 		"--disable-admission-plugins=ServiceAccount",
 	}})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// Browser is Chromium without a window. It keeps nothing, and asks nobody but the pages that it is shown.
+// Browser is Chromium without a window. It keeps nothing, and connects only to the pages that it is shown.
 type Browser struct {
 	process *Process
 	ctx     context.Context //nolint:containedctx // chromedp keeps its connection in one

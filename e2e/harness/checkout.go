@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Checkout is somebody's work tree of one branch, with which they change a repository.
+// Checkout is a user's work tree of one branch, with which they change a repository.
 type Checkout struct {
 	dir, branch string
 }

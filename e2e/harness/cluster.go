@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Cluster is an API server, seen by its administrator or by somebody with other rights.
+// Cluster is an API server, seen by its administrator or by a user with other rights.
 type Cluster struct {
 	Name string
 

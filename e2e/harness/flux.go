@@ -86,7 +86,7 @@ type Follow struct {
 	Interval string
 }
 
-// Follow has the cluster's Flux apply a folder, as somebody who sets up a cluster would.
+// Follow has the cluster's Flux apply a folder, as a user who sets up a cluster would.
 func (c *Cluster) Follow(ctx context.Context, f Follow) error {
 	interval := cmp.Or(f.Interval, "1m")
 	return c.Apply(ctx,

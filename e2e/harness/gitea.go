@@ -27,7 +27,7 @@ type Gitea struct {
 	Admin Account
 }
 
-// Account is somebody on a Gitea.
+// Account is a user of a Gitea.
 type Account struct {
 	Name, Token string
 }
@@ -84,7 +84,7 @@ func configureGitea(folder, port, files string) (string, error) {
 	return path, os.WriteFile(path, text.Bytes(), 0o600)
 }
 
-// newAdmin creates the first account, which nobody could ask the API for.
+// newAdmin creates the first account, which the API cannot create.
 func newAdmin(ctx context.Context, program, config, home string) (Account, error) {
 	const name = "admin-of-e2e"
 	run := func(args ...string) (string, error) {

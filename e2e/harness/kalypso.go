@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kalypso is the program under test, with the environment of somebody who uses it.
+// Kalypso is the program under test, with the environment of a user.
 type Kalypso struct {
 	lab  *Lab
 	path string

@@ -63,7 +63,7 @@ func (l *Lab) QuoteLogs(out io.Writer) {
 }
 
 // Close kills what still runs, what was started last first, and removes the folder. When keep is set, the folder stays.
-// The data are thrown away anyhow, so nobody is asked to end in peace, which would take etcd's customers many seconds.
+// The data are thrown away anyhow, so processes are killed: an orderly end takes etcd's clients many seconds.
 func (l *Lab) Close(keep bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

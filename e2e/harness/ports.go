@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// ports hands out ports of 127.0.0.1 on which nobody listens, each once.
+// ports hands out free ports of 127.0.0.1, each once.
 //
 // They lie below those that systems give to outgoing connections,
 // so that none of these takes one between here and the program that is to listen on it.

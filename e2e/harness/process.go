@@ -127,7 +127,7 @@ func (p *Process) kill() error {
 	return nil
 }
 
-// signal is for the whole group of the process. That there is none any more is no error.
+// signal is for the whole group of the process. A group that has ended is not an error.
 func (p *Process) signal(s syscall.Signal) error {
 	err := syscall.Kill(-p.cmd.Process.Pid, s)
 	if err != nil && !errors.Is(err, syscall.ESRCH) {

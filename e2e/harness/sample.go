@@ -33,7 +33,7 @@ func (s *Stack) NewSampleSite(ctx context.Context, organization string) (*Sample
 	if err != nil {
 		return nil, err
 	}
-	// Whoever creates an organization owns it.
+	// The user who creates an organization owns it.
 	if err := s.Gitea.Call(ctx, site.Owner, http.MethodPost, "/orgs", map[string]any{"username": organization}, nil); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// View is how somebody looks at pages.
+// View is how a user looks at pages.
 type View struct {
 	Name          string // required
 	Width, Height int64  // required; in CSS pixels
@@ -34,7 +34,7 @@ type Tab struct {
 // patience is how long a page may take to do something.
 const patience = 60 * time.Second
 
-// Open opens a tab of somebody else: it shares nothing with the others.
+// Open opens a tab of another user: it shares nothing with the others.
 func (b *Browser) Open(v View) (*Tab, error) {
 	ctx, end := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t := &Tab{ctx: ctx, close: end}

@@ -48,7 +48,7 @@ func Stop(err error) error { return stopped{err} }
 func answers(url, token string) func(context.Context) error {
 	client := &http.Client{
 		Timeout: 5 * time.Second,
-		// Whether somebody is ready is no secret, and the certificates are made only as servers start.
+		// Whether a server is ready is no secret, and the certificates are made only as servers start.
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, //nolint:gosec // see above
 	}
 	return func(ctx context.Context) error {

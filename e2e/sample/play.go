@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// play is the tutorial with somebody who plays both of its teams.
+// play is the tutorial with one user who plays both of its teams.
 type play struct {
 	*harness.SampleSite
 	stack   *harness.Stack
@@ -40,7 +40,7 @@ func newPlay(ctx context.Context, stack *harness.Stack, kalypso *harness.Kalypso
 	return p, p.welcomePerson(ctx)
 }
 
-// welcomePerson makes the account of whoever plays: with a password for pages, and a token for git.
+// welcomePerson makes the account of that user: with a password for pages, and a token for git.
 func (p *play) welcomePerson(ctx context.Context) (err error) {
 	g := p.stack.Gitea
 	if p.person, err = g.NewAccount(ctx, person, "write:repository", "write:issue", "read:user"); err != nil {

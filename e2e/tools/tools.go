@@ -8,7 +8,7 @@
 //
 // Each folder is a Go module whose go.mod and go.sum pin what is built. They are several, since the programs want different
 // versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
-// under a name that says what it was built from, and built anew when that changes.
+// under a name that says what it was built from, and built again when that changes.
 package tools
 
 import (
@@ -84,7 +84,7 @@ type recipe struct {
 	pkg    string  // required
 	tags   string
 	// versionOf is the module whose version the program reports, in the variables of stamps.
-	// Without them it calls itself unreleased, which breaks whoever parses its version.
+	// Without them it calls itself unreleased, which breaks programs that parse its version.
 	versionOf string
 	stamps    []stamp
 }
@@ -146,7 +146,7 @@ func (r recipe) build(ctx context.Context, dir, cache string, say func(string)) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	// Whoever looks meanwhile finds the whole program or none.
+	// Readers find the whole program or none.
 	half := fmt.Sprintf("%s.%d", path, os.Getpid())
 	if err := r.compile(ctx, filepath.Join(dir, r.module), half); err != nil {
 		_ = os.Remove(half) // the error that matters is the compiler's

@@ -3,7 +3,6 @@ package chart
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -49,7 +48,7 @@ type Dependency struct {
 func Load(files []File) (c *Chart, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c, err = nil, fmt.Errorf("load chart: helm gave up: %v", r)
+			c, err = nil, fmt.Errorf("load chart: helm failed: %v", r)
 		}
 	}()
 	sorted, err := checkFiles(files)
@@ -200,15 +199,3 @@ func capabilities(o Options) (*common.Capabilities, error) {
 	c.HelmVersion.GitCommit, c.HelmVersion.GitTreeState, c.HelmVersion.GoVersion = "", "", ""
 	return c, nil
 }
-
-// plain shortens an error of a library to one line.
-func plain(err error) error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "..."
-	}
-	return errors.New(text)
-}
-
-// maxMessage is how many bytes of a library's error are shown.
-const maxMessage = 1000

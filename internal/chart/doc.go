@@ -17,8 +17,9 @@
 //
 // # Same inputs, same bytes
 //
-// Templates can read only their inputs. Random functions (randAlphaNum, uuidv4, genCA,
-// bcrypt and so on) and the clock (now, ago) are errors: a password belongs in a Secret of the target,
+// Templates can read only their inputs. They may call random functions (randAlphaNum, uuidv4, genCA, bcrypt and so on) and
+// the clock (now, ago), as defaults of values that are set. A chart with calls is rendered twice, with other results:
+// what differs is an error that names the value that avoids it, because a password belongs in a Secret of the target,
 // not in a commit. Dates are in UTC. keys and values are sorted. lookup finds nothing and getHostByName is empty,
 // as with helm template.
 //

@@ -9,7 +9,8 @@ import (
 	"unicode"
 
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
-	sigs "sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // document is a document of a file, parsed once.
@@ -37,29 +38,18 @@ func split(text string) []string {
 	return texts
 }
 
-// read reads a document.
 func read(source, text string) (document, error) {
 	d := document{source: source, text: text}
 	var data any
-	if err := unmarshal([]byte(text), &data); err != nil {
-		return d, fmt.Errorf("%s: what it makes is not valid YAML: %w", source, plain(err))
+	if err := fleet.UnmarshalYAML([]byte(text), &data); err != nil {
+		return d, fmt.Errorf("%s: its output is not valid YAML: %w", source, plain(err))
 	}
 	fields, ok := data.(map[string]any)
 	if data != nil && !ok {
-		return d, fmt.Errorf("%s: what it makes is not a Kubernetes object: it begins with %.40q", source, text)
+		return d, fmt.Errorf("%s: its output is not a Kubernetes object: it begins with %.40q", source, text)
 	}
 	d.fields = fields
 	return d, nil
-}
-
-// unmarshal decodes YAML. The parser is known to panic on some invalid input.
-func unmarshal(content []byte, into any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", r)
-		}
-	}()
-	return sigs.Unmarshal(content, into)
 }
 
 func (d document) kind() string { return text(d.fields, "kind") }

@@ -13,28 +13,13 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// Reasons for leaving out functions.
-const (
-	isRandom   = "it gives something else every time, and the same commit has to give the same manifests; set the value in values.yaml, or have a Secret made in the cluster"
-	readsClock = "it depends on the clock, and the same commit has to give the same manifests; set the value in values.yaml"
-)
+// readsClock is the reason for leaving out a function.
+const readsClock = "it depends on the clock, and the same commit must give the same manifests; set the value in values.yaml"
 
-// leftOut are the functions of Helm that templates cannot call, with the reason.
-// They are defined, so that a template with a call in a branch that is not taken still renders.
-var leftOut = map[string]string{
-	"now": readsClock, "ago": readsClock,
-
-	"randAlphaNum": isRandom, "randAlpha": isRandom, "randAscii": isRandom, "randNumeric": isRandom,
-	"randBytes": isRandom, "randInt": isRandom, "shuffle": isRandom, "uuidv4": isRandom,
-	"bcrypt": isRandom, "htpasswd": isRandom, "encryptAES": isRandom,
-	"genPrivateKey": isRandom, "genCA": isRandom, "genCAWithKey": isRandom, "genSelfSignedCert": isRandom,
-	"genSelfSignedCertWithKey": isRandom, "genSignedCert": isRandom, "genSignedCertWithKey": isRandom,
-}
-
-// overrides returns the functions that differ from Helm's: those that are left out, those that depend on the machine or on
-// the order of maps, and those that could build unlimited values in one call.
+// overrides returns the functions that differ from Helm's: those that depend on the machine or on
+// the order of maps, and those that could build unlimited values in one call. See also [chance].
 func overrides() template.FuncMap {
-	functions := template.FuncMap{
+	return template.FuncMap{
 		"date": dateUTC, "htmlDate": func(date any) (string, error) { return dateUTC(time.DateOnly, date) },
 		"dateInZone": dateInZone, "date_in_zone": dateInZone,
 		"htmlDateInZone": func(date any, zone string) (string, error) { return dateInZone(time.DateOnly, date, zone) },
@@ -42,7 +27,7 @@ func overrides() template.FuncMap {
 		"mustToDate":     time.Parse,
 		"durationRound":  durationRound,
 
-		"keys": keys, "values": fieldValues,
+		"keys": SortedKeys, "values": SortedValues,
 
 		"repeat": repeat, "indent": indent, "nindent": nindent,
 		"until": until, "untilStep": untilStep, "seq": seq,
@@ -50,13 +35,9 @@ func overrides() template.FuncMap {
 		"set": set, "merge": merging("merge"), "mergeOverwrite": merging("mergeOverwrite"),
 		"mustMerge": merging("mustMerge"), "mustMergeOverwrite": merging("mustMergeOverwrite"),
 	}
-	for name, why := range leftOut {
-		functions[name] = func(...any) (string, error) { return "", fmt.Errorf("%s is left out: %s", name, why) }
-	}
-	return functions
 }
 
-var errNoTime = errors.New("a date wants a time or a number of seconds; anything else would be the time of now")
+var errNoTime = errors.New("a date must be a time or a number of seconds; anything else would be the current time")
 
 // moment converts the values that sprig accepts as a time.
 func moment(date any) (time.Time, error) {
@@ -108,8 +89,8 @@ func own[F any](name string) F {
 
 var library = sync.OnceValue(sprig.TxtFuncMap)
 
-// keys returns the keys of maps, sorted per map. Sprig's own function returns them in random order.
-func keys(dicts ...map[string]any) []string {
+// SortedKeys returns the keys of maps, sorted per map. Sprig's own function returns them in random order.
+func SortedKeys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
 		all = append(all, slices.Sorted(maps.Keys(dict))...)
@@ -117,8 +98,8 @@ func keys(dicts ...map[string]any) []string {
 	return all
 }
 
-// fieldValues returns the values of a map in the order of its keys. Sprig's own function returns them in random order.
-func fieldValues(dict map[string]any) []any {
+// SortedValues returns the values of a map in the order of its keys. Sprig's own function returns them in random order.
+func SortedValues(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
 		all = append(all, dict[key])
@@ -142,7 +123,7 @@ func repeat(count int, text string) (string, error) {
 
 func indent(spaces int, text string) (string, error) {
 	if spaces < 0 || spaces > 1000 {
-		return "", fmt.Errorf("indent wants 0 to 1000 spaces, got %d", spaces)
+		return "", fmt.Errorf("indent takes 0 to 1000 spaces, got %d", spaces)
 	}
 	pad := strings.Repeat(" ", spaces)
 	return pad + strings.ReplaceAll(text, "\n", "\n"+pad), nil

@@ -57,6 +57,8 @@ type block struct {
 	// start is where its body begins. trim means that white space is trimmed there.
 	start int
 	trim  bool
+	// branches counts its else branches, each of which nests in the parser.
+	branches int
 	// empty means that the body is empty so far: an empty template does not replace another one with the same name.
 	empty bool
 }
@@ -66,7 +68,14 @@ type scanner struct {
 	text       string
 	insertions []insertion
 	open       []block
+	// depth is how deep the parser nests here.
+	depth int
 }
+
+// maxBlocks is the maximum depth of blocks in a template. The parser calls itself for each, and nothing else bounds its stack.
+const maxBlocks = 1000
+
+var errBlocks = fmt.Errorf("its blocks nest more than %d levels deep", maxBlocks)
 
 func (s *scanner) scan() error {
 	s.open = []block{{template: true, empty: true}}
@@ -81,7 +90,9 @@ func (s *scanner) scan() error {
 		if err != nil {
 			return err
 		}
-		s.apply(a)
+		if s.apply(a); s.depth > maxBlocks {
+			return errBlocks
+		}
 		at = a.end
 	}
 	s.words(s.text[at:])
@@ -121,6 +132,13 @@ func (s *scanner) apply(a action) {
 		s.fill()
 	}
 	switch a.keyword {
+	case "if", "with", "range", "define", "block":
+		s.depth++
+	case "else":
+		s.depth++
+		s.open[len(s.open)-1].branches++
+	}
+	switch a.keyword {
 	case "if", "with":
 		s.open = append(s.open, block{})
 	case "range":
@@ -131,6 +149,7 @@ func (s *scanner) apply(a action) {
 		if len(s.open) > 1 { // otherwise it does not parse
 			last := s.open[len(s.open)-1]
 			s.open = s.open[:len(s.open)-1]
+			s.depth -= 1 + last.branches
 			s.close(last, a.start, a.trimLeft)
 		}
 	}

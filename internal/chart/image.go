@@ -41,20 +41,20 @@ func IsDigest(text string) bool { return digestForm.MatchString(text) }
 // ParseImage parses a reference as container runtimes do: "nginx" is docker.io/library/nginx:latest.
 func ParseImage(reference string) (Image, error) {
 	if len(reference) > maxReference {
-		return Image{}, fmt.Errorf("%.60q... is too long for the reference of an image", reference)
+		return Image{}, fmt.Errorf("%.60q... is too long for an image reference", reference)
 	}
 	name, digest, hasDigest := strings.Cut(reference, "@")
 	tag := ""
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		name, tag = name[:i], name[i+1:]
 		if !imageTag.MatchString(tag) {
-			return Image{}, fmt.Errorf("%q is no reference of an image: %q is no tag", reference, tag)
+			return Image{}, fmt.Errorf("%q is not an image reference: %q is not a tag", reference, tag)
 		}
 	}
 	if hasDigest {
 		tag = "" // the digest takes precedence
 		if !IsDigest(digest) {
-			return Image{}, fmt.Errorf("%q is no reference of an image: %q is no digest", reference, digest)
+			return Image{}, fmt.Errorf("%q is not an image reference: %q is not a digest", reference, digest)
 		}
 	} else if tag == "" {
 		tag = defaultTag
@@ -67,7 +67,7 @@ func ParseImage(reference string) (Image, error) {
 		path = defaultFolder + path
 	}
 	if !registryName.MatchString(registry) || !imagePath.MatchString(path) {
-		return Image{}, fmt.Errorf("%q is no reference of an image", reference)
+		return Image{}, fmt.Errorf("%q is not an image reference", reference)
 	}
 	return Image{Repository: registry + "/" + path, Tag: tag, Digest: digest}, nil
 }

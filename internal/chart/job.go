@@ -54,8 +54,17 @@ type Target struct {
 	// Set are values as for --set, SetString as for --set-string. Later ones take precedence, and SetString over Set.
 	Set       []string `json:"set,omitempty"`
 	SetString []string `json:"setString,omitempty"`
+	// Data are the values as YAML, used unchanged instead of Layers, Set, SetString and Image. Optional.
+	Data []byte `json:"data,omitempty"`
+	// LoadOnly loads the chart and renders nothing.
+	LoadOnly bool `json:"loadOnly,omitempty"`
 	// Image are values by their dotted paths, such as the tag that was built. They take precedence over all others.
 	Image map[string]string `json:"image,omitempty"`
+	// Versions are the paths in Image that hold the version. The manifests must depend on them.
+	Versions []string `json:"versions,omitempty"`
+	// Built are the images that must be in the manifests. In a kustomization and in plain manifests, they replace
+	// other builds of the same images.
+	Built []Built `json:"built,omitempty"`
 	Options
 }
 
@@ -74,12 +83,29 @@ type Rendered struct {
 	// Values are the composed values as YAML with their origins, Keys the same as data. Empty without values.
 	Values []byte       `json:"values,omitempty"`
 	Keys   []values.Key `json:"keys,omitempty"`
+	// Vars are the names of the variables that the values refer to, sorted.
+	Vars []string `json:"vars,omitempty"`
+	// Idle are the values of Set and SetString without effect on the manifests.
+	Idle []Idle `json:"idle,omitempty"`
 	// Problems are sorted. Their assignment is empty.
 	Problems []fleet.Problem `json:"problems,omitempty"`
+
+	// Unsettled reports that the process that should render the target failed for a reason that may not be the target's,
+	// so that another attempt can succeed. See [Result.Fail].
+	Unsettled bool `json:"-"`
 }
 
+// LimitError is the error of a process that reached one of its limits.
+type LimitError struct {
+	// Message says which limit, and what to look for.
+	Message string
+}
+
+// Error returns the message.
+func (e *LimitError) Error() string { return e.Message }
+
 // ruleVersion changes when a new version of this program renders the same job differently.
-const ruleVersion = "1"
+const ruleVersion = "2"
 
 // Digests identifies the inputs of each target. Targets with equal digests render the same,
 // so a stored result can be reused.
@@ -168,14 +194,17 @@ func (r *Result) Fill(rendered *Result) {
 }
 
 // Fail adds a problem for every target that a result lacks, when the process that should render them failed.
+// They are unsettled unless err is a [LimitError].
 func (r *Result) Fail(err error) {
+	var limit *LimitError
+	settled := errors.As(err, &limit)
 	for i, t := range r.Targets {
 		if t.Manifests == nil && len(t.Problems) == 0 {
-			r.Targets[i].Problems = []fleet.Problem{failure(err)}
+			r.Targets[i].Problems, r.Targets[i].Unsettled = []fleet.Problem{failure(err)}, !settled
 		}
 	}
 }
 
 func failure(err error) fleet.Problem {
-	return fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Message: err.Error(), Hint: "the target stays as it is published"}
+	return fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Message: err.Error(), Hint: "the target stays as published"}
 }

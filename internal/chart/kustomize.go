@@ -9,16 +9,23 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provenance"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Kustomize builds the kustomization in a folder. The files are those of the repository, because a kustomization can
 // refer to others outside of its folder. It reads nothing else, and runs no program.
-func Kustomize(files []File, folder string) (m *Manifests, err error) {
+func Kustomize(files []File, folder string) (*Manifests, error) { return kustomize(files, folder, nil) }
+
+// kustomize builds a kustomization with images that were built.
+func kustomize(files []File, folder string, images []Built) (m *Manifests, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			m, err = nil, plain(fmt.Errorf("build kustomization %q: kustomize gave up: %v", folder, r))
+			m, err = nil, plain(fmt.Errorf("build kustomization %q: kustomize failed: %v", folder, r))
 		}
 	}()
 	files, err = checkFiles(files)
@@ -41,16 +48,24 @@ func Kustomize(files []File, folder string) (m *Manifests, err error) {
 	}
 	options := krusty.MakeDefaultOptions() // files must be below the kustomization that names them
 	options.PluginConfig = types.DisabledPluginConfig()
+	options.Reorder = krusty.ReorderOptionUnspecified // as the command kustomize does
 	built, err := krusty.MakeKustomizer(options).Run(disk, "/"+folder)
 	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, plain(err))
+	}
+	if err := withoutVersion(built); err != nil {
 		return nil, fmt.Errorf("build kustomization %q: %w", folder, plain(err))
 	}
 	text, err := built.AsYaml()
 	if err != nil {
 		return nil, fmt.Errorf("build kustomization %q: %w", folder, plain(err))
 	}
+	made, err := setImages(string(text), images)
+	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
+	}
 	var w writer
-	w.add(path.Join(folder, konfig.DefaultKustomizationFileName()), string(text))
+	w.add(path.Join(folder, konfig.DefaultKustomizationFileName()), made)
 	m, err = w.manifests()
 	if err == nil && len(m.Objects) == 0 {
 		err = errors.New("it makes no object")
@@ -60,6 +75,36 @@ func Kustomize(files []File, folder string) (m *Manifests, err error) {
 	}
 	return m, nil
 }
+
+// withoutVersion removes the version from the label of buildMetadata: managedByLabel. It is the version of this program, so each upgrade
+// would change every object.
+func withoutVersion(built resmap.ResMap) error {
+	for _, r := range built.Resources() {
+		labels := r.GetLabels()
+		if labels[konfig.ManagedbyLabelKey] != "kustomize-"+provenance.GetProvenance().Semver() {
+			continue
+		}
+		labels[konfig.ManagedbyLabelKey] = "kustomize"
+		if err := r.SetLabels(labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKustomization reports whether a file configures kustomize, which no cluster knows. Other programs have a kind of the same name.
+func isKustomization(f File) bool {
+	var fields map[string]any
+	if err := fleet.UnmarshalYAML(f.Content, &fields); err != nil {
+		return false
+	}
+	group, _, _ := strings.Cut(text(fields, "apiVersion"), "/")
+	named := slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(f.Path))
+	return group == konfigGroup || group == "" && named
+}
+
+// konfigGroup is the group of kustomize's own kinds.
+const konfigGroup = "kustomize.config.k8s.io"
 
 // stayLocal returns an error for kustomizations that refer to anything outside of the given files.
 // Kustomize has no option for that. It checks all kustomizations, used or not.
@@ -73,7 +118,7 @@ func stayLocal(files []File) error {
 			continue
 		}
 		var fields map[string]any
-		if err := unmarshal(f.Content, &fields); err != nil {
+		if err := fleet.UnmarshalYAML(f.Content, &fields); err != nil {
 			return fmt.Errorf("%s: not valid YAML: %w", f.Path, plain(err))
 		}
 		if err := local(f.Path, fields, byPath); err != nil {
@@ -137,7 +182,10 @@ func localPlugins(file, key string, value any, files map[string]File) error {
 			}
 			content = string(f.Content)
 		}
-		if looksRemote(content) || strings.Contains(content, "config.kubernetes.io/function") || strings.Contains(content, "config.k8s.io/function") {
+		if strings.Contains(content, "config.kubernetes.io/function") || strings.Contains(content, "config.k8s.io/function") {
+			return fmt.Errorf("%s: %s: %.100q is a function, which runs a program or a container; run it beforehand, and commit the result", file, key, entry)
+		}
+		if looksRemote(content) {
 			return fmt.Errorf("%s: %s: %.100q reaches outside of the repository", file, key, entry)
 		}
 	}

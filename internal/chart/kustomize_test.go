@@ -27,7 +27,7 @@ func TestKustomizationsStayLocal(t *testing.T) {
 		"transformer":         {kustomization: "transformers: [t.yaml]", more: "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: https://example.com/x", want: "reaches outside"},
 		"transformer inline":  {kustomization: "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: x}\n  path: https://example.com/x", want: "reaches outside"},
 		"transformer folder":  {kustomization: "transformers: [https://example.com/x]", want: "is not a file of the repository"},
-		"function":            {kustomization: "transformers: [t.yaml]", more: "apiVersion: x/v1\nkind: X\nmetadata: {name: x, annotations: {config.kubernetes.io/function: 'container: {image: x}'}}", want: "reaches outside"},
+		"function":            {kustomization: "transformers: [t.yaml]", more: "apiVersion: x/v1\nkind: X\nmetadata: {name: x, annotations: {config.kubernetes.io/function: 'container: {image: x}'}}", want: "is a function, which runs a program"},
 		"program":             {kustomization: "generators: [t.yaml]", more: "apiVersion: someteam.example.com/v1\nkind: Exec\nmetadata: {name: x}", want: "plugin"},
 		"charts":              {kustomization: "helmCharts: [{name: x, repo: 'https://example.com'}]", want: "helmCharts is not supported"},
 		"chart generator":     {kustomization: "generators: [t.yaml]", more: "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: x}\nname: x", want: "must specify --enable-helm"},
@@ -44,5 +44,45 @@ func TestKustomizationsStayLocal(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A kustomization among plain manifests is not an object. The kind of the same name that Flux has is one.
+func TestKustomizationsAmongManifestsAreNotPublished(t *testing.T) {
+	job := &chart.Job{Form: chart.FormManifests, Files: []chart.File{
+		{Path: "deploy/kustomization.yaml", Content: []byte("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [x.yaml]\n")},
+		{Path: "deploy/a/kustomization.yml", Content: []byte("resources: [x.yaml]\n")},
+		{Path: "deploy/b/kustomization.yaml", Content: []byte("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: f}\n")},
+		{Path: "deploy/x.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")},
+	}, Targets: []chart.Target{{Name: "t", Folder: "deploy"}}}
+	r := job.Run(nil).Targets[0]
+	if r.Manifests == nil || len(r.Manifests.Objects) != 2 || strings.Contains(string(r.Manifests.Content), "resources") {
+		t.Errorf("got %v", r.Manifests)
+	}
+	want := "notice source:deploy/a/kustomization.yml template-output: a kustomization in a folder of plain manifests is not applied\n" +
+		"notice source:deploy/kustomization.yaml template-output: a kustomization in a folder of plain manifests is not applied\n"
+	if got := strings.ReplaceAll(showProblems(r.Problems), "source:", ""); got != strings.ReplaceAll(want, "source:", "") {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The label of kustomize does not contain the version of this program.
+func TestLabelOfKustomizeHasNoVersion(t *testing.T) {
+	m, err := chart.Kustomize([]chart.File{
+		{Path: "kustomization.yaml", Content: []byte("resources: [x.yaml]\nbuildMetadata: [managedByLabel]\n")},
+		{Path: "x.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")},
+	}, "")
+	if err != nil || !strings.Contains(string(m.Content), "app.kubernetes.io/managed-by: kustomize\n") {
+		t.Errorf("got %v, %s", err, m.Content)
+	}
+}
+
+// A folder that does not exist is not taken for one without objects.
+func TestFolderOfManifestsThatDoesNotExist(t *testing.T) {
+	files := []chart.File{{Path: "deploy/notes.txt"}}
+	for folder, want := range map[string]string{"deploy": `the folder "deploy" has no objects`, "deplyo": `the folder "deplyo" does not exist`} {
+		if _, err := chart.Plain(files, folder); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }

@@ -54,11 +54,11 @@ func sorted(files map[string]string) (objects []document, hooks []hook, err erro
 func (d document) hook() (on string, isHook bool, err error) {
 	metadata, ok := d.fields["metadata"].(map[string]any)
 	if !ok && d.fields["metadata"] != nil {
-		return "", false, fmt.Errorf("%s: the metadata of an object are no map; it begins with %.40q", d.source, d.text)
+		return "", false, fmt.Errorf("%s: the metadata of an object is not a map; it begins with %.40q", d.source, d.text)
 	}
 	annotations, ok := metadata["annotations"].(map[string]any)
 	if !ok && metadata["annotations"] != nil {
-		return "", false, fmt.Errorf("%s: the annotations of an object are no map; it begins with %.40q", d.source, d.text)
+		return "", false, fmt.Errorf("%s: the annotations of an object are not a map; it begins with %.40q", d.source, d.text)
 	}
 	_, isHook = annotations[release.HookAnnotation]
 	return text(annotations, release.HookAnnotation), isHook, nil
@@ -101,6 +101,37 @@ func (h hook) leftOut() fleet.Problem {
 		Severity: fleet.SeverityNotice, Kind: fleet.KindTemplateOutput,
 		Object: fleet.Ref{Kind: h.kind(), Name: text(metadata, "name")}, Position: fleet.Position{Source: "chart", File: h.source},
 		Message: message,
+	}
+}
+
+// handled are annotations with which reconcilers replace an object that cannot be changed, or run it as a hook of their own.
+var handled = []string{"kustomize.toolkit.fluxcd.io/force", "argocd.argoproj.io/hook"}
+
+// runsOnce reports whether a hook of installation or upgrade is an object whose containers cannot be changed, and no reconciler was told
+// what to do with it.
+func (h hook) runsOnce() bool {
+	if kind := h.kind(); kind != "Job" && kind != "Pod" {
+		return false
+	}
+	metadata, _ := h.fields["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	return !slices.ContainsFunc(handled, func(name string) bool { return annotations[name] != nil })
+}
+
+// stays returns the warning that a hook is among the manifests as a plain object.
+func (h hook) stays(templates []chartTemplate) fleet.Problem {
+	metadata, _ := h.fields["metadata"].(map[string]any)
+	at := fleet.Position{Source: "chart", File: h.source}
+	for _, t := range templates {
+		if before, _, found := strings.Cut(t.text, release.HookAnnotation); found && t.name == h.source {
+			at.Line = strings.Count(before, "\n") + 1
+		}
+	}
+	return fleet.Problem{
+		Severity: fleet.SeverityWarning, Kind: fleet.KindTemplateOutput, Object: fleet.Ref{Kind: h.kind(), Name: text(metadata, "name")}, Position: at,
+		Message: "a hook of Helm is applied with all other objects, and a cluster refuses to change it when its image changes",
+		Hint: "add the annotation kustomize.toolkit.fluxcd.io/force: enabled for Flux, or argocd.argoproj.io/hook: PreSync for Argo CD; or give it " +
+			"a name with the version",
 	}
 }
 

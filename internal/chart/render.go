@@ -51,9 +51,31 @@ func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o Optio
 func (c *Chart) render(composed *values.Composed, schema *values.Schema, o Options) (m *Manifests, problems []fleet.Problem, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			m, err = nil, plain(fmt.Errorf("helm gave up: %v", r))
+			m, err = nil, plain(fmt.Errorf("helm failed: %v", r))
 		}
 	}()
+	ch, visible, err := c.visible(composed, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if problems := c.check(ch, visible, composed, schema); len(problems) > 0 {
+		return nil, problems, nil
+	}
+	var random chance
+	files, err := execute(ch, visible, &random, newMeter())
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(random.called) > 0 {
+		if problems := c.unsettled(composed, o, files); len(problems) > 0 {
+			return nil, problems, nil
+		}
+	}
+	return collect(ch, files)
+}
+
+// visible returns a copy of the chart with the dependencies that the values select, and what its templates see.
+func (c *Chart) visible(composed *values.Composed, o Options) (*helm.Chart, common.Values, error) {
 	caps, err := capabilities(o)
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +84,7 @@ func (c *Chart) render(composed *values.Composed, schema *values.Schema, o Optio
 		return nil, nil, fmt.Errorf("the chart depends on %q, which is not in its folder charts", missing[0].Name)
 	}
 	if wanted := c.loaded.Metadata.KubeVersion; wanted != "" && !util.IsCompatibleRange(wanted, caps.KubeVersion.String()) {
-		return nil, nil, fmt.Errorf("the chart wants Kubernetes %s, and the clusters have %s", wanted, caps.KubeVersion.Version)
+		return nil, nil, fmt.Errorf("the chart requires Kubernetes %s, but the clusters have %s", wanted, caps.KubeVersion.Version)
 	}
 	ch := copyOf(c.loaded)
 	if err := util.ProcessDependencies(ch, composed.Data); err != nil {
@@ -73,14 +95,7 @@ func (c *Chart) render(composed *values.Composed, schema *values.Schema, o Optio
 	if err != nil {
 		return nil, nil, plain(err)
 	}
-	if problems := c.check(ch, visible, composed, schema); len(problems) > 0 {
-		return nil, problems, nil
-	}
-	files, err := execute(ch, visible)
-	if err != nil {
-		return nil, nil, err
-	}
-	return collect(ch, files)
+	return ch, visible, nil
 }
 
 // check checks the values against every schema that applies.
@@ -120,9 +135,9 @@ func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *val
 }
 
 // execute runs the templates, and returns the output of each file.
-func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
-	m := newMeter()
+func execute(ch *helm.Chart, visible common.Values, random *chance, m *meter) (map[string]string, error) {
 	e := engine.Engine{CustomTemplateFuncs: overrides()}
+	maps.Copy(e.CustomTemplateFuncs, random.functions())
 	maps.Copy(e.CustomTemplateFuncs, m.functions())
 	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one needs a context, only for lookups in a cluster
 	switch {
@@ -162,6 +177,9 @@ func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Probl
 		switch {
 		case slices.ContainsFunc(h.events, installs):
 			w.put(h.document)
+			if h.runsOnce() {
+				notices = append(notices, h.stays(templatesOf(ch)))
+			}
 		case slices.Contains(h.events, release.HookTest): // omitted without a notice, as with --skip-tests
 		default:
 			notices = append(notices, h.leftOut())

@@ -1,10 +1,12 @@
 package chart
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// render renders every target.
 func (j *Job) render() *Result {
 	p := j.prepare()
 	result := &Result{Targets: make([]Rendered, len(j.Targets))}
@@ -43,6 +44,8 @@ type prepared struct {
 	// layers and problems are those of the values files.
 	layers   map[string]*values.Layer
 	problems map[string][]fleet.Problem
+	// vars are the names of the variables that the chart's own values refer to.
+	vars []string
 	// err is the reason why no target can be rendered.
 	err error
 }
@@ -50,7 +53,11 @@ type prepared struct {
 func (j *Job) prepare() *prepared {
 	p := &prepared{layers: map[string]*values.Layer{}, problems: map[string][]fleet.Problem{}}
 	if j.Form == FormChart {
-		p.chart, p.err = Load(j.Files)
+		if p.chart, p.err = Load(j.Files); p.err == nil {
+			own := p.chart.loaded
+			p.vars = j.Vars.In(own.Values)
+			own.Values = j.Vars.ExpandMap(own.Values)
+		}
 	}
 	if len(j.Schema) > 0 && p.err == nil {
 		p.schema, p.err = values.CompileSchema(fleet.Position{Source: "source", File: j.SchemaFile}, j.Schema)
@@ -61,9 +68,14 @@ func (j *Job) prepare() *prepared {
 	return p
 }
 
-// target renders one target.
 func (p *prepared) target(j *Job, t Target) Rendered {
 	r := Rendered{Name: t.Name}
+	if t.LoadOnly {
+		if r.Manifests = (&Manifests{}); p.err != nil {
+			r.Manifests, r.Problems = nil, []fleet.Problem{failure(p.err)}
+		}
+		return r
+	}
 	composed, problems := p.compose(j, t)
 	if p.err != nil {
 		problems = append(problems, failure(p.err))
@@ -76,8 +88,13 @@ func (p *prepared) target(j *Job, t Target) Rendered {
 		}
 		r.Values = text
 	}
+	if composed != nil {
+		r.Vars = slices.Compact(slices.Sorted(slices.Values(slices.Concat(composed.Vars, p.vars))))
+	}
 	if len(problems) == 0 {
-		r.Manifests, problems = p.manifests(j, t, composed)
+		if r.Manifests, problems = p.manifests(j, t, composed); r.Manifests != nil && j.Form == FormChart {
+			r.Idle = p.idle(j, t, composed, r.Manifests)
+		}
 	}
 	r.Problems = fleet.SortProblems(problems)
 	return r
@@ -85,25 +102,116 @@ func (p *prepared) target(j *Job, t Target) Rendered {
 
 func (p *prepared) manifests(j *Job, t Target, composed *values.Composed) (*Manifests, []fleet.Problem) {
 	var m *Manifests
+	var notices []fleet.Problem
 	var err error
 	switch j.Form {
 	case FormChart:
-		return p.chart.Render(composed, p.schema, t.Options)
+		return p.charted(j, t, composed)
 	case FormKustomization:
-		m, err = Kustomize(j.Files, t.Folder)
+		m, err = kustomize(j.Files, t.Folder, t.Built)
 	case FormManifests:
-		m, err = Plain(j.Files, t.Folder)
+		m, err = plainManifests(j.Files, t.Folder, t.Built)
+		notices = kustomizations(j.Files, t.Folder)
 	default:
 		err = fmt.Errorf("the form %q is not known", j.Form)
+	}
+	if err == nil {
+		for _, b := range t.Built {
+			named := func(image string) bool { now, ok := b.in(image); return ok && now == image }
+			if !slices.ContainsFunc(m.Images, named) {
+				err = m.unused(b)
+			}
+		}
 	}
 	if err != nil {
 		return nil, []fleet.Problem{failure(err)}
 	}
-	return m, nil
+	return m, notices
 }
 
-// compose composes the values of a target.
+// charted renders a chart with the images that were built, and checks that it uses them.
+func (p *prepared) charted(j *Job, t Target, composed *values.Composed) (*Manifests, []fleet.Problem) {
+	configured := p.configured(t)
+	if err := holds(t.Image, configured); err != nil {
+		return nil, []fleet.Problem{failure(err)}
+	}
+	built, sure := slices.Clone(t.Built), true
+	for i := range built {
+		for _, data := range configured {
+			if _, value := textAt(data, built[i].RepositoryValue); value != nil && built[i].below == "" {
+				built[i].below = strings.Trim(fmt.Sprint(value), "/")
+			}
+		}
+		sure = sure && built[i].Repository+built[i].below+built[i].Digest != ""
+	}
+	m, problems := p.chart.Render(composed, p.schema, t.Options)
+	if m == nil {
+		return nil, problems
+	}
+	err := m.uses(built)
+	if err == nil && !sure && p.same(j, t, m) {
+		err = m.unused(built[0])
+	}
+	for _, path := range t.Versions {
+		if err == nil && p.changesNothing(j, t, composed, m, path) {
+			err = fmt.Errorf("no object has the version %s, which is set as the value %q; correct spec.images of the Delivery, or the chart", t.Image[path], path)
+		}
+	}
+	if err != nil {
+		return nil, append(problems, failure(err))
+	}
+	if t.Namespace == "" && len(t.Data) == 0 {
+		problems = append(problems, p.chart.namespaceless(m, composed, p.schema, t.Options)...)
+	}
+	return m, problems
+}
+
+// configured returns the values of the configuration and of the chart, in order of precedence.
+func (p *prepared) configured(t Target) []map[string]any {
+	var layers []*values.Layer
+	for _, name := range t.Layers {
+		layers = append(layers, p.layers[name])
+	}
+	return []map[string]any{values.Compose(layers, nil).Data, p.chart.loaded.Values}
+}
+
+// same reports whether the chart renders the same with other images. Another image can happen to have the tag that was built.
+func (p *prepared) same(j *Job, t Target, m *Manifests) bool {
+	other := t
+	other.Image = map[string]string{}
+	for at, text := range t.Image {
+		other.Image[at] = text + "-other"
+	}
+	composed, problems := p.compose(j, other)
+	if len(problems) > 0 {
+		return false
+	}
+	again, _ := p.chart.Render(composed, p.schema, t.Options)
+	return again != nil && bytes.Equal(again.Content, m.Content)
+}
+
+// holds returns an error if a value for an image cannot be set because the chart or its configuration has a text in its place.
+// A map would replace the text, and the templates would print it.
+func holds(image map[string]string, configured []map[string]any) error {
+	for _, dotted := range sortedKeys(image) {
+		for _, data := range configured {
+			if at, value := textAt(data, dotted); value != nil && at != dotted {
+				return fmt.Errorf("the value %q is %.100q, so %q cannot be set to %q: make it a map in values.yaml, "+
+					"or write the values that hold the image in spec.images of the Delivery", at, fmt.Sprint(value), dotted, image[dotted])
+			}
+		}
+	}
+	return nil
+}
+
 func (p *prepared) compose(j *Job, t Target) (*values.Composed, []fleet.Problem) {
+	if len(t.Data) > 0 {
+		data := map[string]any{}
+		if err := fleet.UnmarshalYAML(t.Data, &data); err != nil {
+			return nil, []fleet.Problem{failure(fmt.Errorf("read the data: %w", plain(err)))}
+		}
+		return &values.Composed{Data: data}, nil
+	}
 	var layers []*values.Layer
 	var problems []fleet.Problem
 	for _, name := range t.Layers {
@@ -148,4 +256,4 @@ func (t Target) set() ([]*values.Layer, error) {
 	return append(layers, image), nil
 }
 
-func sortedKeys(fields map[string]any) []string { return slices.Sorted(maps.Keys(fields)) }
+func sortedKeys[V any](fields map[string]V) []string { return slices.Sorted(maps.Keys(fields)) }

@@ -37,7 +37,7 @@ const RulePolicy = "policy"
 // refused. Insecure settings are warnings or information.
 func DefaultLevels() map[string]Level {
 	return map[string]Level{
-		RulePolicy: Refuse, RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
+		RulePolicy: Refuse, RuleSchema: Refuse, RuleIdentity: Refuse, RuleImage: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
 		RulePrivileged: Warn, RuleHostPath: Warn, RuleHostNamespaces: Warn, RuleHostPort: Warn, RuleCapabilities: Inform,
 		RuleEscalation: Inform, RuleRoot: Inform, RuleWritableRoot: Inform, RuleLimits: Warn, RuleLatestTag: Warn, RuleWildcardPermission: Warn,
 	}
@@ -152,6 +152,33 @@ func (c *Checker) once(file string, data []byte) []Finding {
 	return findings
 }
 
+// Credentials returns the sorted findings about credentials in files that are not manifests, path to content.
+func (c *Checker) Credentials(files map[string][]byte) []Finding {
+	var findings []Finding
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		findings = append(findings, secrets(name, files[name])...)
+	}
+	return sorted(c.leveled(findings))
+}
+
+// Exposed returns the findings about credentials that the policy refuses, by file, the first one of each. Such a file must
+// not leave the process.
+func (c *Checker) Exposed(files map[string][]byte) map[string]Finding {
+	exposed := map[string]Finding{}
+	if !c.Hides() {
+		return exposed
+	}
+	for _, f := range c.Check(files) {
+		if _, known := exposed[f.File]; f.Rule == RuleSecret && !known {
+			exposed[f.File] = f
+		}
+	}
+	return exposed
+}
+
+// Hides reports whether the policy refuses credentials, so that texts must not show what looks like one.
+func (c *Checker) Hides() bool { return c.levels[RuleSecret] == Refuse }
+
 // isManifest reports whether reconcilers apply a file: YAML outside of hidden folders, other than kustomization.yaml.
 func isManifest(file string) bool {
 	folder, name := path.Split("/" + file)
@@ -170,6 +197,9 @@ func (c *Checker) file(file string, data []byte) []Finding {
 		findings = append(findings, broken...)
 		for _, m := range manifests {
 			findings = append(findings, c.object(m)...)
+		}
+		if c.levels[RuleIdentity] != Off {
+			findings = append(findings, identities(manifests)...)
 		}
 	}
 	return c.leveled(findings)

@@ -10,7 +10,7 @@ func Example() {
 	checker, err := check.New(check.Policy{
 		Environment: "prod",
 		Levels:      map[string]check.Level{check.RuleLatestTag: check.Refuse},
-		Rules:       []check.Rule{{Name: "owner", Expression: "has(object.metadata.labels) && 'owner' in object.metadata.labels", Message: "nobody owns it"}},
+		Rules:       []check.Rule{{Name: "owner", Expression: "has(object.metadata.labels) && 'owner' in object.metadata.labels", Message: "it has no owner"}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -32,7 +32,7 @@ spec:
 	}
 	fmt.Println("worst:", check.Worst(findings))
 	// Output:
-	// warn web.yaml:1: Pod web: nobody owns it (owner)
+	// warn web.yaml:1: Pod web: it has no owner (owner)
 	// refuse web.yaml:8: Pod web: spec.containers[0].image: "web:latest" can become another image at any time (latest-tag)
 	// worst: refuse
 }

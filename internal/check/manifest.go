@@ -1,20 +1,19 @@
 package check
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // maxNodes bounds a document with its aliases replaced.
 const maxNodes = 1 << 20
 
-// manifest is one object of a file.
 type manifest struct {
 	file string
 	node *yaml.Node
@@ -44,7 +43,6 @@ func text(in map[string]any, key string) string {
 	return s
 }
 
-// finding returns a finding about a field of the object.
 func (m *manifest) finding(rule string, at fieldPath, message, hint string) Finding {
 	return Finding{
 		Rule: rule, File: m.file, Line: at.line(m.node), Object: m.name(), Path: at.String(), Message: message, Hint: hint,
@@ -123,22 +121,8 @@ func parse(file string, data []byte) (manifests []*manifest, findings []Finding)
 	broken := func(line int, message, hint string) {
 		findings = append(findings, Finding{Rule: RuleSchema, File: file, Line: line, Message: message, Hint: hint})
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return manifests, findings
-		}
-		if err != nil {
-			line, message := yamlError(err)
-			broken(line, message, "correct the YAML; nothing after this line was checked")
-			return manifests, findings
-		}
-		if len(document.Content) == 0 {
-			continue
-		}
-		node := document.Content[0]
+	roots, errLine, err := fleet.ParseYAML(data, math.MaxInt)
+	for _, node := range roots {
 		content, line, err := convert(node)
 		if err != nil {
 			broken(line, err.Error(), "")
@@ -159,6 +143,10 @@ func parse(file string, data []byte) (manifests []*manifest, findings []Finding)
 		}
 		manifests = append(manifests, items...)
 	}
+	if err != nil {
+		broken(errLine, err.Error(), "correct the YAML; nothing after this line was checked")
+	}
+	return manifests, findings
 }
 
 // list returns the objects of a List, or the object itself if it is not a List.
@@ -176,18 +164,6 @@ func list(m *manifest) (items []*manifest, problem string) {
 		items = append(items, &manifest{file: m.file, node: node.Content[i], content: object})
 	}
 	return items, ""
-}
-
-// yamlError extracts the line from an error of the parser.
-func yamlError(err error) (line int, message string) {
-	message = strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(message, "line "); ok {
-		number, after, found := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(number); err == nil && found {
-			return n, "not valid YAML: " + after
-		}
-	}
-	return 0, "not valid YAML: " + message
 }
 
 // convert returns the value of a node, in the types of JSON, or an error with its line.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 
 	"github.com/zricethezav/gitleaks/v8/config"
@@ -47,6 +48,9 @@ func (p *patterns) find(text string) []report.Finding {
 	named := found
 	for _, w := range windows(text) {
 		for _, f := range look(p.generic, w.text) {
+			if harmless(lineOf(w.text, f.StartLine)) {
+				continue
+			}
 			f.StartLine += w.line
 			if !known(found, f) {
 				named = append(named, f)
@@ -54,6 +58,21 @@ func (p *patterns) find(text string) []report.Finding {
 		}
 	}
 	return named
+}
+
+// harmlessLine matches lines that the generic pattern takes for a credential by their name, though they are public:
+// checksums that restart pods when a Secret changes, and public keys.
+var harmlessLine = regexp.MustCompile(`(?i)^\s*["']?[\w./-]*(?:(?:checksum|sha256sum)[\w./-]*["']?\s*:\s*["']?[0-9a-f]{32,128}["']?\s*,?$|pub(?:lic)?[_-]?keys?["']?\s*[:=])`)
+
+func harmless(line string) bool { return harmlessLine.MatchString(line) }
+
+// lineOf returns a line of a text; the first one is 0.
+func lineOf(text string, n int) string {
+	for range n {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimRight(line, "\r")
 }
 
 func look(d *detect.Detector, text string) []report.Finding {

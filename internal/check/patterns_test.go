@@ -37,7 +37,7 @@ func whole(t testing.TB) func(text string) []report.Finding {
 // text, even if names, operators and values are on different lines.
 func TestLookingAtFewLinesMissesNothing(t *testing.T) {
 	all, some := whole(t), must(t)
-	const token, pat = "q8Jz3vN0xKd71LmPw5Rt", "ghp_" + "x8Kd2Lm9Pq4Rt7Vw1Zb3Nc5Jf6Hg0Ys8Ad2E" //nolint:gosec // nobody's
+	const token, pat = "q8Jz3vN0xKd71LmPw5Rt", "ghp_" + "x8Kd2Lm9Pq4Rt7Vw1Zb3Nc5Jf6Hg0Ys8Ad2E" //nolint:gosec // invented
 	filler := []string{"spec:", "  replicas: 2", "", "- name: web", "apiVersion: v1", "kind: ConfigMap", "  - apiVersion: apps/v1", "x: \"", "# wörter", "\r"}
 	names := []string{"key", "  apiKey", "db_password", "SECRET", "my.token", "credentials", "access", "authx", "\"creds\"", "api", "apiVersion", "token: " + pat, "Kelvin_\u212aey"}
 	signs := []string{":", ": ", " = ", ",", ":\n\n", "\n\n\n:\n\n\n\n\n", "=>", " \n:\n ", "?=\n\n\n", "'\n:\n'\n"}

@@ -17,7 +17,7 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	rules, scans := map[string]Rule{}, map[string]Scan{}
 	for _, policy := range s.CheckPolicies {
 		for _, r := range policy.Value.Spec.Rules {
-			rules[r.Name] = Rule{Name: r.Name, Kinds: r.Kinds, Expression: r.Expression, Message: r.Message, Hint: r.Hint, Level: Level(r.Level)}
+			rules[r.Name] = ruleOf(r)
 		}
 		for _, scan := range policy.Value.Spec.Scans {
 			scans[scan.Name] = scanOf(scan)
@@ -46,6 +46,17 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 		p.Definitions[d.Position.String()] = d.Document
 	}
 	return p, append(problems, uncompiled(s, p.Rules)...)
+}
+
+func ruleOf(r v1alpha1.CheckRule) Rule {
+	rule := Rule{
+		Name: r.Name, Kinds: r.Kinds, Expression: r.Expression, Message: r.Message, MessageExpression: r.MessageExpression,
+		Hint: r.Hint, Level: Level(r.Level),
+	}
+	for _, v := range r.Variables {
+		rule.Variables = append(rule.Variables, Variable{v.Name, v.Expression})
+	}
+	return rule
 }
 
 // name adds the levels of a policy, and reports names that are unknown or already used. A scan with such a name does

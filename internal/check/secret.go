@@ -58,6 +58,16 @@ func Redact(text string) string {
 	return text
 }
 
+// RedactValue is [Redact] for the value of a key, whose name tells what the value is.
+func RedactValue(key, value string) string {
+	prefix := key + ": "
+	text, ok := strings.CutPrefix(Redact(prefix+value), prefix)
+	if !ok {
+		return hidden // the key itself looks like a credential
+	}
+	return text
+}
+
 // plainSecret reports a Secret whose values are not encrypted.
 func plainSecret(m *manifest) []Finding {
 	if m.apiVersion() != "v1" || m.kind() != "Secret" || m.content["sops"] != nil {

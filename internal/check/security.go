@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
 // Security rules, based on the Pod Security Standards of Kubernetes
@@ -18,6 +20,7 @@ const (
 	RuleWritableRoot       = "writable-root"
 	RuleLimits             = "limits"
 	RuleLatestTag          = "latest-tag"
+	RuleImage              = "image"
 	RuleWildcardPermission = "wildcard-permission"
 )
 
@@ -34,6 +37,7 @@ var securityRules = []struct {
 	{[]string{RuleWritableRoot}, ofContainers(writableRoot)},
 	{[]string{RuleLimits}, ofContainers(limits)},
 	{[]string{RuleLatestTag}, ofContainers(latestTag)},
+	{[]string{RuleImage}, ofContainers(image)},
 	{[]string{RuleWildcardPermission}, wildcards},
 }
 
@@ -168,6 +172,22 @@ func latestTag(c container) []Finding {
 		return nil
 	}
 	return []Finding{c.finding(RuleLatestTag, c.at.at("image"), fmt.Sprintf("%.200q can become another image at any time", image), "use a version, preferably with its digest")}
+}
+
+// image finds references that no container runtime accepts.
+func image(c container) []Finding {
+	reference, ok := c.fields["image"].(string)
+	if !ok {
+		return nil // the schema says so
+	}
+	if _, err := chart.ParseImage(reference); err == nil {
+		return nil
+	}
+	hint := "write [registry/]repository[:tag][@digest]"
+	if strings.Contains(reference, "$") {
+		hint = "the variable was not replaced; set it with --var where the values are written, or write the image"
+	}
+	return []Finding{c.finding(RuleImage, c.at.at("image"), fmt.Sprintf("%.200q is not an image", reference), hint)}
 }
 
 // wildcards finds roles that allow everything.

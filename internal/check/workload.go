@@ -48,7 +48,6 @@ func lookup(content any, at fieldPath) any {
 	return content
 }
 
-// container is a container of a pod, with its path.
 type container struct {
 	pod
 	at     fieldPath

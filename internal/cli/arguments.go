@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Group makes cmd a command that only holds others: alone it shows its help,
-// and an unknown word is an error that lists what exists.
+// Group makes cmd a command with subcommands only. Without one it shows its help; an unknown one is an error.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -20,9 +19,10 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// UnknownWord says that a command has no such subcommand, and which one was probably meant.
+// UnknownWord returns the error for an unknown subcommand, with a suggestion.
 func UnknownWord(cmd *cobra.Command, word string) error {
 	err := fmt.Errorf("%s has no command %q", cmd.CommandPath(), word)
+	cmd.SuggestionsMinimumDistance = max(cmd.SuggestionsMinimumDistance, 2) // two letters that are swapped, for example
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		return &Failure{ExitUsage, err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near[0])}
 	}
@@ -35,7 +35,7 @@ func UnknownWord(cmd *cobra.Command, word string) error {
 	return &Failure{ExitUsage, err, "there is: " + strings.Join(names, ", ")}
 }
 
-// Help replaces cobra's help command, which calls an unknown topic a success.
+// Help returns a help command that fails for an unknown topic, unlike cobra's.
 func Help(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -52,7 +52,7 @@ func Help(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// Exactly wants the named arguments, no fewer and no more.
+// Exactly requires the named arguments.
 func Exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -62,7 +62,7 @@ func Exactly(names ...string) cobra.PositionalArgs {
 			return Usage(cmd, "unexpected argument %q", args[len(names)])
 		}
 		for i, name := range names {
-			if args[i] == "" { // a variable of a script that is not set
+			if args[i] == "" { // such as an unset variable of a script
 				return Usage(cmd, "%s is empty", name)
 			}
 		}
@@ -70,7 +70,7 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost wants no more than the named arguments, and none that is empty.
+// AtMost accepts up to the named arguments, none of them empty.
 func AtMost(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		return Exactly(names[:min(len(args), len(names))]...)(cmd, args)

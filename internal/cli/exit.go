@@ -11,31 +11,31 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// ExitCode is what the program tells the one who called it.
+// ExitCode is the exit code of the program.
 type ExitCode int
 
 const (
-	// ExitDone says that the work is done.
+	// ExitDone means success.
 	ExitDone ExitCode = 0
-	// ExitFailed says that the work could not be done.
+	// ExitFailed means that the command failed.
 	ExitFailed ExitCode = 1
-	// ExitUsage says that the command line makes no sense; nothing was done.
+	// ExitUsage means that the command line is invalid. Nothing was done.
 	ExitUsage ExitCode = 2
-	// ExitNo says that the work is done and the answer is no:
-	// problems were found, changes are pending, a gate did not open.
+	// ExitNo means that the command succeeded with a negative result: problems were found, changes are pending, or a
+	// gate did not open.
 	ExitNo ExitCode = 3
 )
 
-// Failure is how a command ends that does not end well. Every other error ends with [ExitFailed].
+// Failure is an error with an exit code. Every other error has [ExitFailed].
 type Failure struct {
 	Code ExitCode
-	// Err says what happened; nil when the output of the command has said it already.
+	// Err is nil if the output of the command contains the reason.
 	Err error
-	// Next says what to do now; may be empty when err says it.
+	// Next is what the user can do; optional.
 	Next string
 }
 
-// Error says what happened.
+// Error returns the message of Err.
 func (f *Failure) Error() string {
 	if f.Err == nil {
 		return fmt.Sprintf("exit code %d", f.Code)
@@ -43,16 +43,15 @@ func (f *Failure) Error() string {
 	return f.Err.Error()
 }
 
-// Unwrap is what happened; nil when the output of the command has said it already.
+// Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Usage says that a command line makes no sense, and where the help is.
+// Usage returns an error for an invalid command line, with a reference to the help.
 func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return AsUsage(cmd, fmt.Errorf(format, args...))
 }
 
-// AsUsage turns err into one about the command line, unless it says already what it is about.
-// What was typed may be a URL with a password in it, which is not repeated.
+// AsUsage makes err an error for an invalid command line, unless it is a [Failure]. It removes credentials.
 func AsUsage(cmd *cobra.Command, err error) error {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -62,19 +61,19 @@ func AsUsage(cmd *cobra.Command, err error) error {
 	return &Failure{ExitUsage, err, fmt.Sprintf("%s --help shows what it takes", cmd.CommandPath())}
 }
 
-// Failed adds to an error what to do now.
+// Failed adds to an error what the user can do.
 func Failed(err error, next string) error { return &Failure{ExitFailed, err, next} }
 
-// AnswerNo ends a command whose output has said everything, with the answer no.
+// AnswerNo returns an error with [ExitNo] and no message.
 func AnswerNo() error { return &Failure{Code: ExitNo} }
 
-// Report shows an error, and returns the exit code it stands for.
+// Report prints an error, and returns its exit code.
 func Report(t *terminal.Terminal, err error) ExitCode {
 	if err == nil {
 		return ExitDone
 	}
 	if errors.Is(err, context.Canceled) {
-		err = Failed(errors.New("interrupted"), "run it again: it starts from what Git says")
+		err = Failed(errors.New("interrupted"), "run it again; it continues from the state in Git")
 	}
 	f := &Failure{Code: ExitFailed, Err: err}
 	var hinted interface{ Hint() string }
@@ -82,7 +81,7 @@ func Report(t *terminal.Terminal, err error) ExitCode {
 		f.Next = hinted.Hint()
 	}
 	if f.Err != nil {
-		// The whole chain is shown: f may lie inside err, which says more.
+		// err may wrap f, and has the complete message.
 		fmt.Fprintf(t.Err, "%s %s\n", t.ErrStyle.Red("kalypso:"), terminal.PrintableText(err.Error()))
 	}
 	if f.Next != "" {

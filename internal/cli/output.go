@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The formats that commands offer. Text is for people and may change; the others are for programs.
+// Output formats. Text is for users and can change; the others are for programs.
 const (
 	FormatText     = "text"
 	FormatJSON     = "json"
@@ -21,25 +21,24 @@ const (
 	FormatGitHub   = "github"
 )
 
-// Output is the flag -o: one of the formats that a command offers.
+// Output is the flag -o: one of the formats of a command.
 type Output struct {
 	Format  string
 	offered []string
 }
 
-// OutputFlag adds -o to a command. The first format offered is the default.
+// OutputFlag adds -o to a command. The first format is the default.
 func OutputFlag(cmd *cobra.Command, offered ...string) *Output {
 	o := &Output{Format: offered[0], offered: offered}
 	cmd.Flags().VarP(o, "output", "o", "format of the result: "+o.Type())
-	// The error only says that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
 	return o
 }
 
-// String, Set and Type make output the value of a flag.
+// String implements [pflag.Value].
 func (o *Output) String() string { return o.Format }
 
-// Set takes a format that is offered.
+// Set implements [pflag.Value].
 func (o *Output) Set(value string) error {
 	if !slices.Contains(o.offered, value) {
 		return fmt.Errorf("want %s", o.Type())
@@ -48,11 +47,10 @@ func (o *Output) Set(value string) error {
 	return nil
 }
 
-// Type names what can be chosen from, for the help.
+// Type implements [pflag.Value]. It returns the formats.
 func (o *Output) Type() string { return strings.Join(o.offered, "|") }
 
-// Write shows a value in the format that was chosen.
-// text is called for every format that is not about the value itself, which is JSON and YAML.
+// Write writes a value in the chosen format. It calls text for all formats except JSON and YAML.
 func (o *Output) Write(w io.Writer, value any, text func(io.Writer) error) error {
 	switch o.Format {
 	case FormatJSON:
@@ -64,12 +62,11 @@ func (o *Output) Write(w io.Writer, value any, text func(io.Writer) error) error
 	}
 }
 
-// WriteJSON writes a value for programs, on several lines, as people read it, too.
+// WriteJSON writes a value as indented JSON.
 func WriteJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	// Nobody puts this into a web page, and people do read it.
-	e.SetEscapeHTML(false)
+	e.SetEscapeHTML(false) // for readability
 	return e.Encode(value)
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
-// TimeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.
+// TimeFlag is a flag for a time: 2026-11-17, 2026-11-17T10:00, RFC 3339, or how long ago, such as 36h or 7d.
 type TimeFlag struct {
 	Terminal *terminal.Terminal
 	At       time.Time
 }
 
-// String, Set and Type make timeFlag the value of a flag.
+// String implements [pflag.Value].
 func (f *TimeFlag) String() string {
 	if f.At.IsZero() {
 		return ""
@@ -23,7 +23,7 @@ func (f *TimeFlag) String() string {
 	return f.At.Format(time.RFC3339)
 }
 
-// Set understands a time. One without a zone is of the machine's.
+// Set implements [pflag.Value]. Without a time zone, it uses that of the machine.
 func (f *TimeFlag) Set(text string) error {
 	now := f.Terminal.Now()
 	if d, ok := ParseAge(text); ok {
@@ -39,10 +39,10 @@ func (f *TimeFlag) Set(text string) error {
 	return fmt.Errorf("want a time such as 2026-11-17, 2026-11-17T10:00 or 2026-11-17T10:00:00Z, or how long ago, such as 36h or 7d")
 }
 
-// Type names the value in the help.
+// Type implements [pflag.Value].
 func (f *TimeFlag) Type() string { return "TIME" }
 
-// ParseAge reads how long ago something was: a duration, or a number of days.
+// ParseAge parses a duration, or a number of days such as 7d.
 func ParseAge(text string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)

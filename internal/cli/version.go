@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Version is what the Go tool knows about this build: a tag, a revision, or "devel".
+// Version returns the version of this build according to the Go tool: a tag, a pseudo-version, or "devel".
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -14,7 +14,7 @@ func Version() string {
 	return info.Main.Version
 }
 
-// VersionDate is when the source of this build was committed; the beginning of time when nobody knows.
+// VersionDate returns the commit time of this build; the Unix epoch if unknown.
 func VersionDate() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -66,6 +66,8 @@ type Application struct {
 	Problems []fleet.Problem
 
 	lines []int
+	// imagesWritten reports that the Delivery lists images.
+	imagesWritten bool
 	// withhold means that a document that cannot be read may define more targets.
 	withhold bool
 }
@@ -96,7 +98,7 @@ func (l *Loader) progress(format string, args ...any) {
 }
 
 // Application reads an application at a commit of its source; an empty commit is the head of the branch. It returns
-// [ErrNotOnBranch] for a commit that is not on the branch, because nobody has approved its content.
+// [ErrNotOnBranch] for a commit that is not on the branch, because its content was never approved.
 func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Application, error) {
 	main := schedule.Location{Repo: r.Source, Folder: r.SourceFolder, Branch: r.Branch}
 	if commit != "" && r.SourceFolder == "" {
@@ -129,7 +131,6 @@ func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Ap
 	return a, nil
 }
 
-// below reports whether a file is below the request's path.
 func (r Request) below(file string) bool {
 	return r.Path == "" || file == r.Path || strings.HasPrefix(file, r.Path+"/")
 }
@@ -150,10 +151,10 @@ func (a *Application) find(objects *fleet.Objects) error {
 				return fmt.Errorf("%s: the Workload cannot be read: %s", p.Position, p.Message)
 			}
 		}
-		return fmt.Errorf("%s has no Workload below %q; it says what runs, and in which environments", a.Source, a.Request.Path)
+		return fmt.Errorf("%s has no Workload below %q; add one that defines what runs, and in which environments", a.Source, a.Request.Path)
 	}
 	if len(found) > 1 {
-		return fmt.Errorf("%s has several Workloads: %s; say which by its path or name", a.Source, strings.Join(names, ", "))
+		return fmt.Errorf("%s has several Workloads: %s; select one by its path or name", a.Source, strings.Join(names, ", "))
 	}
 	w := found[0]
 	a.Workload, a.Position, a.lines = &w.Value, w.Position, w.Lines
@@ -204,7 +205,7 @@ func (a *Application) describe(source fleet.Source) error {
 				continue
 			}
 			if written != nil {
-				return fmt.Errorf("the workload %q has two Deliveries, in %s and %s:%d; leave one", a.Workload.Name, at, f.Path, d.line)
+				return fmt.Errorf("the workload %q has two Deliveries, in %s and %s:%d; keep one", a.Workload.Name, at, f.Path, d.line)
 			}
 			written, at = d.value, fleet.Position{Source: "source", File: f.Path, Line: d.line}
 			if _, problem := fleet.ParseDeletionBudget("spec.gitops.deletionBudget", d.value.Spec.GitOps.DeletionBudget); problem != nil {
@@ -221,6 +222,7 @@ func (a *Application) describe(source fleet.Source) error {
 	if err := checkDelivery(written); err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(at, a.Position), err)
 	}
+	a.imagesWritten = written != nil && len(written.Spec.Images) > 0
 	a.Delivery = app.Complete(a.Request.over(written), a.Workload, a.Request.Source)
 	return nil
 }
@@ -316,7 +318,7 @@ func (a *Application) StatusContext(environment string) string {
 	return environment + "/" + a.Workload.Name
 }
 
-// Environments are the names of the environments, in promotion order.
+// Environments are the names of the environments, in promotion request.
 func (a *Application) Environments() []string {
 	var names []string
 	for _, e := range a.Delivery.Spec.Environments {
@@ -325,7 +327,6 @@ func (a *Application) Environments() []string {
 	return names
 }
 
-// at returns the position of a target in the Workload.
 func (a *Application) at(target int) fleet.Position {
 	p := a.Position
 	if target < len(a.lines) {
@@ -345,8 +346,8 @@ func (a *Application) targetsIn(environment string) []int {
 	return found
 }
 
-// knows returns an error that lists the environments if the given one is not among them.
-func (a *Application) knows(environment string) error {
+// checkEnvironment returns an error that lists the environments if the given one is not among them.
+func (a *Application) checkEnvironment(environment string) error {
 	if slices.Contains(a.Environments(), environment) {
 		return nil
 	}

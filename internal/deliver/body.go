@@ -2,7 +2,9 @@ package deliver
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -18,8 +20,8 @@ import (
 type MarkdownOptions struct {
 	// Link returns the page of a commit; optional.
 	Link func(repo, commit string) string
-	// Agreed leaves out the refusals: a reviewer has approved the removals.
-	Agreed bool
+	// Approved leaves out the refusals: a reviewer has approved the removals.
+	Approved bool
 	// Limit is the maximum size in bytes; 0 means no limit.
 	Limit int
 }
@@ -36,6 +38,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m := &page{plan.Page{Limit: o.Limit, Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
 	m.summary()
 	m.targets()
+	m.digests()
 	m.values()
 	m.drift()
 	m.Problems(d.Plan.Problems, "target", "`kalypso app check` lists all of them")
@@ -61,7 +64,7 @@ func (m *page) summary() {
 	if c := m.draft.Config; c != nil && c.Input.Commit != "" {
 		m.Line("| configuration | | %s |", m.link(c.Input.Repo, c.Input.Commit))
 	}
-	if !m.o.Agreed {
+	if !m.o.Approved {
 		var refusals []plan.Refusal
 		for _, r := range p.Refusals {
 			refusals = append(refusals, plan.Refusal{Message: pullrequest.ToApprove(r)})
@@ -133,6 +136,25 @@ func objects(t TargetChange) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// digests writes the digests of the images.
+func (m *page) digests() {
+	for i, image := range slices.Sorted(maps.Keys(m.draft.Plan.Digests)) {
+		switch i {
+		case 0:
+			m.Line("\n#### Images\n\n| image | digest now |\n|---|---|")
+		case plan.MaxRows:
+			m.Line("| and %d more | |", len(m.draft.Plan.Digests)-i)
+			return
+		}
+		found := m.draft.Plan.Digests[image]
+		text := code(found.Digest)
+		if text == "" {
+			text = "not known: " + markdown.Escape(found.Reason)
+		}
+		m.Line("| %s | %s |", markdown.Code(image), text)
+	}
 }
 
 // values writes the composed values that change, with the targets that they change for.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -24,6 +25,23 @@ type Build struct {
 
 // Name returns the version or, without one, the abbreviated commit.
 func (b Build) Name() string { return cmp.Or(b.Version, fleet.ShortCommit(b.Commit)) }
+
+// images returns the images of the build, as they must be in the manifests.
+func (b Build) images(images []app.Image) ([]chart.Built, error) {
+	var built []chart.Built
+	for i, part := range strings.Split(b.Image, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		image, reference, err := imageOf(images, part, i)
+		if err != nil {
+			return nil, err
+		}
+		repository, tag, digest := splitImage(reference)
+		built = append(built, chart.Built{Name: image.Name, Repository: repository, Tag: tag, Digest: digest, RepositoryValue: image.Repository})
+	}
+	return built, nil
+}
 
 // Values returns the chart values that set the images, by dotted path.
 func (b Build) Values(images []app.Image) (map[string]string, error) {
@@ -52,18 +70,29 @@ func (b Build) Values(images []app.Image) (map[string]string, error) {
 	return values, nil
 }
 
+// versions returns the paths of the chart values that hold the version.
+func (b Build) versions(images []app.Image) []string {
+	var paths []string
+	for _, image := range images {
+		if image.Version != "" && b.Version != "" && !slices.Contains(paths, image.Version) {
+			paths = append(paths, image.Version)
+		}
+	}
+	return paths
+}
+
 // imageOf returns the Delivery's image that a part of [Build.Image] refers to, and the reference.
 func imageOf(images []app.Image, part string, position int) (app.Image, string, error) {
 	name, reference, named := strings.Cut(part, "=")
 	if !named {
 		if position > 0 || len(images) == 0 {
-			return app.Image{}, "", fmt.Errorf("which image is %q? the Delivery names %s", part, listImages(images))
+			return app.Image{}, "", fmt.Errorf("%q does not name an image; the Delivery has %s", part, listImages(images))
 		}
 		return images[0], part, nil
 	}
 	i := slices.IndexFunc(images, func(image app.Image) bool { return image.Name == name })
 	if i < 0 {
-		return app.Image{}, "", fmt.Errorf("there is no image %q; the Delivery names %s", name, listImages(images))
+		return app.Image{}, "", fmt.Errorf("image %q is unknown; the Delivery has %s", name, listImages(images))
 	}
 	return images[i], reference, nil
 }
@@ -95,11 +124,11 @@ func splitImage(reference string) (repository, tag, digest string) {
 	return reference, "", digest
 }
 
-// check rejects texts that cannot be written to a one-line file, a title or a status.
-func (b Build) check() error {
+// Check rejects texts that cannot be written to a one-line file, a title or a status.
+func (b Build) Check() error {
 	for name, text := range map[string]string{"version": b.Version, "image": b.Image} {
 		if len(text) > 500 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' }) {
-			return fmt.Errorf("the %s %.60q has spaces or characters that none has, or is too long", name, text)
+			return fmt.Errorf("the %s %.60q has spaces or invalid characters, or is too long", name, text)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
 // stepBuilt is the kind of the steps that record builds.
@@ -21,8 +21,8 @@ const stepBuilt = "built"
 const Everywhere = "*"
 
 // RecordBuild records what CI built from a commit, so that every environment gets the same.
-func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by string, now time.Time) error {
-	if err := b.check(); err != nil {
+func RecordBuild(ctx context.Context, l promote.Recorder, subject string, b Build, by string, now time.Time) error {
+	if err := b.Check(); err != nil {
 		return err
 	}
 	detail, err := json.Marshal(b)
@@ -48,7 +48,7 @@ func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]B
 	builds := map[string]Build{}
 	for _, s := range steps { // newest first
 		var b Build
-		if json.Unmarshal(s.Detail, &b) != nil || b.Commit != s.Commit || b.check() != nil {
+		if json.Unmarshal(s.Detail, &b) != nil || b.Commit != s.Commit || b.Check() != nil {
 			continue
 		}
 		if _, later := builds[b.Commit]; !later {
@@ -71,7 +71,7 @@ func FindBuild(builds map[string]Build, name string) (Build, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Build{}, fmt.Errorf("nobody knows a build %q; there are %s", name, listBuilds(builds))
+		return Build{}, fmt.Errorf("no build %q is recorded; there are %s", name, listBuilds(builds))
 	}
 	return Build{}, fmt.Errorf("%d commits were built as %q; name the commit", len(found), name)
 }
@@ -89,8 +89,8 @@ func listBuilds(builds map[string]Build) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// LastGood returns the build to roll an environment back to: the last one that was deployed there and has not failed since,
-// except for the given commit. It returns the zero Build if there is none.
+// LastGood returns the build to roll an environment back to from the given commit: see [promote.LastGood].
+// It returns the zero Build if there is none.
 func LastGood(ctx context.Context, l Ledger, subject, environment, commit string) (Build, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment})
 	if err != nil {
@@ -100,18 +100,31 @@ func LastGood(ctx context.Context, l Ledger, subject, environment, commit string
 	if err != nil {
 		return Build{}, err
 	}
-	failed := map[string]bool{}
-	for _, s := range steps { // newest first
-		switch decide.StepKind(s.Kind) {
-		case decide.FailedHere:
-			failed[s.Commit] = true
-		case decide.Arrived:
-			if s.Commit != commit && !failed[s.Commit] {
-				b := builds[s.Commit]
-				b.Commit = s.Commit
-				return b, nil
-			}
-		}
+	good := promote.LastGood(steps, commit)
+	if good == "" {
+		return Build{}, nil
 	}
-	return Build{}, nil
+	if b, ok := PublishedBuild(steps, good); ok {
+		return b, nil
+	}
+	b := builds[good]
+	b.Commit = good
+	return b, nil
+}
+
+// PublishedBuild returns the build of a commit that was published last. steps are those of an environment, newest first.
+// ok is false if the steps do not have it.
+func PublishedBuild(steps []ledger.Step, commit string) (b Build, ok bool) {
+	for _, s := range steps {
+		if s.Kind != string(promote.Published) || s.Commit != commit {
+			continue
+		}
+		var detail promote.Detail
+		if json.Unmarshal(s.Detail, &detail) != nil {
+			continue
+		}
+		b = Build{Commit: commit, Version: detail.Version, Image: detail.Image}
+		return b, b.Version+b.Image != "" && b.Check() == nil
+	}
+	return Build{}, false
 }

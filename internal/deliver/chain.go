@@ -37,11 +37,14 @@ type Delivered struct {
 	Promotion *promote.Outcome
 	// App is the application at the head of the source; nil if it cannot be read.
 	App *Application
-	// Commits are the commits of the source branch, oldest first. Builds are their builds, by commit. Both are empty
-	// if the round ended before promotion.
+	// Commits are the commits of the source branch, oldest first. Builds are their builds, by commit: the latest that CI
+	// recorded, which need not be the one that an environment has; see [Delivered.Build]. Both are empty if the round
+	// ended before promotion.
 	Commits []promote.Commit
 	Builds  map[string]Build
-	// Did lists what was done, in order.
+	// Candidates are the builds that are promoted next, by environment.
+	Candidates map[string]Build
+	// Did lists what was done, in request.
 	Did []string
 }
 
@@ -81,13 +84,56 @@ func (c *Chain) Follow(ctx context.Context, request Request, last *Delivered) (*
 	return d, c.promote(ctx, request, d)
 }
 
-// promote runs the round of promotion.
+// Settle runs rounds until one does nothing and no verification is running. Each round reads with a new loader. The result
+// lists what all rounds did; it is nil if a round ended before promotion, and comes with an error if only some environments failed.
+func (c *Chain) Settle(ctx context.Context, request Request, loader func() *Loader) (*Delivered, error) {
+	var last *Delivered
+	var did []string
+	err := c.Promoter.Settle(ctx, func(ctx context.Context) (promote.Settled, error) {
+		c.Deliverer.Loader = loader()
+		d, err := c.Round(ctx, request)
+		done := d.Did
+		did = slices.Concat(did, done)
+		last, d.Did = d, did
+		return promote.Settled{Outcome: d.Promotion, Changed: len(done) > 0}, err
+	})
+	if last.Promotion == nil {
+		return nil, err
+	}
+	return last, err
+}
+
+// Preview returns what rounds of environments would find, and changes nothing.
+func (d *Deliverer) Preview(ctx context.Context, request Request, environments []string) *Delivered {
+	found := &Delivered{Environments: map[string]*Outcome{}, Errors: map[string]error{}}
+	for _, name := range environments {
+		o, err := d.preview(ctx, RoundRequest{Request: request, Environment: name})
+		found.Environments[name] = o
+		if err != nil {
+			found.Errors[name] = err
+		}
+	}
+	return found
+}
+
 func (c *Chain) promote(ctx context.Context, request Request, d *Delivered) (err error) {
 	pipeline := c.Pipeline(request, d)
 	d.Promotion, err = c.Promoter.Round(ctx, pipeline)
 	d.Commits, d.Builds = pipeline.line, pipeline.builds
-	if d.Promotion != nil {
-		d.Did = append(d.Did, d.Promotion.Did...)
+	if d.Promotion == nil {
+		return err
+	}
+	d.Did = append(d.Did, d.Promotion.Did...)
+	d.Candidates = map[string]Build{}
+	for _, s := range d.Promotion.Environments {
+		if s.Candidate == "" {
+			continue
+		}
+		b, failed := pipeline.Build(ctx, s.Environment, s.Candidate)
+		if failed != nil { // without a build, it is not promoted; Move says why
+			b = Build{Commit: s.Candidate}
+		}
+		d.Candidates[s.Environment] = b
 	}
 	return err
 }
@@ -106,7 +152,7 @@ func (c *Chain) environments(ctx context.Context, request Request, a *Applicatio
 		limit <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-limit }()
-			o, err := c.Deliverer.Round(ctx, Order{Request: request, Environment: name})
+			o, err := c.Deliverer.Round(ctx, RoundRequest{Request: request, Environment: name})
 			mu.Lock()
 			defer mu.Unlock()
 			d.Environments[name] = o
@@ -116,6 +162,16 @@ func (c *Chain) environments(ctx context.Context, request Request, a *Applicatio
 		})
 	}
 	wait.Wait()
+}
+
+// Build returns the build of a commit in an environment: the one that it has, else the one that CI recorded.
+func (d *Delivered) Build(environment, commit string) Build {
+	if b, ok := d.Environments[environment].of(commit); ok {
+		return b
+	}
+	b := d.Builds[commit]
+	b.Commit = commit
+	return b
 }
 
 var _ Outcomes = (*Delivered)(nil)
@@ -134,6 +190,17 @@ func (d *Delivered) Read() []schedule.Location {
 		}
 	}
 	return read
+}
+
+// Next returns when another round is needed without an event, because an automatic merge waits; zero for never.
+func (d *Delivered) Next() time.Time {
+	var next time.Time
+	for _, o := range d.Environments {
+		if o != nil && !o.Next.IsZero() && (next.IsZero() || o.Next.Before(next)) {
+			next = o.Next
+		}
+	}
+	return next
 }
 
 // remember records the builds in environments that are known from Git only. A newer build can replace them there

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
@@ -45,10 +46,19 @@ func (n Need) Missing() []string {
 	return keys
 }
 
+// withoutCharts takes all charts of templates as rendered: the contract is about configuration only.
+func withoutCharts(job *chart.Job) *chart.Result {
+	_, result := job.Rest(nil)
+	for i := range result.Targets {
+		result.Targets[i].Manifests = &chart.Manifests{}
+	}
+	return result
+}
+
 // Contract returns what a workload needs on each cluster type that the platform assigned its targets to, by cluster
 // type and target. It leaves out assignments without a schema.
 func Contract(s *fleet.Snapshot, workload string) []Need {
-	b := bundle.Build(s, nil, nil)
+	b := bundle.BuildWithCharts(s, nil, nil, withoutCharts)
 	schemas := map[string]*fleet.Schema{}
 	for _, schema := range s.Schemas {
 		schemas[schema.Name] = schema
@@ -64,7 +74,7 @@ func Contract(s *fleet.Snapshot, workload string) []Need {
 			for _, ref := range a.Sources.Refs {
 				if schema := schemas[ref.Name]; ref.Kind == "ConfigSchema" && schema != nil {
 					n.Schemas = append(n.Schemas, ref.Name)
-					n.ask(schema, a.Config)
+					n.add(schema, a.Config)
 				}
 			}
 			if len(n.Schemas) == 0 {
@@ -89,8 +99,8 @@ func problemsWith(b *bundle.Bundle, assignment string) []fleet.Problem {
 	return problems
 }
 
-// ask adds the top-level values that a schema defines.
-func (n *Need) ask(schema *fleet.Schema, composed *config.Composed) {
+// add adds the top-level values that a schema defines.
+func (n *Need) add(schema *fleet.Schema, composed *config.Composed) {
 	document, _ := schema.Document.(map[string]any)
 	properties, _ := document["properties"].(map[string]any)
 	required, _ := document["required"].([]any)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -21,10 +22,8 @@ const (
 	approvalPullRequests = "pullRequest"
 )
 
-// Deliverer keeps the one pull request of each environment of any application up to date.
-//
-// It is level-triggered: every round reads where things stand and does what is missing, so it may be killed after any step and run
-// again, and two of them at once end in the same state.
+// Deliverer keeps the pull request of each environment of any application up to date. Like [schedule.Proposer], it is
+// level-triggered.
 type Deliverer struct {
 	Drafter // required
 	// Committer writes to GitOps repositories. // required
@@ -33,17 +32,17 @@ type Deliverer struct {
 	Forges pullrequest.Forges
 }
 
-// Order asks for a round.
-type Order struct {
+// RoundRequest selects the environment of a round, and what to deliver to it.
+type RoundRequest struct {
 	Request     Request
 	Environment string // required
-	// Build is what to deliver; without a commit, what the environment has.
+	// Build is what to deliver. Without a commit, it is what the environment has.
 	Build Build
-	// ByHand prevents an automatic merge, whatever the environment says.
+	// ByHand prevents an automatic merge, even if the environment is configured for it.
 	ByHand bool
 }
 
-// Outcome is what a round found and did.
+// Outcome is the result of a round.
 type Outcome struct {
 	// App is the application at the head of the source. Draft is rendered from the environment's commit; nil if the
 	// environment has no commit, or the round failed before.
@@ -59,44 +58,45 @@ type Outcome struct {
 	Refused *forge.PullRequest
 	// Closed is the build of the newest pull request if a user closed it.
 	Closed Build
-	// Stray is set if the environment's commit is no longer on the branch because of a forced push. The files stay
+	// OffBranch is set if the environment's commit is no longer on the branch because of a forced push. The files stay
 	// unchanged until another commit is delivered.
-	Stray error
+	OffBranch error
 	// Merges is whether the pull request is merged automatically when its checks succeed.
 	Merges bool
-	// Did lists what was done, in order.
+	// Did lists what was done, in request.
 	Did []string
-	// Waits says why the pull request is not merged automatically.
+	// Waits explains why the pull request is not merged automatically.
 	Waits string
-	// Read are the places that were read, with the head branch. When one of them moves, another round may be needed.
+	// Next is when another round is needed without an event; zero for never.
+	Next time.Time
+	// Read are the locations that were read, and the head branch. If one of them moves, another round may be needed.
 	Read []schedule.Location
 }
 
-// round is one round in progress.
 type round struct {
 	*Deliverer
-	order   Order
+	request RoundRequest
 	outcome *Outcome
 	pull    *pullrequest.PullRequest
 	byHand  bool
 }
 
 // Round updates the pull request of an environment. With an error, the outcome says how far it came.
-func (d *Deliverer) Round(ctx context.Context, order Order) (*Outcome, error) {
-	r, err := d.find(ctx, order)
+func (d *Deliverer) Round(ctx context.Context, request RoundRequest) (*Outcome, error) {
+	r, err := d.find(ctx, request)
 	if err != nil || r.outcome.Build.Commit == "" { // nothing was ever delivered here
 		return r.outcome, err
 	}
-	if err := r.draft(ctx); err != nil || r.outcome.Stray != nil {
+	if err := r.draft(ctx); err != nil || r.outcome.OffBranch != nil {
 		return r.outcome, err
 	}
 	return r.outcome, r.publish(ctx)
 }
 
-// Look returns what a round would find, and changes nothing. Without a forge that hosts the GitOps repository,
+// preview returns what a round would find, and changes nothing. Without a forge that hosts the GitOps repository,
 // the outcome has no pull request.
-func (d *Deliverer) Look(ctx context.Context, order Order) (*Outcome, error) {
-	r, err := d.find(ctx, order)
+func (d *Deliverer) preview(ctx context.Context, request RoundRequest) (*Outcome, error) {
+	r, err := d.find(ctx, request)
 	if err != nil && !errors.Is(err, errNoForge) {
 		return r.outcome, err
 	}
@@ -111,12 +111,12 @@ func (d *Deliverer) Look(ctx context.Context, order Order) (*Outcome, error) {
 var errNoForge = errors.New("find the GitOps repository")
 
 // find reads the head of the source, what is published and the pull request. It returns a round also with an error.
-func (d *Deliverer) find(ctx context.Context, order Order) (*round, error) {
-	r := &round{Deliverer: d, order: order, outcome: &Outcome{}}
+func (d *Deliverer) find(ctx context.Context, request RoundRequest) (*round, error) {
+	r := &round{Deliverer: d, request: request, outcome: &Outcome{}}
 	if err := r.read(ctx); err != nil {
 		return r, err
 	}
-	g, environment := r.outcome.GitOps, order.Environment
+	g, environment := r.outcome.GitOps, request.Environment
 	r.outcome.Build = g.Build
 	r.pull = &pullrequest.PullRequest{
 		Committer: r.Committer, URL: g.Location.Repo, Base: g.Location.Branch, Commit: g.Commit, Time: g.Time,
@@ -131,32 +131,32 @@ func (d *Deliverer) find(ctx context.Context, order Order) (*round, error) {
 	if err := r.pull.Find(ctx); err != nil {
 		return r, err
 	}
-	r.identify()
+	r.identifyBuild()
 	return r, nil
 }
 
 // read reads the head of the source, and what is published.
 func (r *round) read(ctx context.Context) error {
-	a, err := r.Loader.Application(ctx, r.order.Request, "")
+	a, err := r.Loader.Application(ctx, r.request.Request, "")
 	if err != nil {
 		return err
 	}
 	r.outcome.App = a
-	if err := a.knows(r.order.Environment); err != nil {
+	if err := a.checkEnvironment(r.request.Environment); err != nil {
 		return err
 	}
 	r.outcome.Read = append(r.outcome.Read, schedule.Location{Repo: a.Request.Source, Branch: a.Request.Branch})
-	g, err := r.Loader.GitOps(ctx, a, r.order.Environment)
+	g, err := r.Loader.GitOps(ctx, a, r.request.Environment)
 	if err != nil {
 		return err
 	}
 	r.outcome.GitOps = g
-	r.outcome.Read = append(r.outcome.Read, g.Location, schedule.Location{Repo: g.Location.Repo, Branch: a.HeadBranch(r.order.Environment)})
+	r.outcome.Read = append(r.outcome.Read, g.Location, schedule.Location{Repo: g.Location.Repo, Branch: a.HeadBranch(r.request.Environment)})
 	return nil
 }
 
-// identify finds out which build the environment has, and who merges it.
-func (r *round) identify() {
+// identifyBuild finds out which build the environment has, and who merges it.
+func (r *round) identifyBuild() {
 	r.outcome.PullRequest = r.pull.Open
 	mark := r.pull.Published()
 	if b := buildOf(mark); b.Commit != "" {
@@ -167,19 +167,19 @@ func (r *round) identify() {
 			r.outcome.Closed = buildOf(mark)
 		}
 	}
-	if r.order.Build.Commit != "" {
-		r.outcome.Build, r.byHand = r.order.Build, r.order.ByHand
+	if r.request.Build.Commit != "" {
+		r.outcome.Build, r.byHand = r.request.Build, r.request.ByHand
 	}
 }
 
 func (r *round) merges() bool {
-	return r.outcome.App.environment(r.order.Environment).AutoMerge && !r.byHand
+	return r.outcome.App.environment(r.request.Environment).AutoMerge && !r.byHand
 }
 
 // buildOf returns the build that a pull request proposes. The text is not trusted: users may have edited it.
 func buildOf(m pullrequest.Mark) Build {
 	b := Build{Commit: commitOf(m.Inputs["source"]), Version: m.Inputs[inputVersion], Image: m.Inputs[inputImage]}
-	if b.check() != nil {
+	if b.Check() != nil {
 		return Build{}
 	}
 	return b
@@ -187,20 +187,20 @@ func buildOf(m pullrequest.Mark) Build {
 
 // draft renders the build with the current configuration.
 func (r *round) draft(ctx context.Context) error {
-	wish := Wish{Request: r.order.Request, Environment: r.order.Environment, Build: r.outcome.Build}
-	wish.KeepDrift = r.pull.Open != nil && r.pull.Open.HasLabel(LabelKeepDrift)
-	a, err := r.Loader.Application(ctx, wish.Request, wish.Build.Commit)
-	if errors.Is(err, ErrNotOnBranch) && r.order.Build.Commit == "" {
-		r.outcome.Stray = err
+	request := DraftRequest{Request: r.request.Request, Environment: r.request.Environment, Build: r.outcome.Build}
+	request.KeepDrift = r.pull.Open != nil && r.pull.Open.HasLabel(LabelKeepDrift)
+	a, err := r.Loader.Application(ctx, request.Request, request.Build.Commit)
+	if errors.Is(err, ErrNotOnBranch) && r.request.Build.Commit == "" {
+		r.outcome.OffBranch = err
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	// The head says where an environment's files go, and how they are merged; the commit says what is rendered.
+	// The head of the source defines environments and the GitOps repository; the commit defines what is rendered.
 	a.Delivery.Spec.Environments = r.outcome.App.Delivery.Spec.Environments
 	a.Delivery.Spec.GitOps, a.Alone = r.outcome.App.Delivery.Spec.GitOps, r.outcome.App.Alone
-	draft, err := r.Drafter.draft(ctx, a, wish, r.outcome.GitOps)
+	draft, err := r.Drafter.draft(ctx, a, request, r.outcome.GitOps)
 	if draft != nil {
 		r.outcome.Read = append(r.outcome.Read, draft.Read...)
 	}
@@ -219,14 +219,14 @@ func (r *round) publish(ctx context.Context) error {
 	draft.Inputs, draft.Statuses, draft.AutoMerge = r.inputs(), r.scanStatuses(), r.outcome.Merges
 	draft.Page = func(limit int, approved bool) string {
 		return d.Markdown(MarkdownOptions{
-			Link:   func(repo, commit string) string { return commitURL(r.Forges, repo, commit) },
-			Agreed: approved, Limit: limit,
+			Link:     func(repo, commit string) string { return commitURL(r.Forges, repo, commit) },
+			Approved: approved, Limit: limit,
 		})
 	}
 	err := r.pull.Publish(ctx, draft)
 	g.Exists, g.Commit = r.pull.Commit != "", r.pull.Commit
 	r.outcome.PullRequest, r.outcome.Refused = r.pull.Open, r.pull.Refused
-	r.outcome.Waits, r.outcome.Did = r.pull.Waits, r.pull.Did
+	r.outcome.Waits, r.outcome.Next, r.outcome.Did = r.pull.Waits, r.pull.Next, r.pull.Did
 	return err
 }
 

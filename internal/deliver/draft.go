@@ -43,12 +43,14 @@ type Draft struct {
 // Drafter renders drafts.
 type Drafter struct {
 	Loader *Loader // required
-	// Renderer renders the targets. Default: [InProcess].
+	// Renderer renders the targets. // required
 	Renderer Renderer
 	// Policies are the platform team's check policies. Default: Kalypso's built-in rules.
 	Policies Policies
 	// Scanner runs the scans of the policies. Nil runs none, so that pull requests that need scans wait for them.
 	Scanner Scanner
+	// Images looks up the digests of images. Nil looks up none.
+	Images Images
 	// Memory holds earlier results, so that only changes are rendered; optional.
 	Memory *Memory
 }
@@ -58,64 +60,75 @@ type Policies interface {
 	Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error)
 }
 
-// Wish is what to draft.
-type Wish struct {
+// DraftRequest is what to draft.
+type DraftRequest struct {
 	Request     Request
 	Environment string // required
 	// Build is the build to render. Without a commit, the head of the branch is rendered.
 	Build Build
 	// Unpublished ignores the GitOps branch, as if nothing was published.
 	Unpublished bool
+	// Lenient reports values and variables that nothing uses as warnings, for requests that several environments share.
+	Lenient bool
 	// KeepDrift holds targets whose files were changed by hand.
 	KeepDrift bool
 }
 
 // Draft renders an environment and compares it with what is published.
-func (d *Drafter) Draft(ctx context.Context, wish Wish) (*Draft, error) {
-	a, err := d.Loader.Application(ctx, wish.Request, wish.Build.Commit)
+func (d *Drafter) Draft(ctx context.Context, request DraftRequest) (*Draft, error) {
+	a, err := d.Loader.Application(ctx, request.Request, request.Build.Commit)
 	if err != nil {
 		return nil, err
 	}
-	return d.draft(ctx, a, wish, nil)
+	return d.draft(ctx, a, request, nil)
 }
 
 // draft renders an application that has been read. published is the state of the branch; nil to read it.
-func (d *Drafter) draft(ctx context.Context, a *Application, wish Wish, published *GitOps) (*Draft, error) {
-	if err := a.knows(wish.Environment); err != nil {
+func (d *Drafter) draft(ctx context.Context, a *Application, request DraftRequest, published *GitOps) (*Draft, error) {
+	if err := a.checkEnvironment(request.Environment); err != nil {
 		return nil, err
 	}
-	if err := wish.Build.check(); err != nil {
+	if err := request.Build.Check(); err != nil {
 		return nil, err
 	}
-	draft := &Draft{App: a, Build: wish.Build, GitOps: published, keepDrift: wish.KeepDrift}
+	if err := a.checkFlags(); err != nil {
+		return nil, err
+	}
+	draft := &Draft{App: a, Build: request.Build, GitOps: published, keepDrift: request.KeepDrift}
 	draft.Build.Commit = a.Source.Commit
 	draft.Read = []schedule.Location{{Repo: a.Request.Source, Branch: a.Request.Branch}}
-	if wish.Unpublished {
-		place := a.Delivery.GitOpsPlace(wish.Environment)
-		draft.GitOps = &GitOps{Location: schedule.Location{Repo: place.Repo, Branch: place.Branch, Path: strings.Trim(place.Path, "/")}}
+	if request.Unpublished {
+		place := a.Delivery.GitOpsPlace(request.Environment)
+		draft.GitOps = &GitOps{GitOpsBranch: schedule.GitOpsBranch{
+			Location: schedule.Location{Repo: place.Repo, Branch: place.Branch, Path: strings.Trim(place.Path, "/")},
+		}}
 	}
-	if err := d.read(ctx, draft, wish.Environment); err != nil {
+	if err := d.read(ctx, draft, request.Environment); err != nil {
 		return draft, err
 	}
 	var err error
-	if draft.work, err = d.Loader.prepare(ctx, a, wish.Environment, draft.Build, draft.Config, draft.GitOps); err != nil {
+	if draft.work, err = d.Loader.prepare(ctx, a, request.Environment, draft.Build, draft.Config, draft.GitOps); err != nil {
 		return draft, err
 	}
-	if err := d.render(ctx, draft, wish); err != nil {
+	if err := d.render(ctx, draft, request); err != nil {
 		return draft, err
 	}
 	if draft.Plan, err = draft.plan(); err != nil {
 		return draft, err
 	}
-	return draft, d.check(ctx, draft)
+	if err := d.check(ctx, draft); err != nil {
+		return draft, err
+	}
+	d.digests(ctx, draft)
+	return draft, nil
 }
 
 // read reads the configuration and the GitOps branch.
 func (d *Drafter) read(ctx context.Context, draft *Draft, environment string) error {
 	a := draft.App
 	if spec := a.Delivery.Spec; spec.Kustomization == "" && spec.Manifests == "" {
-		config, asked, err := d.Loader.Config(ctx, a, environment)
-		draft.Read = append(draft.Read, asked...)
+		config, places, err := d.Loader.Config(ctx, a, environment)
+		draft.Read = append(draft.Read, places...)
 		if err != nil {
 			return err
 		}
@@ -132,29 +145,28 @@ func (d *Drafter) read(ctx context.Context, draft *Draft, environment string) er
 }
 
 // render renders the targets and builds the tree.
-func (d *Drafter) render(ctx context.Context, draft *Draft, wish Wish) error {
-	renderer := d.Renderer
-	if renderer == nil {
-		renderer = InProcess{}
-	}
+func (d *Drafter) render(ctx context.Context, draft *Draft, request DraftRequest) error {
 	w := draft.work
 	for i, p := range w.parts {
-		key := memoryKey{draft.App.Subject(), wish.Environment, i}
+		key := memoryKey{draft.App.Subject(), request.Environment, i}
 		d.Loader.progress("rendering %d targets", len(p.job.Targets))
-		result, err := renderer.Render(ctx, p.job, d.Memory.get(key))
+		result, err := d.Renderer.Render(ctx, p.job, d.Memory.get(key))
 		if err != nil {
 			return fmt.Errorf("render: %w", err)
 		}
 		d.Memory.put(key, result)
 		draft.results = append(draft.results, result)
 	}
+	if err := w.checkUse(draft.results, request.Lenient); err != nil {
+		return err
+	}
 	known := w.workspace
 	if w.gitops.unclaimed() {
 		w.workspace = "" // naming the owner alone is not worth a pull request
 	}
-	if draft.build(wish.KeepDrift); w.workspace != known && len(draft.changes) > 0 {
+	if draft.build(request.KeepDrift); w.workspace != known && len(draft.changes) > 0 {
 		w.workspace = known
-		draft.build(wish.KeepDrift)
+		draft.build(request.KeepDrift)
 	}
 	return nil
 }
@@ -258,19 +270,49 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		draft.Plan.Problems = fleet.SortProblems(append(draft.Plan.Problems, problems...))
 	}
 	d.scan(ctx, draft, policy.Wanted())
-	files := map[string][]byte{}
+	files, others := map[string][]byte{}, map[string][]byte{}
 	for _, c := range draft.changes {
 		if path.Base(c.Path) == "manifests.yaml" && c.Content != nil {
 			files[c.Path] = c.Content
+		} else if c.Content != nil {
+			others[c.Path] = c.Content
 		}
 	}
-	if len(files) == 0 && (len(draft.changes) == 0 || len(policy.Unreadable) == 0) {
+	if len(files)+len(others) == 0 && (len(draft.changes) == 0 || len(policy.Unreadable) == 0) {
 		return nil // a policy with errors reports a finding even if nothing changes
 	}
 	checker, err := d.Memory.checker(policy)
 	if err != nil {
 		return fmt.Errorf("prepare the checks: %w", err)
 	}
-	draft.Findings = checker.Check(files)
-	return nil
+	draft.Findings = append(checker.Credentials(others), checker.Check(files)...)
+	return draft.withholdCredentials()
+}
+
+// withholdCredentials holds the targets with a credential that the policy refuses, so that it is neither pushed nor shown in a plan.
+func (d *Draft) withholdCredentials() error {
+	held := 0
+	for _, t := range d.Tree.Targets {
+		for _, f := range d.Findings {
+			if f.Rule != check.RuleSecret || f.Level != check.Refuse || !slices.ContainsFunc(t.Files, func(file bundle.File) bool { return file.Path == f.File }) {
+				continue
+			}
+			d.work.problems[t.Name] = append(d.work.problems[t.Name], fleet.Problem{
+				Severity: fleet.SeverityError, Kind: fleet.KindCredential, Object: fleet.Ref{Kind: "Workload", Name: d.App.Workload.Name},
+				Message: fmt.Sprintf("%s: line %d %s", f.File, f.Line, f.Message), Hint: "remove it where it is written; " + f.Hint,
+			})
+			held++
+			break
+		}
+	}
+	if held == 0 {
+		return nil
+	}
+	d.build(d.keepDrift)
+	problems := d.Plan.Problems
+	var err error
+	if d.Plan, err = d.plan(); err == nil {
+		d.Plan.Problems = fleet.SortProblems(append(d.Plan.Problems, problems...))
+	}
+	return err
 }

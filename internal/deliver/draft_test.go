@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -20,16 +21,16 @@ const (
 	gitopsDev  = "https://git.example/shop-gitops dev"
 )
 
-func draft(t *testing.T, r repos, change ...func(*deliver.Wish)) (*deliver.Draft, error) {
+func draft(t *testing.T, r repos, change ...func(*deliver.DraftRequest)) (*deliver.Draft, error) {
 	t.Helper()
-	w := deliver.Wish{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev", Build: deliver.Build{Version: "1.0.0", Image: "1.0.0"}}
+	w := deliver.DraftRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev", Build: deliver.Build{Version: "1.0.0", Image: "1.0.0"}}
 	for _, c := range change {
 		c(&w)
 	}
-	return (&deliver.Drafter{Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}).Draft(t.Context(), w)
+	return (&deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}).Draft(t.Context(), w)
 }
 
-func mustDraft(t *testing.T, r repos, change ...func(*deliver.Wish)) *deliver.Draft {
+func mustDraft(t *testing.T, r repos, change ...func(*deliver.DraftRequest)) *deliver.Draft {
 	t.Helper()
 	d, err := draft(t, r, change...)
 	if err != nil {
@@ -58,7 +59,7 @@ func TestPublishedIsUpToDate(t *testing.T) {
 func TestServerWaitsForAChangeToSayWhoseItIs(t *testing.T) {
 	r := shop(3)
 	r.publish(mustDraft(t, r))
-	kaizen := func(w *deliver.Wish) { w.Request.Workspace = "kaizen" }
+	kaizen := func(w *deliver.DraftRequest) { w.Request.Workspace = "kaizen" }
 	if d := mustDraft(t, r, kaizen); len(d.Changes()) > 0 || d.Plan.Counts.Unchanged != 3 {
 		t.Errorf("got %+v", d.Changes())
 	}
@@ -74,14 +75,14 @@ func TestServerWaitsForAChangeToSayWhoseItIs(t *testing.T) {
 // A server knows the workspace, and CI does not. CI keeps what the server wrote.
 func TestServerAndCISayTheSame(t *testing.T) {
 	r := shop(3)
-	r.publish(mustDraft(t, r, func(w *deliver.Wish) { w.Request.Workspace = "kaizen" }))
+	r.publish(mustDraft(t, r, func(w *deliver.DraftRequest) { w.Request.Workspace = "kaizen" }))
 	if got := r[gitopsDev][".kalypso/t000/descriptor.yaml"]; !strings.Contains(got, "name: kaizen") {
 		t.Fatalf("the descriptor does not say whose it is:\n%s", got)
 	}
 	if d := mustDraft(t, r); len(d.Changes()) > 0 {
 		t.Errorf("got %+v", d.Changes())
 	}
-	if d := mustDraft(t, r, func(w *deliver.Wish) { w.Request.Workspace = "other" }); len(d.Changes()) == 0 {
+	if d := mustDraft(t, r, func(w *deliver.DraftRequest) { w.Request.Workspace = "other" }); len(d.Changes()) == 0 {
 		t.Error("an application that changes hands stays whose it was")
 	}
 }
@@ -124,7 +125,7 @@ func TestInvalidDeletionBudgetIsAProblem(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaid(t *testing.T) {
+func TestMistakesAreReported(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(repos)
 		err    string // of the whole environment
@@ -148,7 +149,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		},
 		"no chart": {
 			change: func(r repos) { delete(r[sourceMain], "helm/Chart.yaml") },
-			held:   `there is no chart in the folder "helm" of the source`,
+			held:   `the folder "helm" of the source has no chart`,
 		},
 		"a chart that does not render": {
 			change: func(r repos) { r[sourceMain]["helm/templates/x.yaml"] = "{{ fail \"not today\" }}" },
@@ -190,15 +191,15 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			}
 			for _, p := range d.Plan.Problems {
 				if strings.Contains(p.Message, "of no target") {
-					t.Errorf("a folder that may be a target's is called nobody's: %+v", p)
+					t.Errorf("a folder that may belong to a target is reported: %+v", p)
 				}
 			}
 		})
 	}
 }
 
-func TestCommitThatNobodyMerged(t *testing.T) {
-	_, err := draft(t, shop(1), func(w *deliver.Wish) { w.Build.Commit = strings.Repeat("f", 40) })
+func TestUnmergedCommit(t *testing.T) {
+	_, err := draft(t, shop(1), func(w *deliver.DraftRequest) { w.Build.Commit = strings.Repeat("f", 40) })
 	if !errors.Is(err, deliver.ErrNotOnBranch) {
 		t.Errorf("got %v", err)
 	}
@@ -208,7 +209,7 @@ func TestServicesOfTheOriginal(t *testing.T) {
 	r := shop(1)
 	r[sourceMain]["services/nginx.yaml"] = "name: nginx\nhelm:\n  repository: https://charts.example\n  chart: nginx\n  version: 1.2.3\n"
 	r[configDev] = map[string]string{"nginx/t000/values.yaml": "a: b\n"}
-	d := mustDraft(t, r, func(w *deliver.Wish) { w.Build = deliver.Build{} })
+	d := mustDraft(t, r, func(w *deliver.DraftRequest) { w.Build = deliver.Build{} })
 	r.publish(d)
 	if got := r[gitopsDev]["t000/manifests.yaml"]; !strings.Contains(got, "name: nginx") || !strings.Contains(got, `version: "1.2.3"`) {
 		t.Errorf("got\n%s\n%+v", got, d.Plan.Problems)
@@ -225,13 +226,13 @@ func TestFoldersBelowServices(t *testing.T) {
 	r[sourceMain]["services/nginx.yaml"] = "name: nginx\nhelm: {repository: 'https://charts.example', chart: nginx, version: 1.2.3}\n"
 	r[sourceMain]["services/redis.yaml"] = "name: redis\nhelm: {repository: 'https://charts.example', chart: redis, version: 7.0.0}\n"
 	r[configDev] = map[string]string{"nginx/eu/values.yaml": "a: b\n", "redis/eu/values.yaml": "a: c\n"}
-	d := mustDraft(t, r, func(w *deliver.Wish) { w.Build = deliver.Build{} })
+	d := mustDraft(t, r, func(w *deliver.DraftRequest) { w.Build = deliver.Build{} })
 	r.publish(d)
 	if got := r[gitopsDev]["nginx-eu/manifests.yaml"]; !strings.Contains(got, "name: nginx") {
 		t.Errorf("got\n%s\n%+v", got, d.Plan.Problems)
 	}
 	if p := d.Plan.Problems; len(p) != 1 || !strings.HasPrefix(p[0].Position.File, "redis/eu/") {
-		t.Errorf("got %+v, want a warning of the folder that is nobody's", p)
+		t.Errorf("got %+v, want a warning about the folder without a target", p)
 	}
 }
 

@@ -31,15 +31,15 @@ type Config struct {
 // lists the places where it can be, and that matches [ErrNoConfig].
 func (l *Loader) Config(ctx context.Context, a *Application, environment string) (*Config, []schedule.Location, error) {
 	l.progress("reading the configuration of %s", environment)
-	var asked []schedule.Location
+	var places []schedule.Location
 	var missing []string
 	for _, place := range a.configPlaces(environment) {
 		at, err := l.locate(a, place)
 		if err != nil {
-			return nil, asked, fmt.Errorf("the configuration of %s: %w", environment, err)
+			return nil, places, fmt.Errorf("the configuration of %s: %w", environment, err)
 		}
 		at.Folder = a.Request.ConfigFolder
-		asked = append(asked, at)
+		places = append(places, at)
 		files, err := l.Repositories.Files(ctx, at)
 		switch {
 		case errors.Is(err, schedule.ErrNoBranch):
@@ -47,13 +47,13 @@ func (l *Loader) Config(ctx context.Context, a *Application, environment string)
 		case errors.Is(err, ErrNoRepository):
 			missing = append(missing, fmt.Sprintf("no repository %s", secret.Redact(at.Repo)))
 		case err != nil:
-			return nil, asked, fmt.Errorf("read the configuration of %s: %w", environment, err)
+			return nil, places, fmt.Errorf("read the configuration of %s: %w", environment, err)
 		default:
 			config, err := readConfig(files, at)
-			return config, asked, err
+			return config, places, err
 		}
 	}
-	return nil, asked, fmt.Errorf("environment %q has %w: there is %s; create the branch, or name another one in the Delivery",
+	return nil, places, fmt.Errorf("environment %q has %w: there is %s; create the branch, or name another one in the Delivery",
 		environment, ErrNoConfig, strings.Join(missing, ", and "))
 }
 
@@ -69,7 +69,6 @@ func (a *Application) configPlaces(environment string) []scheduler.Repository {
 	return places
 }
 
-// locate resolves a repository of the application to a location.
 func (l *Loader) locate(a *Application, r scheduler.Repository) (schedule.Location, error) {
 	clean, err := fleet.CleanPath(r.Path)
 	if err != nil {
@@ -90,7 +89,6 @@ func (l *Loader) locate(a *Application, r scheduler.Repository) (schedule.Locati
 // maxValues is the maximum number of values files in an environment.
 const maxValues = 10_000
 
-// readConfig reads the values files.
 func readConfig(files *Files, at schedule.Location) (*Config, error) {
 	c := &Config{
 		Location: at, Files: map[string][]byte{},
@@ -139,16 +137,15 @@ func (c *Config) layers(folder values.Folder) []string {
 
 // GitOps is the current state of the branch for an environment's manifests.
 type GitOps struct {
-	Location schedule.Location
-	schedule.Head
-	// Exists reports whether the branch exists.
-	Exists bool
+	schedule.GitOpsBranch
 	// Published is the workload's content of the branch; nil if the branch does not exist.
 	Published *tree.Published
 	// Build is the build that the branch was rendered from; zero if it is empty.
 	Build Build
 
 	read func(path string) ([]byte, error)
+	// tracked means that the tracking files are about the application: those of a branch that others use can be about them.
+	tracked bool
 }
 
 // GitOps reads what is published of an application in an environment.
@@ -161,7 +158,7 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 		return nil, fmt.Errorf("the GitOps repository: %w", err)
 	}
 	at.Folder = a.Request.GitOpsFolder
-	g := &GitOps{Location: at}
+	g := &GitOps{GitOpsBranch: schedule.GitOpsBranch{Location: at}}
 	if g.Location.Path, err = fleet.CleanPath(root); err != nil {
 		return nil, fmt.Errorf("the GitOps repository: the path %.100q: %w", root, err)
 	}
@@ -181,14 +178,46 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 	if g.Published, err = tree.ReadPublished(branch, a.Workload.Name); err != nil {
 		return nil, err
 	}
-	g.Build = g.build(a)
+	g.Published = g.Published.Adopt(a.folders(g, environment))
+	if g.tracked, err = l.tracks(ctx, a, g.Published); err != nil {
+		return nil, err
+	}
+	g.Build = g.build()
 	return g, nil
 }
 
-// build returns the build that the branch was rendered from. Tracking files describe the whole branch. If the source has
-// several workloads, they can share the branch, so the build is read from the workload's descriptors instead.
-func (g *GitOps) build(a *Application) Build {
-	if t := g.Published.Tracking; a.Alone {
+// folders returns the targets of an environment by the folders of their manifests.
+func (a *Application) folders(g *GitOps, environment string) map[string]string {
+	w := &work{app: a, environment: environment, gitops: g}
+	folders := map[string]string{}
+	for _, i := range a.targetsIn(environment) {
+		folder, _ := w.place(i)
+		folders[folder] = a.Workload.Spec.DeploymentTargets[i].Name
+	}
+	return folders
+}
+
+// tracks reports whether the tracking files of a branch are about an application. They describe the whole branch, so those of a
+// branch with files of other applications are ours only if they name a commit of our source.
+func (l *Loader) tracks(ctx context.Context, a *Application, published *tree.Published) (bool, error) {
+	if !a.Alone || !published.Shared() {
+		return a.Alone, nil
+	}
+	commit := commitOf(published.Tracking.Commit)
+	if commit == "" || a.Request.SourceFolder != "" {
+		return false, nil
+	}
+	ours, err := l.Repositories.Contains(ctx, schedule.Location{Repo: a.Request.Source, Branch: a.Request.Branch}, commit)
+	if err != nil {
+		return false, fmt.Errorf("find commit %s: %w", fleet.ShortCommit(commit), err)
+	}
+	return ours, nil
+}
+
+// build returns the build that the branch was rendered from: from the tracking files or, if those are not about the application,
+// from its descriptors.
+func (g *GitOps) build() Build {
+	if t := g.Published.Tracking; g.tracked {
 		return Build{Commit: commitOf(t.Commit), Version: t.Version, Image: t.ImageTag}
 	}
 	for _, target := range g.Published.Targets {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
 // A draft holds what an environment's GitOps branch should contain, and what that changes.
 func ExampleDrafter_Draft() {
 	loader := &deliver.Loader{Repositories: shop(2), Charts: localCharts{}}
-	drafter := &deliver.Drafter{Loader: loader}
-	draft, err := drafter.Draft(context.Background(), deliver.Wish{
+	drafter := &deliver.Drafter{Renderer: charttest.InProcess{}, Loader: loader}
+	draft, err := drafter.Draft(context.Background(), deliver.DraftRequest{
 		Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev",
 		Build: deliver.Build{Version: "1.4.0", Image: "1.4.0"},
 	})

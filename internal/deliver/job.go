@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
@@ -44,7 +47,9 @@ type part struct {
 
 // prepare determines what to render.
 func (l *Loader) prepare(ctx context.Context, a *Application, environment string, build Build, config *Config, gitops *GitOps) (*work, error) {
-	w := &work{app: a, environment: environment, build: build, config: config, gitops: gitops, problems: map[string][]fleet.Problem{}}
+	of := *gitops
+	of.Published = of.Published.Adopt(a.folders(gitops, environment))
+	w := &work{app: a, environment: environment, build: build, config: config, gitops: &of, problems: map[string][]fleet.Problem{}}
 	if w.workspace = a.Request.Workspace; w.workspace == "" {
 		w.workspace = gitops.workspace()
 	}
@@ -103,13 +108,12 @@ func (p *part) schema(w *work, at string) {
 	p.job.Schema, p.job.SchemaFile = content, clean
 }
 
-// chart reads or fetches the chart.
 func (p *part) chart(ctx context.Context, w *work, ref app.Chart, l *Loader) {
 	fetch := func() (*Chart, error) { return l.Charts.Fetch(ctx, ref) }
 	if ref.Repository == "" {
 		folder, _ := fleet.CleanPath(cmp.Or(ref.Path, app.DefaultChart)) // validated when it was read
 		if !slices.ContainsFunc(w.source.Entries, func(e Entry) bool { return e.Path == path.Join(folder, "Chart.yaml") }) {
-			p.err = fmt.Errorf("there is no chart in the folder %q of the source; say in a Delivery where it is", folder)
+			p.err = fmt.Errorf("the folder %q of the source has no chart; set spec.chart of a Delivery to the right folder", folder)
 			return
 		}
 		files, err := w.source.read(inCharts(w.source.Entries))
@@ -150,17 +154,25 @@ func inCharts(entries []Entry) func(Entry) bool {
 	}
 }
 
-// folder reads the files of a kustomization or of plain manifests: everything below the first folder of their path,
-// because kustomizations can refer to folders next to them.
+// folder reads the files of kustomizations or of plain manifests: those that the targets' folders use, and no others.
 func (p *part) folder(w *work, pattern string) {
-	clean, _ := fleet.CleanPath(pattern) // validated when it was read
-	first, _, _ := strings.Cut(clean, "/")
-	if strings.Contains(first, "{") {
-		first = ""
+	var folders []string
+	for _, i := range w.app.targetsIn(w.environment) {
+		folder, err := fleet.CleanPath(app.InTarget(pattern, w.environment, w.app.Workload.Spec.DeploymentTargets[i].Name))
+		if err == nil && !slices.Contains(folders, folder) { // otherwise an error of the target
+			folders = append(folders, folder)
+		}
 	}
-	p.job.Files, p.err = w.source.read(func(e Entry) bool {
-		return (first == "" || strings.HasPrefix(e.Path, first+"/")) && !strings.HasPrefix(e.Path, ".") && !e.Symlink
-	})
+	wanted := func(e Entry) bool {
+		return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(e.Path)) && !e.Symlink && !strings.HasPrefix(e.Path, ".") &&
+			slices.ContainsFunc(folders, func(f string) bool { return f == "" || strings.HasPrefix(e.Path, f+"/") })
+	}
+	if p.job.Form == chart.FormKustomization {
+		if wanted, p.err = w.source.reachable(folders); p.err != nil {
+			return
+		}
+	}
+	p.job.Files, p.err = w.source.read(wanted)
 }
 
 // assign assigns each target of the environment to the part that renders it.
@@ -175,7 +187,7 @@ func (w *work) assign() {
 		if err != nil {
 			w.problems[t.Name] = []fleet.Problem{{
 				Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: fleet.Ref{Kind: "Workload", Name: w.app.Workload.Name},
-				Position: w.app.at(i), Message: err.Error(), Hint: "the target stays as it is published",
+				Position: w.app.at(i), Message: err.Error(), Hint: "the target stays as published",
 			}}
 			continue
 		}
@@ -191,14 +203,18 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 	if err != nil {
 		return chart.Target{}, nil, err
 	}
+	built, err := w.build.images(d.Images)
+	if err != nil {
+		return chart.Target{}, nil, err
+	}
 	t := chart.Target{
-		Name: name, Set: w.app.Request.Set, SetString: w.app.Request.SetString, Image: image,
+		Name: name, Built: built, Versions: w.build.versions(d.Images), Set: w.app.Request.Set, SetString: w.app.Request.SetString, Image: image,
 		Options: chart.Options{Release: d.Release, Kubernetes: w.app.environment(w.environment).Kubernetes},
 	}
 	p := w.parts[0]
 	if p.job.Form != chart.FormChart {
 		t.Folder, err = fleet.CleanPath(app.InTarget(d.Kustomization+d.Manifests, w.environment, name))
-		t.Set, t.SetString, t.Image = nil, nil, nil
+		t.Image = nil
 		return t, p, err
 	}
 	folder, err := w.folderOf(name, used)
@@ -207,13 +223,24 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 	}
 	t.Layers = w.config.layers(folder)
 	if p.service == nil {
-		return t, p, nil
+		t.Namespace, err = w.namespace(*d.Chart, name, "")
+		return t, p, err
 	}
 	if p = w.serving(folder); p == nil {
-		return t, nil, fmt.Errorf("the folder %q of the configuration lies below no service; there are %s", folder.Path, w.services())
+		return t, nil, fmt.Errorf("the folder %q of the configuration is not below a service; services are %s", folder.Path, w.services())
 	}
-	t.Release, t.Namespace = cmp.Or(d.Release, p.service.Name), p.service.Namespace
-	return t, p, nil
+	t.Release = cmp.Or(d.Release, p.service.Name)
+	t.Namespace, err = w.namespace(p.service.Chart, name, p.service.Namespace)
+	return t, p, err
+}
+
+// namespace returns what the chart sees as the namespace of a target. otherwise is for charts that set none.
+func (w *work) namespace(c app.Chart, target, otherwise string) (string, error) {
+	namespace := cmp.Or(c.NamespaceOf(w.environment, target), otherwise)
+	if namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		return "", fmt.Errorf("the namespace %.100q of the chart has other than lower-case letters, digits and dashes, or more than 63 of them", namespace)
+	}
+	return namespace, nil
 }
 
 // folderOf returns the configuration folder of a target, and adds it to used.
@@ -237,7 +264,7 @@ func (w *work) folderOf(name string, used map[string]bool) (values.Folder, error
 		return values.Folder{}, fmt.Errorf("no folder of the configuration renders the target %q of the Workload: want %q with a %s in %s; there are %s",
 			name, cmp.Or(wanted, name), values.FileName, w.config, folders(w.config.Folders))
 	default:
-		return values.Folder{}, fmt.Errorf("several folders of the configuration are named like the target %q: %s; say which in the Delivery", name, folders(found))
+		return values.Folder{}, fmt.Errorf("several folders of the configuration are named like the target %q: %s; select one in the Delivery", name, folders(found))
 	}
 }
 
@@ -288,15 +315,22 @@ func (w *work) unused(used map[string]bool) {
 		return
 	}
 	for _, f := range w.config.Folders {
-		if !used[f.Path] && f.Path != "" {
+		if !used[f.Path] && f.Path != "" && !w.isElsewhere(f) {
 			w.others = append(w.others, fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindMissingObject,
 				Position: fleet.Position{Source: "config", File: path.Join(w.config.Location.Path, f.Path, values.FileName)},
-				Message:  fmt.Sprintf("the folder is of no target that the Workload %q has in %s, and is not rendered", w.app.Workload.Name, w.environment),
-				Hint:     "add the target to the Workload, or say in the Delivery whose folder it is",
+				Message:  fmt.Sprintf("the Workload %q has no target for this folder in %s, so it is not rendered", w.app.Workload.Name, w.environment),
+				Hint:     "add the target to the Workload, or assign the folder to a target in the Delivery",
 			})
 		}
 	}
+}
+
+// isElsewhere reports whether a folder belongs to a target in another environment: all environments can have their configuration on one branch.
+func (w *work) isElsewhere(f values.Folder) bool {
+	return slices.ContainsFunc(w.app.Workload.Spec.DeploymentTargets, func(t scheduler.WorkloadTarget) bool {
+		return t.Environment != w.environment && w.isNamed(f, t.Name)
+	})
 }
 
 // wanted returns what the branch should hold.
@@ -304,7 +338,7 @@ func (w *work) wanted(results []*chart.Result) tree.Wanted {
 	wanted := tree.Wanted{
 		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold,
 	}
-	if w.app.Alone {
+	if w.app.Alone && (w.gitops.tracked || !w.gitops.Published.Shared()) {
 		wanted.Tracking = tree.Tracking{Commit: w.build.Commit, Version: w.build.Version, ImageTag: w.build.Image}
 	}
 	rendered := map[string]chart.Rendered{}
@@ -346,9 +380,9 @@ func (w *work) place(target int) (string, []fleet.Problem) {
 	case at == "":
 		return t.Name, nil
 	case err != nil || clean == "" || !below:
-		return t.Name, warn("clusters are told to follow the path %.100q, and manifests go to %q", at, path.Join(root, t.Name))
+		return t.Name, warn("clusters are configured to follow the path %.100q, but manifests are written to %q", at, path.Join(root, t.Name))
 	case t.Manifests["branch"] != "" && t.Manifests["branch"] != w.gitops.Location.Branch:
-		return folder, warn("clusters are told to follow the branch %.100q, and manifests go to %q", t.Manifests["branch"], w.gitops.Location.Branch)
+		return folder, warn("clusters are configured to follow the branch %.100q, but manifests are written to %q", t.Manifests["branch"], w.gitops.Location.Branch)
 	}
 	return folder, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
@@ -26,8 +27,8 @@ func (c talkative) Local(ctx context.Context, files []chart.File, folder string)
 func TestTheTextOfAChangeHasNotices(t *testing.T) {
 	text := func(notices ...string) string {
 		t.Helper()
-		d := &deliver.Drafter{Loader: &deliver.Loader{Repositories: shop(1), Charts: talkative{notices: notices}}}
-		draft, err := d.Draft(t.Context(), deliver.Wish{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"})
+		d := &deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: shop(1), Charts: talkative{notices: notices}}}
+		draft, err := d.Draft(t.Context(), deliver.DraftRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}

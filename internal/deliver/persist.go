@@ -20,13 +20,13 @@ const (
 // something else, such as a server, works on the pull request at the same time: a branch moved, or the pull request
 // already exists. The next round then reads everything again, with a new
 // loader from again. The outcome lists what all rounds did.
-func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Loader) (*Outcome, error) {
+func (d *Deliverer) Persist(ctx context.Context, request RoundRequest, again func() *Loader) (*Outcome, error) {
 	next := *d
 	var did []string
 	for pause := firstPause; ; pause *= 2 {
-		o, err := next.Round(ctx, order)
+		o, err := next.Round(ctx, request)
 		o.Did = append(did, o.Did...)
-		if err == nil || !disturbed(err) || pause == firstPause<<(maxRounds-1) {
+		if err == nil || !retryable(err) || pause == firstPause<<(maxRounds-1) {
 			return o, err
 		}
 		did = o.Did
@@ -40,7 +40,7 @@ func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Load
 	}
 }
 
-// disturbed reports whether a round failed because something changed after it was read.
-func disturbed(err error) bool {
+// retryable reports whether a round failed because something changed after it was read.
+func retryable(err error) bool {
 	return errors.Is(err, pullrequest.ErrMoved) || errors.Is(err, pullrequest.ErrBusy) || errors.Is(err, forge.ErrConflict)
 }

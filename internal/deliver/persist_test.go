@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -14,13 +15,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// disturbed are repositories whose first reads fail, once for each error.
-type disturbed struct {
+// retryable are repositories whose first reads fail, once for each error.
+type retryable struct {
 	repos
 	errs *[]error
 }
 
-func (d disturbed) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
+func (d retryable) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
 	if len(*d.errs) > 0 {
 		err := (*d.errs)[0]
 		*d.errs = (*d.errs)[1:]
@@ -35,7 +36,7 @@ type noForges struct{}
 
 func (noForges) Forge(string) (forge.Forge, error) { return nil, errNoForge }
 
-// TestWhoIsDisturbedTriesAgain checks that a disturbed round is retried a
+// TestWhoIsDisturbedTriesAgain checks that a retryable round is retried a
 // few times, with pauses, and reads everything again.
 func TestWhoIsDisturbedTriesAgain(t *testing.T) {
 	conflict, other := &forge.Error{Kind: forge.ErrConflict, Op: "open change"}, errors.New("no disk")
@@ -45,19 +46,19 @@ func TestWhoIsDisturbedTriesAgain(t *testing.T) {
 		again int
 		after time.Duration
 	}{
-		"nobody":            {nil, errNoForge, 0, 0},
+		"no forge":          {nil, errNoForge, 0, 0},
 		"a branch moved":    {[]error{pullrequest.ErrMoved}, errNoForge, 1, 500 * time.Millisecond},
 		"there is a change": {[]error{conflict, pullrequest.ErrBusy, conflict}, errNoForge, 3, 3500 * time.Millisecond},
-		"somebody for ever": {[]error{conflict, conflict, conflict, conflict, pullrequest.ErrMoved, nil}, pullrequest.ErrMoved, 4, 7500 * time.Millisecond},
+		"always disturbed":  {[]error{conflict, conflict, conflict, conflict, pullrequest.ErrMoved, nil}, pullrequest.ErrMoved, 4, 7500 * time.Millisecond},
 		"by something else": {[]error{other}, other, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := disturbed{shop(1), &tc.errs}
+				r := retryable{shop(1), &tc.errs}
 				loader := func() *deliver.Loader { return &deliver.Loader{Repositories: r} }
-				d := &deliver.Deliverer{Drafter: deliver.Drafter{Loader: loader()}, Forges: noForges{}}
+				d := &deliver.Deliverer{Drafter: deliver.Drafter{Renderer: charttest.InProcess{}, Loader: loader()}, Forges: noForges{}}
 				began, again := time.Now(), 0
-				_, err := d.Persist(t.Context(), deliver.Order{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"}, func() *deliver.Loader {
+				_, err := d.Persist(t.Context(), deliver.RoundRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"}, func() *deliver.Loader {
 					again++
 					return loader()
 				})
@@ -75,8 +76,8 @@ func TestWhoStopsDoesNotWait(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
 		defer stop()
 		errs := []error{pullrequest.ErrMoved}
-		d := &deliver.Deliverer{Drafter: deliver.Drafter{Loader: &deliver.Loader{Repositories: disturbed{shop(1), &errs}}}}
-		_, err := d.Persist(ctx, deliver.Order{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"}, nil)
+		d := &deliver.Deliverer{Drafter: deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: retryable{shop(1), &errs}}}}
+		_, err := d.Persist(ctx, deliver.RoundRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"}, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, pullrequest.ErrMoved) {
 			t.Errorf("got %v", err)
 		}

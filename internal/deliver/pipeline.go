@@ -67,7 +67,7 @@ const (
 )
 
 // Read determines which environments have which commits of the source.
-func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
+func (p *Pipeline) Read(ctx context.Context) (*promote.State, error) {
 	main := schedule.Location{Repo: p.Request.Source, Branch: p.Request.Branch}
 	var err error
 	if p.app, err = p.Deliverer.Loader.Application(ctx, p.Request, ""); err != nil {
@@ -76,7 +76,7 @@ func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
 	if p.line, err = p.Lines.Line(ctx, main, maxLine); err != nil {
 		return nil, fmt.Errorf("read the history of the source: %w", err)
 	}
-	r := &promote.Reading{Subject: p.app.Subject(), Read: []schedule.Location{main}}
+	r := &promote.State{Subject: p.app.Subject(), Read: []schedule.Location{main}}
 	for _, e := range p.app.Delivery.Spec.Environments {
 		r.Stages = append(r.Stages, decide.Stage{Name: e.Name, Promotion: e.Promotion, Position: p.app.Position})
 	}
@@ -95,8 +95,8 @@ func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
 }
 
 // places reads the environments.
-func (p *Pipeline) places(ctx context.Context, names []string) []promote.Place {
-	places, found := make([]promote.Place, len(names)), make([]*Outcome, len(names))
+func (p *Pipeline) places(ctx context.Context, names []string) []promote.EnvironmentState {
+	places, found := make([]promote.EnvironmentState, len(names)), make([]*Outcome, len(names))
 	limit := make(chan struct{}, maxReaders)
 	var wait sync.WaitGroup
 	for i, name := range names {
@@ -117,18 +117,21 @@ func (p *Pipeline) places(ctx context.Context, names []string) []promote.Place {
 }
 
 // place reads one environment. Errors affect only that environment.
-func (p *Pipeline) place(ctx context.Context, environment string) (promote.Place, *Outcome) {
-	place := promote.Place{Environment: environment}
+func (p *Pipeline) place(ctx context.Context, environment string) (promote.EnvironmentState, *Outcome) {
+	place := promote.EnvironmentState{Environment: environment}
 	o, err := p.Outcomes.Outcome(ctx, environment)
 	switch {
 	case err != nil:
 		place.Unknown = err.Error()
 		return place, o
 	case o == nil || o.GitOps == nil:
-		place.Unknown = "it was not looked at yet"
+		place.Unknown = "it was not read yet"
 		return place, o
 	}
-	place.Commit = o.Named().Commit
+	place.Commit = o.Current().Commit
+	if b := o.GitOps.Build; b.Commit == place.Commit {
+		place.Version, place.Image = b.Version, b.Image
+	}
 	place.Rollout = o.Rollout(place.Commit)
 	place.GitOps = hub.Source{Repository: o.GitOps.Location.Repo, Ref: o.GitOps.Location.Branch}
 	if o.Draft != nil && o.Draft.Config != nil {
@@ -174,7 +177,7 @@ func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (
 
 // candidates returns the commits of the source that can be promoted: those with a recorded build, and those that
 // environments have. If nothing is built, as for third-party charts, it returns all commits.
-func (p *Pipeline) candidates(ctx context.Context, r *promote.Reading) ([]promote.Commit, error) {
+func (p *Pipeline) candidates(ctx context.Context, r *promote.State) ([]promote.Commit, error) {
 	var err error
 	if p.builds, err = p.known(ctx); err != nil {
 		return nil, err
@@ -227,42 +230,79 @@ func (p *Pipeline) known(ctx context.Context) (map[string]Build, error) {
 	return builds, nil
 }
 
-// Move renders a commit for an environment, and opens or updates its pull request.
-func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.Moved, error) {
-	now, err := p.Deliverer.Named(ctx, p.Request, m.Environment)
+// Build returns the build of a commit that would be promoted to an environment, after [Pipeline.Read]. A commit can be built more than once: the build that ran
+// counts, not the latest one. It is the one that an environment before this one has, for which its rules let the commit in;
+// else the one that was here before, as in a rollback; else the recorded one.
+func (p *Pipeline) Build(ctx context.Context, environment, commit string) (Build, error) {
+	return p.next(ctx, environment, commit, false)
+}
+
+// next is [Pipeline.Build]; back means that the environment goes back to the commit, so that only what ran there counts.
+func (p *Pipeline) next(ctx context.Context, environment, commit string, back bool) (Build, error) {
+	if !back {
+		for _, e := range p.app.Delivery.Spec.Environments {
+			if e.Name != environment || e.Promotion == nil {
+				continue
+			}
+			for _, before := range e.Promotion.After {
+				if o := p.outcomes[before]; o != nil && o.GitOps != nil && o.GitOps.Build.Commit == commit {
+					return o.GitOps.Build, nil
+				}
+			}
+		}
+	}
+	steps, err := p.Ledger.Steps(ctx, ledger.StepQuery{
+		Subject: p.app.Subject(), Environment: environment, Commit: commit, Kind: string(promote.Published), Limit: 1,
+	})
 	if err != nil {
-		return promote.Moved{}, err
+		return Build{}, fmt.Errorf("read what was published in %q: %w", environment, err)
+	}
+	if b, ok := PublishedBuild(steps, commit); ok {
+		return b, nil
+	}
+	b, ok := p.builds[commit]
+	if !ok && p.app.built() {
+		return Build{}, fmt.Errorf("no build of commit %s is recorded; record one with kalypso app deploy --commit %[1]s", fleet.ShortCommit(commit))
+	}
+	b.Commit = commit
+	return b, nil
+}
+
+// Move renders a commit for an environment, and opens or updates its pull request.
+func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.MoveResult, error) {
+	now, err := p.Deliverer.current(ctx, p.Request, m.Environment)
+	if err != nil {
+		return promote.MoveResult{}, err
 	}
 	if now.Commit == m.Commit || now.Commit != m.From {
-		return promote.Moved{}, nil // another program was faster
+		return promote.MoveResult{}, nil // another program was faster
 	}
-	build, ok := p.builds[m.Commit]
-	if !ok && p.app.built() {
-		return promote.Moved{}, fmt.Errorf("no build of commit %s is recorded; record one with kalypso app deploy --commit %[1]s", fleet.ShortCommit(m.Commit))
+	build, err := p.next(ctx, m.Environment, m.Commit, m.Back)
+	if err != nil {
+		return promote.MoveResult{}, err
 	}
-	build.Commit = m.Commit
-	o, err := p.Deliverer.Round(ctx, Order{
+	o, err := p.Deliverer.Round(ctx, RoundRequest{
 		Request: p.Request, Environment: m.Environment, Build: build,
 		ByHand: m.Back || m.Approval == scheduler.ApprovalPullRequest,
 	})
 	if errors.Is(err, ErrNoConfig) {
-		return promote.Moved{}, errors.Join(err, p.tell(ctx, m, err))
+		return promote.MoveResult{}, errors.Join(err, p.reportFailure(ctx, m, err))
 	}
 	if err != nil {
-		return promote.Moved{}, err
+		return promote.MoveResult{}, err
 	}
 	if len(o.Did) == 0 {
-		return promote.Moved{}, nil
+		return promote.MoveResult{}, nil
 	}
 	what := "promoted %s to %s"
 	if m.Back {
 		what = "proposed to go back to %s in %[2]s"
 	}
-	return promote.Moved{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
+	return promote.MoveResult{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
 }
 
-// tell posts a status on a commit that explains why it cannot be promoted to an environment.
-func (p *Pipeline) tell(ctx context.Context, m promote.Move, why error) error {
+// reportFailure posts a status on a commit that explains why it cannot be promoted to an environment.
+func (p *Pipeline) reportFailure(ctx context.Context, m promote.Move, why error) error {
 	host, err := p.Deliverer.Forges.Forge(p.Request.Source)
 	if err != nil {
 		return nil //nolint:nilerr // where no forge hosts the source, there is nowhere to show it
@@ -271,17 +311,9 @@ func (p *Pipeline) tell(ctx context.Context, m promote.Move, why error) error {
 	if err != nil {
 		return err
 	}
-	status := forge.Status{
-		Context: p.app.StatusContext(m.Environment), State: forge.Failure, Description: forge.OneLine(why.Error(), host.Limits().StatusDescription),
-	}
-	said, err := repo.Statuses(ctx, m.Commit)
-	same := func(s forge.Status) bool {
-		return s.Context == status.Context && s.State == status.State && s.Description == status.Description
-	}
-	if err != nil || slices.ContainsFunc(said, same) {
-		return err
-	}
-	return repo.SetStatus(ctx, m.Commit, status)
+	return schedule.SetStatus(ctx, repo, host.Limits(), m.Commit, forge.Status{
+		Context: p.app.StatusContext(m.Environment), State: forge.Failure, Description: why.Error(),
+	})
 }
 
 // Withdraw closes an environment's open pull request for a commit.
@@ -325,8 +357,12 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 // describe returns a status's description. It adds the version once that is deployed, and mentions deployed
 // configuration changes.
 func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
+	o := p.outcomes[s.Environment]
 	version := p.builds[s.Commit].Version
-	if o := p.outcomes[s.Environment]; configured && o != nil {
+	if b, ok := o.of(s.Commit); ok {
+		version = b.Version
+	}
+	if configured && o != nil {
 		version = o.Build.Name()
 	}
 	text := s.Description
@@ -343,18 +379,18 @@ func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
 	return first + " " + version + rest
 }
 
-// Named returns the build of an environment; see [Outcome.Named].
-func (d *Deliverer) Named(ctx context.Context, request Request, environment string) (Build, error) {
-	r, err := d.find(ctx, Order{Request: request, Environment: environment})
+// current returns the build of an environment; see [Outcome.Current].
+func (d *Deliverer) current(ctx context.Context, request Request, environment string) (Build, error) {
+	r, err := d.find(ctx, RoundRequest{Request: request, Environment: environment})
 	if err != nil {
 		return Build{}, err
 	}
-	return r.outcome.Named(), nil
+	return r.outcome.Current(), nil
 }
 
 // withdraw closes an environment's open pull request if it is for the given commit.
 func (d *Deliverer) withdraw(ctx context.Context, request Request, w decide.Withdraw) error {
-	r, err := d.find(ctx, Order{Request: request, Environment: w.Environment})
+	r, err := d.find(ctx, RoundRequest{Request: request, Environment: w.Environment})
 	if err != nil {
 		return err
 	}

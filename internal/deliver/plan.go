@@ -35,6 +35,9 @@ type Plan struct {
 	KeepsDrift bool `json:"keepsDrift,omitempty"`
 	// Files is how many files are written or deleted.
 	Files int `json:"files"`
+	// Digests are the digests of the images of added and changed targets whose references have none, by reference. They are those at
+	// the time of the plan; absent if they are not looked up.
+	Digests map[string]ImageDigest `json:"digests,omitempty"`
 	// Problems are all problems, sorted.
 	Problems []fleet.Problem `json:"problems"`
 }
@@ -100,7 +103,7 @@ func (d *Draft) plan() (*Plan, error) {
 	}
 	slices.SortStableFunc(p.Targets, func(a, b TargetChange) int { return cmp.Compare(a.Name, b.Name) })
 	p.Problems = fleet.SortProblems(slices.Concat(p.Problems, w.app.Problems, w.others))
-	p.judge(w)
+	p.checkBudget(w)
 	return p, nil
 }
 
@@ -111,7 +114,6 @@ func (p *Plan) count(c TargetChange) {
 	}
 }
 
-// target returns the change of a target.
 func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetChange, error) {
 	c := TargetChange{Name: e.Name, Folder: e.Folder, Op: plan.Unchanged, Images: e.Images, Reason: e.Held}
 	if e.Held != nil {
@@ -196,17 +198,6 @@ func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
 	return nil
 }
 
-// String returns the branch with its commit: "gitops dev@8c6fb4a".
-func (g *GitOps) String() string {
-	switch {
-	case g.Location.Folder != "":
-		return "folder " + g.Location.Folder
-	case !g.Exists:
-		return "gitops " + g.Location.Branch + " (not there yet)"
-	}
-	return "gitops " + g.Location.Branch + "@" + fleet.ShortCommit(g.Commit)
-}
-
 // changedValues compares published values with composed ones.
 func changedValues(old []byte, keys []values.Key) []ValueChange {
 	was, is, from := map[string]string{}, map[string]string{}, map[string]fleet.Position{}
@@ -225,8 +216,8 @@ func changedValues(old []byte, keys []values.Key) []ValueChange {
 	return changes
 }
 
-// judge determines whether the plan needs approval.
-func (p *Plan) judge(w *work) {
+// checkBudget determines whether the plan needs approval.
+func (p *Plan) checkBudget(w *work) {
 	r := plan.Removals{
 		Left: p.Counts.Left(), Removed: p.Counts.Removed,
 		Unit: "targets", Check: "the Workload names targets in " + p.Environment,
@@ -235,7 +226,7 @@ func (p *Plan) judge(w *work) {
 		r.Published = len(w.gitops.Published.Targets)
 	}
 	r.Budget, _ = fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // errors were reported when it was read
-	budget, refusals := r.Judge()
+	budget, refusals := r.Evaluate()
 	p.Budget = budget.Allowed
 	for _, refusal := range refusals {
 		p.Refusals = append(p.Refusals, refusal.Message)

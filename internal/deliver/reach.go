@@ -11,9 +11,9 @@ import (
 
 // Reasons why an application must not use a repository.
 var (
-	ErrPlatforms = errors.New("it is the platform's; an application cannot use it")
-	ErrHost      = errors.New("nobody configured its host")
-	ErrOthers    = errors.New("it is neither the source nor a repository beside it that is called by its name and a dash; the platform team lists others in spec.repositories of the WorkloadRegistration")
+	ErrPlatforms = errors.New("it belongs to the platform; an application cannot use it")
+	ErrHost      = errors.New("its host is not configured")
+	ErrOthers    = errors.New("it is neither the source nor a repository next to it whose name starts with the source's name and a dash; the platform team can list others in spec.repositories of the WorkloadRegistration")
 )
 
 // Bounds limit which repositories applications can use. They are for programs with rights that the applications'

@@ -77,9 +77,9 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesThePlatform checks that the platform's repositories are never allowed, in any case, listed or not,
+// TestApplicationsCannotUseThePlatform checks that the platform's repositories are never allowed, in any case, listed or not,
 // and that hosts must be known.
-func TestNobodyReachesThePlatform(t *testing.T) {
+func TestApplicationsCannotUseThePlatform(t *testing.T) {
 	bounds := Bounds{
 		Known:     func(repository string) bool { return !strings.Contains(repository, "169.254.169.254") },
 		Platforms: []string{"https://github.com/acme/gitops", "", "::"},
@@ -109,5 +109,5 @@ func ExampleBounds_Allow() {
 	// Output:
 	// hello-gitops <nil>
 	// manifests <nil>
-	// platform-gitops it is the platform's; an application cannot use it
+	// platform-gitops it belongs to the platform; an application cannot use it
 }

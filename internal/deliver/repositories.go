@@ -97,23 +97,10 @@ type Chart struct {
 	Notices []string
 }
 
-// Renderer renders jobs, in this process or in a separate one with limits.
+// Renderer renders jobs, in a process with limits: charts are programs of others.
 type Renderer interface {
 	// Render renders the targets of a job that are not in an earlier result, which may be nil. It always returns a
 	// result: targets that could not be rendered have a problem with the
 	// reason. The only error is that of the context.
 	Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error)
-}
-
-// InProcess renders in this process, for programs that trust the charts.
-type InProcess struct{}
-
-var _ Renderer = InProcess{}
-
-// Render implements [Renderer].
-func (InProcess) Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return job.Run(previous), nil
 }

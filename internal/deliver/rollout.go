@@ -10,17 +10,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Named returns an environment's build for promotion: the proposed or published one, or the one of the newest pull
+// Current returns an environment's build for promotion: the proposed or published one, or the one of the newest pull
 // request if a user closed it. A closed build is not proposed again automatically.
-func (o *Outcome) Named() Build {
-	if o.turnedDown() {
+func (o *Outcome) Current() Build {
+	if o.rejected() {
 		return o.Closed
 	}
 	return o.Build
 }
 
-// turnedDown reports whether a user closed the newest pull request, and its commit is not published.
-func (o *Outcome) turnedDown() bool {
+// of returns the environment's build of a commit: the published one or, before that, the proposed one. ok is false if the
+// environment has another commit.
+func (o *Outcome) of(commit string) (b Build, ok bool) {
+	if o == nil || commit == "" {
+		return Build{}, false
+	}
+	if o.GitOps != nil && o.GitOps.Build.Commit == commit && o.PullRequest == nil {
+		return o.GitOps.Build, true
+	}
+	b = o.Current()
+	return b, b.Commit == commit
+}
+
+// rejected reports whether a user closed the newest pull request, and its commit is not published.
+func (o *Outcome) rejected() bool {
 	return o.PullRequest == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
 }
 
@@ -28,10 +41,10 @@ func (o *Outcome) turnedDown() bool {
 // zero value if the round was about another commit.
 func (o *Outcome) Rollout(commit string) decide.Rollout {
 	switch {
-	case o.turnedDown() && o.Closed.Commit == commit:
+	case o.rejected() && o.Closed.Commit == commit:
 		return decide.Rollout{State: decide.RolloutClosed}
-	case o.Build.Commit == commit && o.Stray != nil:
-		return decide.Rollout{State: decide.RolloutRefused, Reason: o.Stray.Error()}
+	case o.Build.Commit == commit && o.OffBranch != nil:
+		return decide.Rollout{State: decide.RolloutRefused, Reason: o.OffBranch.Error()}
 	case o.Build.Commit != commit || o.Draft == nil || o.Draft.Plan == nil:
 		return decide.Rollout{}
 	case o.Refused != nil:

@@ -93,10 +93,9 @@ func (d *Draft) artifacts() []scan.Artifact {
 	return all
 }
 
-// scanStatus returns the status of the scans.
 func scanStatus(d *Draft) forge.Status {
 	s := forge.Status{Context: StatusScan, State: forge.Pending, Description: scan.Describe(d.Scans)}
-	switch scan.Judge(d.Scans) {
+	switch scan.Combine(d.Scans) {
 	case scan.Passed:
 		s.State = forge.Success
 	case scan.Found:
@@ -116,7 +115,7 @@ func (r *round) scanStatuses() []forge.Status {
 		if was.Digest != d.digest() {
 			state = forge.Pending
 		}
-		return []forge.Status{{Context: StatusScan, State: state, Description: "what is to be scanned is not known here, since no control plane was named"}}
+		return []forge.Status{{Context: StatusScan, State: state, Description: "the required scans are unknown, because no control plane was given"}}
 	default:
 		return []forge.Status{scanStatus(d)}
 	}

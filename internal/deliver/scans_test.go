@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -35,7 +36,7 @@ func (s *told) Results(_ context.Context, scans []check.Scan, artifacts []scan.A
 func drafted(t *testing.T, r repos, d deliver.Drafter, build deliver.Build) *deliver.Draft {
 	t.Helper()
 	d.Loader = &deliver.Loader{Repositories: r, Charts: localCharts{}}
-	draft, err := d.Draft(t.Context(), deliver.Wish{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev", Build: build})
+	draft, err := d.Draft(t.Context(), deliver.DraftRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev", Build: build})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestWhatChangesIsScanned(t *testing.T) {
 	r := shop(3)
 	scanner := &told{}
 	build := deliver.Build{Version: "1.0.0", Image: "1.0.0"}
-	d := drafted(t, r, deliver.Drafter{Policies: everything, Scanner: scanner}, build)
+	d := drafted(t, r, deliver.Drafter{Renderer: charttest.InProcess{}, Policies: everything, Scanner: scanner}, build)
 	type seen struct {
 		what      check.Subject
 		reference string
@@ -70,19 +71,19 @@ func TestWhatChangesIsScanned(t *testing.T) {
 	}
 	r.publish(d)
 	r[configDev]["region/t001/values.yaml"] = "replicas: 9\n"
-	if drafted(t, r, deliver.Drafter{Policies: everything, Scanner: scanner}, build); strings.Join(scanner.artifacts[1].Targets, " ") != "t001" {
+	if drafted(t, r, deliver.Drafter{Renderer: charttest.InProcess{}, Policies: everything, Scanner: scanner}, build); strings.Join(scanner.artifacts[1].Targets, " ") != "t001" {
 		t.Errorf("scanned %+v", scanner.artifacts)
 	}
 }
 
-// TestScansThatNobodyRuns checks that scans do not pass if no scanner runs them.
-func TestScansThatNobodyRuns(t *testing.T) {
-	d := drafted(t, shop(1), deliver.Drafter{Policies: everything}, deliver.Build{Version: "1.0.0", Image: "1.0.0"})
-	if !d.Scanned || len(d.Scans) != 2 || scan.Judge(d.Scans) != scan.Waiting {
+// TestScansWithoutScanner checks that scans do not pass if no scanner runs them.
+func TestScansWithoutScanner(t *testing.T) {
+	d := drafted(t, shop(1), deliver.Drafter{Renderer: charttest.InProcess{}, Policies: everything}, deliver.Build{Version: "1.0.0", Image: "1.0.0"})
+	if !d.Scanned || len(d.Scans) != 2 || scan.Combine(d.Scans) != scan.Waiting {
 		t.Errorf("scans: %v %+v", d.Scanned, d.Scans)
 	}
-	d = drafted(t, shop(1), deliver.Drafter{}, deliver.Build{Version: "1.0.0", Image: "1.0.0"})
+	d = drafted(t, shop(1), deliver.Drafter{Renderer: charttest.InProcess{}}, deliver.Build{Version: "1.0.0", Image: "1.0.0"})
 	if d.Scanned || len(d.Scans) != 0 || strings.Contains(d.Markdown(deliver.MarkdownOptions{}), "Scans") {
-		t.Errorf("scans though nobody wants any: %+v", d.Scans)
+		t.Errorf("scans although the policy requires none: %+v", d.Scans)
 	}
 }

@@ -201,7 +201,7 @@ func (d *Drafter) compare(ctx context.Context, u *Updated, r Request, files map[
 	loader.Repositories = edited{d.Loader.Repositories, r.Source, files}
 	for _, name := range u.app.Environments() {
 		drafter := &Drafter{Loader: &loader, Renderer: d.Renderer, Policies: d.Policies}
-		draft, err := drafter.Draft(ctx, Wish{Request: r, Environment: name})
+		draft, err := drafter.Draft(ctx, DraftRequest{Request: r, Environment: name})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

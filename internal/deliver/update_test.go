@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
@@ -29,7 +30,7 @@ spec:
 `
 	for version, want := range map[string]string{"1.2.3": "2.0.0", "2.0.0": "", "~1.2": "", "9.9.9": ""} {
 		r := services(strings.ReplaceAll(document, "VERSION", version), at)
-		d := &deliver.Drafter{Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}
+		d := &deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}
 		u, err := d.Updates(t.Context(), deliver.Request{Source: "https://git.example/shop"})
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ spec:
 
 func TestUpdatesOfTheOriginalsServices(t *testing.T) {
 	r := services("name: nginx\nhelm:\n  repository: https://charts.example\n  chart: nginx\n  version: 1.2.3\n", "services/nginx.yaml")
-	d := &deliver.Drafter{Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}
+	d := &deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}
 	u, err := d.Updates(t.Context(), deliver.Request{Source: "https://git.example/shop"})
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func checkDelivery(d *app.Delivery) error {
 
 type checker struct{ wrong []error }
 
-func (c *checker) say(format string, args ...any) {
+func (c *checker) fail(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
 }
 
@@ -57,13 +57,13 @@ func (c *checker) say(format string, args ...any) {
 func (c *checker) form(s app.DeliverySpec) {
 	forms := []bool{s.Chart != nil, s.Kustomization != "", s.Manifests != "", len(s.Services) > 0}
 	if len(slices.DeleteFunc(forms, func(set bool) bool { return !set })) > 1 {
-		c.say("the Delivery sets several of chart, kustomization, manifests and services; leave one")
+		c.fail("the Delivery sets several of chart, kustomization, manifests and services; keep one")
 	}
 }
 
 func (c *checker) name(of, name string) {
 	if name == "" {
-		c.say("%s has no name", of)
+		c.fail("%s has no name", of)
 	}
 	c.label("the name of "+of, name)
 }
@@ -71,13 +71,13 @@ func (c *checker) name(of, name string) {
 // label checks an optional name.
 func (c *checker) label(what, name string) {
 	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
-		c.say("%s is %.100q; write at most 63 lower-case letters, digits and dashes", what, name)
+		c.fail("%s is %.100q; write at most 63 lower-case letters, digits and dashes", what, name)
 	}
 }
 
 func (c *checker) path(what, p string) {
 	if _, err := fleet.CleanPath(p); err != nil {
-		c.say("%s is %.100q: %w", what, p, err)
+		c.fail("%s is %.100q: %w", what, p, err)
 	}
 }
 
@@ -85,11 +85,23 @@ func (c *checker) chart(what string, chart app.Chart) {
 	c.path(what, chart.Path)
 	switch {
 	case chart.Path != "" && chart.Repository+chart.Name+chart.Version != "":
-		c.say("%s has a path, and a repository, name or version; leave one of the two", what)
+		c.fail("%s has a path, and a repository, name or version; keep one of the two", what)
 	case chart.Path != "":
 	case chart.Repository == "" || chart.Version == "":
-		c.say("%s has neither a path in the source, nor a repository and a version", what)
+		c.fail("%s has neither a path in the source, nor a repository and a version", what)
 	case chart.Name == "" && !strings.HasPrefix(chart.Repository, "oci://"):
-		c.say("%s has no name; say which chart of the repository it is", what)
+		c.fail("%s has no name; name the chart of the repository", what)
 	}
+	c.namespace(what+": namespace", chart.Namespace)
+	for _, n := range chart.Namespaces {
+		if n.Namespace == "" {
+			c.fail("%s: an entry of namespaces has no namespace", what)
+		}
+		c.namespace(what+": namespaces", n.Namespace)
+	}
+}
+
+// namespace checks an optional namespace with placeholders.
+func (c *checker) namespace(what, pattern string) {
+	c.label(what, app.InTarget(pattern, "e", "t"))
 }

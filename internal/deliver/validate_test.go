@@ -8,13 +8,14 @@ import (
 // A Delivery is a file in Git, so no API server has validated it.
 func TestDeliveryThatCannotBeUsed(t *testing.T) {
 	for spec, want := range map[string][]string{
-		"{chart: {path: a}, kustomization: b}":                      {"sets several of chart, kustomization"},
-		"{chart: {path: a, version: '1'}}":                          {"spec.chart has a path, and a repository"},
-		"{chart: {repository: 'https://x'}}":                        {"spec.chart has neither a path"},
-		"{chart: {repository: 'https://x', version: '1'}}":          {"spec.chart has no name"},
-		"{services: [{name: ../x, chart: {path: /y}}]}":             {"the name of a service", "relative to the root"},
-		"{services: [{chart: {path: y}}]}":                          {"a service has no name"},
-		"{release: A_B}":                                            {`spec.release is "A_B"`},
+		"{chart: {path: a}, kustomization: b}":                                 {"sets several of chart, kustomization"},
+		"{chart: {path: a, version: '1'}}":                                     {"spec.chart has a path, and a repository"},
+		"{chart: {repository: 'https://x'}}":                                   {"spec.chart has neither a path"},
+		"{chart: {repository: 'https://x', version: '1'}}":                     {"spec.chart has no name"},
+		"{services: [{name: ../x, chart: {path: /y}}]}":                        {"the name of a service", "relative to the root"},
+		"{services: [{chart: {path: y}}]}":                                     {"a service has no name"},
+		"{chart: {path: a, namespace: A_B, namespaces: [{environment: dev}]}}": {`spec.chart: namespace is "A_B"`, "an entry of namespaces has no namespace"},
+		"{release: A_B}": {`spec.release is "A_B"`},
 		"{gitops: {path: ../x}, config: {path: .git, schema: a/b}}": {"spec.gitops.path", "spec.config.path"},
 		"{config: {targets: [{name: a, folder: ../b}]}}":            {"the folder of target a"},
 		`{environments: [{name: ../stage}, {name: "dev\nx"}]}`:      {`the name of an environment is "../stage"`, `"dev\nx"`},

@@ -109,7 +109,7 @@ func (a *assembly) locate(t *Target, from string) bool {
 	} else {
 		a.problem(SeverityError, KindInvalidValue, t, hint, "manifests.repo %s is a local folder, which clusters cannot reach", quoteShort(repo))
 	}
-	a.lose(t)
+	a.lose(t, Owner{})
 	return false
 }
 
@@ -119,7 +119,6 @@ func isPlace(address string) bool {
 	return strings.HasPrefix(address, "/") || protocolOf(address) == "file"
 }
 
-// isLocal reports whether the GitOps repository is local.
 func (a *assembly) isLocal() bool { return a.s.GitOps == nil || IsLocal(a.s.GitOps.Repo) }
 
 // fullURL converts [user@]host:path to a URL, because not every reconciler supports the short form.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,15 +41,15 @@ func Registrations(main, branch *Objects) []Object[v1alpha1.WorkloadRegistration
 // Assemble builds the snapshot of an environment: it derives the targets, resolves extends, checks names and references
 // across sources, and collects all problems.
 func Assemble(in Inputs) *Snapshot {
-	a := assembly{Inputs: in, s: &Snapshot{Environment: in.Environment}}
+	a := assembly{Inputs: in, s: &Snapshot{Environment: in.Environment, Elsewhere: map[string]string{}}}
 	if a.Main == nil {
 		a.Main = &Objects{}
 	}
 	if a.Branch == nil {
 		a.Branch = &Objects{}
 	}
-	a.s.take(a.Main, onMain, Ref{})
-	a.s.take(a.Branch, onBranch, Ref{})
+	a.s.take(a.Main, onMain, Owner{})
+	a.s.take(a.Branch, onBranch, Owner{})
 	a.configRepos()
 	a.baseRepo()
 	a.gitOps()
@@ -56,6 +57,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.policies()
 	a.configuration()
 	a.targets()
+	a.inlineSchemas()
 	a.strayWorkloads()
 	a.s.Problems = SortProblems(a.s.Problems)
 	a.sortUnreadable()
@@ -68,6 +70,8 @@ type assembly struct {
 	s *Snapshot
 	// configs are the branch and the configuration repositories.
 	configs []*Objects
+	// inline are the schemas in Workloads and DeploymentTargets.
+	inline []*Schema
 }
 
 func (a *assembly) sortUnreadable() {
@@ -75,16 +79,15 @@ func (a *assembly) sortUnreadable() {
 	a.s.Unreadable = slices.CompactFunc(a.s.Unreadable, func(x, y Unreadable) bool { return compareUnreadable(x, y) == 0 })
 }
 
-// problem reports a problem of an object.
 func (a *assembly) problem(severity Severity, kind ProblemKind, at written, hint, format string, args ...any) {
 	a.s.Problems = append(a.s.Problems, Problem{
 		Severity: severity, Kind: kind, Object: at.ref(), Position: at.position(), Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
-// lose lists an object that cannot be used.
-func (a *assembly) lose(w written) {
-	a.s.Unreadable = append(a.s.Unreadable, Unreadable{Ref: w.ref(), Labels: w.labelled(), Position: w.position()})
+// lose lists an object that cannot be used. owner is zero for objects of the control plane.
+func (a *assembly) lose(w written, owner Owner) {
+	a.s.Unreadable = append(a.s.Unreadable, Unreadable{Ref: w.ref(), Labels: w.labelled(), Owner: owner, Position: w.position()})
 }
 
 // configRepos adds the configuration repositories of the branch.
@@ -92,24 +95,24 @@ func (a *assembly) lose(w written) {
 func (a *assembly) configRepos() {
 	a.configs = []*Objects{a.Branch}
 	for _, repo := range a.Branch.ConfigRepos {
-		fetched, asked := a.ConfigRepos[repo.Value.Name]
-		if err := fetched.failure(asked); err != nil {
+		fetched, requested := a.ConfigRepos[repo.Value.Name]
+		if err := fetched.failure(requested); err != nil {
 			a.problem(SeverityError, KindUnreachable, repo, "", "%v", err)
-			a.s.Unreadable = append(a.s.Unreadable, Unreadable{Position: repo.Position})
+			a.s.Unreadable = append(a.s.Unreadable, Unreadable{Position: repo.Position, NoTemplate: true})
 			continue
 		}
-		a.s.take(fetched.Objects, inConfigs, Ref{})
+		a.s.take(fetched.Objects, inConfigs, Owner{})
 		a.configs = append(a.configs, fetched.Objects)
 	}
 }
 
 // failure returns why there are no objects. A source that the caller did not read counts as unreachable:
 // treating it as empty would remove its workloads.
-func (f Fetched) failure(asked bool) error {
+func (f Fetched) failure(requested bool) error {
 	switch {
 	case f.Err != nil:
 		return f.Err
-	case !asked || f.Objects == nil:
+	case !requested || f.Objects == nil:
 		return fmt.Errorf("the repository was not read")
 	}
 	return nil
@@ -128,7 +131,6 @@ func (a *assembly) baseRepo() {
 	}
 }
 
-// gitOps sets the GitOpsRepo.
 func (a *assembly) gitOps() {
 	repos := a.Branch.GitOpsRepos
 	switch {
@@ -138,9 +140,9 @@ func (a *assembly) gitOps() {
 		names := make([]string, len(repos))
 		for i, repo := range repos {
 			names[i] = fmt.Sprintf("%s (%s)", repo.Value.Name, repo.Position)
-			a.lose(repo)
+			a.lose(repo, Owner{})
 		}
-		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment must have one GitOpsRepo, but this has %q", names)
+		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment must have one GitOpsRepo, but this has %s", strings.Join(names, ", "))
 	case !a.unreadable(kindGitOpsRepo):
 		a.s.Problems = append(a.s.Problems, Problem{
 			Severity: SeverityError, Kind: KindMissingObject,
@@ -221,7 +223,7 @@ func collapse[W written](list []W, same func(a, b W) bool) []W {
 
 // sameConfigMap compares two ConfigMaps without their positions.
 func sameConfigMap(a, b *ConfigMap) bool {
-	return reflect.DeepEqual(a.Labels, b.Labels) && slices.EqualFunc(a.Entries, b.Entries, func(x, y ConfigEntry) bool {
+	return reflect.DeepEqual(a.Labels, b.Labels) && a.Replace == b.Replace && a.Store == b.Store && slices.EqualFunc(a.Entries, b.Entries, func(x, y ConfigEntry) bool {
 		return x.Key == y.Key && sameNode(x.Value, y.Value)
 	})
 }

@@ -43,13 +43,13 @@ func (a *assembly) charts(templates []*Template) []*Template {
 			usable = append(usable, t)
 			continue
 		}
-		c, asked := a.Inputs.Charts[t.Name]
-		if c.Err == nil && (!asked || len(c.Files) == 0) {
+		c, requested := a.Inputs.Charts[t.Name]
+		if c.Err == nil && (!requested || len(c.Files) == 0) {
 			c.Err = fmt.Errorf("folder %q not found", t.Chart)
 		}
 		if c.Err != nil {
 			a.problem(SeverityError, KindUnreachable, t, "name the folder of a chart below the path of the control plane", "read the chart %q: %v", t.Chart, c.Err)
-			a.lose(t)
+			a.lose(t, Owner{})
 			continue
 		}
 		placed := *t

@@ -18,6 +18,13 @@ func checkCheckPolicy(d *decoder, root *yaml.Node, p *v1alpha1.CheckPolicy) {
 	for _, rule := range slices.Sorted(maps.Keys(p.Spec.Levels)) {
 		oneOf(d, root, p.Spec.Levels[rule], checkLevels, "spec", "levels", rule)
 	}
+	if spec := lookup(root, "spec"); spec != nil && spec.Kind == yaml.MappingNode {
+		for key, value := range pairs(spec) {
+			if value.Tag == nullTag { // probably rules that were lost, which must not pass everything
+				d.fail(KindWrongType, value, "write its content, or remove it", "%s is empty", d.field("spec", key.Value))
+			}
+		}
+	}
 	names := map[string]bool{}
 	d.named(root, "rules", "rule", len(p.Spec.Rules), names, func(i int, n *yaml.Node) string {
 		d.require(n, "expression")

@@ -37,7 +37,7 @@ func (a *assembly) clusterTypes() {
 		chain, problem := documents.ancestors(o)
 		if problem != nil {
 			a.s.Problems = append(a.s.Problems, *problem)
-			a.lose(o)
+			a.lose(o, Owner{})
 			continue
 		}
 		a.s.ClusterTypes = append(a.s.ClusterTypes, inherit(chain))
@@ -71,7 +71,6 @@ func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Obj
 	return chain, nil
 }
 
-// besides returns the other names.
 func (all clusterTypeDocuments) besides(names []string) []string {
 	others := slices.Collect(maps.Keys(all))
 	return slices.DeleteFunc(others, func(name string) bool { return slices.Contains(names, name) })

@@ -11,8 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// configLabel marks the ConfigMaps that are platform configuration.
-const configLabel = "platform-config"
+// ConfigLabel is the label of ConfigMaps that are platform configuration.
+const ConfigLabel = "platform-config"
+
+// MergeAnnotation on a ConfigMap says what its values do to less specific ones: "merge", the default, or "replace".
+const MergeAnnotation = "kalypso.io/merge"
+
+// StorePrefix begins the names of ConfigMaps that the original scheduler filled from another store. Each key has the form
+// label1.value1.label2.value2.key, with any number of labels.
+const StorePrefix = "azure-app-config"
+
+// StoreKey splits a key of a store into the labels that have to match, and the key of the configuration.
+func StoreKey(key string) (labels map[string]string, name string) {
+	parts := strings.Split(key, ".")
+	labels = map[string]string{}
+	for i := 0; i+2 < len(parts); i += 2 {
+		labels[parts[i]] = parts[i+1]
+	}
+	return MatchingLabels(labels), parts[len(parts)-1]
+}
 
 // configMapDocument is a ConfigMap whose values keep their nodes, because quotes tell whether a value is a template.
 type configMapDocument struct {
@@ -30,8 +47,21 @@ func decodeConfigMap(d *decoder, root *yaml.Node) any {
 	if doc.BinaryData != nil && doc.BinaryData.Tag != nullTag {
 		d.warn(KindInvalidValue, doc.BinaryData, "write the values as text in data", "binaryData is ignored")
 	}
-	return &ConfigMap{Name: doc.Name, Labels: matchingLabels(doc.Labels), Entries: d.entries(doc.Data)}
+	c := &ConfigMap{Name: doc.Name, Labels: MatchingLabels(doc.Labels), Entries: d.entries(doc.Data)}
+	if doc.Labels[ConfigLabel] != "true" && isStore(doc.Name) {
+		c.Store, c.Labels = true, map[string]string{}
+	}
+	switch how := doc.Annotations[MergeAnnotation]; how {
+	case "", "merge":
+	case "replace":
+		c.Replace = true
+	default:
+		d.fail(KindInvalidValue, lookup(root, "metadata", "annotations", MergeAnnotation), "", "annotation %s is %s, want merge or replace", MergeAnnotation, quoteShort(how))
+	}
+	return c
 }
+
+func isStore(name string) bool { return strings.HasPrefix(name, StorePrefix) }
 
 // entries decodes the data of a ConfigMap, and checks it including nested maps.
 func (d *decoder) entries(data *yaml.Node) []ConfigEntry {
@@ -68,13 +98,13 @@ func (d *decoder) repeatedKeys(n *yaml.Node) {
 	}
 }
 
-// matchingLabels returns the labels that select where a ConfigMap or ConfigSchema applies:
+// MatchingLabels returns the labels that select where a ConfigMap or ConfigSchema applies:
 // without platform-config, and without labels that reconcilers add.
-func matchingLabels(labels map[string]string) map[string]string {
+func MatchingLabels(labels map[string]string) map[string]string {
 	reconcilers := []string{"kustomize.toolkit.fluxcd.io/", "app.kubernetes.io/", "argocd.argoproj.io/"}
 	matching := maps.Clone(labels)
 	maps.DeleteFunc(matching, func(key, _ string) bool {
-		return key == configLabel || slices.ContainsFunc(reconcilers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		return key == ConfigLabel || slices.ContainsFunc(reconcilers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 	})
 	if matching == nil {
 		matching = map[string]string{}

@@ -30,7 +30,7 @@ func (h header) ref() Ref { return Ref{Kind: safe(h.kind), Name: safe(h.name)} }
 func (h header) unreadable() Unreadable {
 	labels := h.labels
 	if h.kind == kindConfigMap || h.kind == kindSchema {
-		labels = matchingLabels(labels)
+		labels = MatchingLabels(labels)
 	}
 	k, known := kinds[h.kind]
 	return Unreadable{
@@ -83,7 +83,7 @@ func readLabels(n *yaml.Node) map[string]string {
 	return labels
 }
 
-// reading tells what to do with a document, by its API version and kind.
+// reading is what to do with a document, by its API version and kind.
 type reading int
 
 const (
@@ -106,7 +106,7 @@ func (h header) reading() reading {
 	case h.apiVersion == "" || h.kind == "":
 		return readSkip
 	case h.apiVersion == "v1" && h.kind == kindConfigMap:
-		if h.unlabelled || h.labels[configLabel] == "true" {
+		if h.unlabelled || h.labels[ConfigLabel] == "true" || isStore(h.name) {
 			return readObject
 		}
 		return readSkip
@@ -126,10 +126,9 @@ func (h header) reading() reading {
 // it has a name and a known kind, and is not just any YAML with a "kind".
 func (h header) forgotten() bool {
 	_, known := kinds[h.kind]
-	return known && h.name != "" && (h.kind != kindConfigMap || h.labels[configLabel] == "true")
+	return known && h.name != "" && (h.kind != kindConfigMap || h.labels[ConfigLabel] == "true")
 }
 
-// version returns the API version of the kind.
 func (h header) version() string {
 	switch h.kind {
 	case kindConfigMap:

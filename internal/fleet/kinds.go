@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind tells how to read documents of a kind.
+// kind defines how to read documents of a kind.
 type kind struct {
 	name nameRule // for the objects' names
 	// decode returns a pointer to the object. The decoder records whether it can be used.

@@ -103,7 +103,6 @@ func (p Position) in(source Source, file string) Position {
 	return Position{Source: source.Name, File: file, Line: p.Line}
 }
 
-// origin returns the origin of a document in a file of a source.
 func (d *document) origin(source Source, file string) Origin {
 	return Origin{
 		Position: Position{Line: d.line}.in(source, file),

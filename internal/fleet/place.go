@@ -68,9 +68,9 @@ func (p place) misplaced(o *Objects) []Problem {
 // does not count there are ignored, and so are problems of an application repository
 // in objects that the scheduler does not read.
 //
-// owner is the registration of an application repository. An unreadable file there, or an object without a valid name,
-// counts as the owner's: it can hold only the owner's workloads, not those of another team.
-func (s *Snapshot) take(o *Objects, p place, owner Ref) {
+// owner is that of an application repository. An unreadable file there, or an object without a valid name, counts as its
+// registration: it can hold only the owner's workloads, not those of another team.
+func (s *Snapshot) take(o *Objects, p place, owner Owner) {
 	for _, problem := range o.Problems {
 		if p != inWorkloads || !o.foreign[problem] && p.concerns(problem.Object.Kind) {
 			s.Problems = append(s.Problems, problem)
@@ -78,9 +78,10 @@ func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 	}
 	for _, u := range o.Unreadable {
 		if u.Ref.Kind == "" || p == inWorkloads && u.Nameless && p.takes(u.Ref.Kind) {
-			u.Ref, u.Nameless = owner, false
+			u.Ref, u.Nameless = owner.registration(), false
 		}
-		if u.Ref == owner || p.takes(u.Ref.Kind) {
+		if u.Ref == owner.registration() || p.takes(u.Ref.Kind) {
+			u.Owner = owner
 			s.Unreadable = append(s.Unreadable, u)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// checkPolicy reports selectors that Kubernetes would refuse.
+// checkPolicy reports selectors that are absent, or that Kubernetes would refuse. An absent one would select everything.
 func checkPolicy(d *decoder, root *yaml.Node, p *v1alpha1.SchedulingPolicy) {
+	d.require(root, "spec", "deploymentTargetSelector")
+	d.require(root, "spec", "clusterTypeSelector")
 	d.selector(root, p.Spec.DeploymentTargetSelector.LabelSelector, "spec", "deploymentTargetSelector", "labelSelector")
 	d.selector(root, p.Spec.ClusterTypeSelector.LabelSelector, "spec", "clusterTypeSelector", "labelSelector")
 }
@@ -29,7 +31,7 @@ func compilePolicy(o Object[v1alpha1.SchedulingPolicy]) *Policy {
 	return p
 }
 
-// compileSelector compiles a selector. Unlike in Kubernetes, an absent selector matches everything, like an empty one.
+// compileSelector compiles a selector. An absent labelSelector matches everything, like an empty one.
 func compileSelector(selector *metav1.LabelSelector) (labels.Selector, *metav1.LabelSelector) {
 	if selector == nil {
 		selector = &metav1.LabelSelector{}

@@ -124,6 +124,8 @@ const (
 	KindNameCollision      ProblemKind = "name-collision"
 	KindConfigConflict     ProblemKind = "config-conflict"
 	KindConfigPrecedence   ProblemKind = "config-precedence"
+	KindConfigQuoting      ProblemKind = "config-quoting"
+	KindOriginalDiffers    ProblemKind = "original-differs"
 	KindConfigSchema       ProblemKind = "config-schema"
 	KindConfigValue        ProblemKind = "config-value"
 	KindConfigMissing      ProblemKind = "config-missing"
@@ -135,7 +137,9 @@ const (
 	KindTemplateOutput     ProblemKind = "template-output"
 	KindOldAPIVersion      ProblemKind = "old-api-version"
 	KindHeld               ProblemKind = "held"
+	KindCredential         ProblemKind = "credential"
 	KindFileConflict       ProblemKind = "file-conflict"
 	KindInventoryCorrupted ProblemKind = "inventory-corrupted"
 	KindLeftBehind         ProblemKind = "left-behind"
+	KindOtherOwner         ProblemKind = "other-owner"
 )

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"runtime"
@@ -65,8 +66,18 @@ func (f File) parse(cache *Cache) *parsed {
 		return p
 	}
 	p = parse(data)
+	if !mayHoldTemplate(data) {
+		for i := range p.unreadable {
+			p.unreadable[i].NoTemplate = true
+		}
+	}
 	cache.put(f.ID, p)
 	return p
+}
+
+// mayHoldTemplate reports whether a file may define a Template, even if it cannot be parsed.
+func mayHoldTemplate(data []byte) bool {
+	return bytes.Contains(data, []byte(kindTemplate)) || bytes.Contains(data, []byte(`\x`)) || bytes.Contains(bytes.ToLower(data), []byte(`\u`))
 }
 
 // addFile adds the content of a file, with positions in that file.
@@ -157,5 +168,6 @@ func compareUnreadable(a, b Unreadable) int {
 	return cmp.Or(
 		cmp.Compare(a.Ref.Kind, b.Ref.Kind), cmp.Compare(a.Ref.Name, b.Ref.Name),
 		comparePositions(a.Position, b.Position),
+		cmp.Compare(a.Owner.Workspace, b.Owner.Workspace), cmp.Compare(a.Owner.Registration, b.Owner.Registration),
 	)
 }

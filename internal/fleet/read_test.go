@@ -162,8 +162,11 @@ func TestUnreachable(t *testing.T) {
 		}
 	}
 	want := []fleet.Unreadable{
-		{Position: fleet.Position{Source: "dev", File: "repo.yaml", Line: 1}},
-		{Ref: fleet.Ref{Kind: "WorkloadRegistration", Name: "app"}, Position: fleet.Position{Source: "main", File: "app.yaml", Line: 1}},
+		{Position: fleet.Position{Source: "dev", File: "repo.yaml", Line: 1}, NoTemplate: true},
+		{
+			Ref: fleet.Ref{Kind: "WorkloadRegistration", Name: "app"}, Owner: fleet.Owner{Registration: "app"},
+			Position: fleet.Position{Source: "main", File: "app.yaml", Line: 1},
+		},
 	}
 	if diff := cmp.Diff(want, s.Unreadable); diff != "" {
 		t.Errorf("unreadable (-want +got):\n%s", diff)

@@ -36,7 +36,6 @@ func JoinURL(repository, relative string) (string, error) {
 	return prefix + joined, nil
 }
 
-// splitURL splits a URL into scheme with host, and path.
 func splitURL(url string) (prefix, base string) {
 	if scheme, rest, ok := strings.Cut(url, "://"); ok {
 		host, base, _ := strings.Cut(rest, "/")

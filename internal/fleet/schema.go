@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,8 +33,8 @@ func decodeSchema(d *decoder, root *yaml.Node) any {
 	d.into(root, &doc)
 	d.require(root, "spec", "schema")
 	oneOf(d, root, doc.Spec.OnMissing, []v1alpha1.MissingAction{v1alpha1.MissingWarn, v1alpha1.MissingHold}, "spec", "onMissing")
-	labels := matchingLabels(doc.Labels)
-	s := &Schema{Name: doc.Name, Labels: labels, Selects: len(labels) > 0, OnMissing: doc.Spec.OnMissing}
+	labels := MatchingLabels(doc.Labels)
+	s := &Schema{Name: doc.Name, Labels: labels, OnMissing: doc.Spec.OnMissing}
 	if s.OnMissing == "" {
 		s.OnMissing = v1alpha1.MissingWarn
 	}
@@ -59,6 +62,45 @@ func (d *decoder) schema(n *yaml.Node) any {
 		d.fail(KindInvalidValue, n, "", "spec.schema is not a JSON Schema: it must be an object")
 	}
 	return document
+}
+
+// schemaTexts replaces the entries of configSchemas that are the texts of JSON Schemas, not names, by the names of inline
+// schemas, which it adds to the snapshot. Such a name has a "#", which no ConfigSchema's name has.
+func (a *assembly) schemaTexts(entries []string, owner string, origin Origin) []string {
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		document, isText := schemaEntry(entry)
+		if !isText {
+			names[i] = entry
+			continue
+		}
+		sum := sha256.Sum256([]byte(entry))
+		names[i] = owner + "#" + hex.EncodeToString(sum[:4])
+		at := origin
+		at.Digest = Digest(sum).with([]string{names[i]})
+		a.inline = append(a.inline, &Schema{Name: names[i], Document: document, Inline: true, OnMissing: v1alpha1.MissingWarn, Origin: at})
+	}
+	return names
+}
+
+// schemaEntry decodes an entry of configSchemas. A text that is meant to be an object, but is not one, is returned as a
+// string, which is not a valid schema.
+func schemaEntry(entry string) (document any, isText bool) {
+	if !strings.ContainsAny(entry, "{:") {
+		return nil, false
+	}
+	document, err := (&decoder{}).schemaText(entry)
+	if _, object := document.(map[string]any); object && err == nil {
+		return document, true
+	}
+	return entry, strings.HasPrefix(strings.TrimSpace(entry), "{")
+}
+
+// inlineSchemas adds the inline schemas of targets, each once.
+func (a *assembly) inlineSchemas() {
+	a.s.Schemas = append(a.s.Schemas, a.inline...)
+	slices.SortStableFunc(a.s.Schemas, byName)
+	a.s.Schemas = slices.CompactFunc(a.s.Schemas, func(x, y *Schema) bool { return x.Inline && y.Inline && x.Name == y.Name })
 }
 
 // schemaText decodes JSON or YAML. It tries JSON first, because the JSON decoder keeps numbers exact.

@@ -34,6 +34,13 @@ type Snapshot struct {
 	Problems []Problem
 	// Unreadable lists what exists, but cannot be used. Whatever was published from it is kept.
 	Unreadable []Unreadable
+
+	// Elsewhere are the environments of the targets of other environments, by "<workload>/<short name>".
+	Elsewhere map[string]string
+
+	// Contests are the names that several targets have, sorted. Their targets are not in Targets, but unreadable.
+	// See [Snapshot.Settle].
+	Contests []Contest
 }
 
 // Unreadable is an object, or a whole file, that exists, but cannot be used.
@@ -43,8 +50,12 @@ type Unreadable struct {
 	Ref Ref
 	// Nameless means that the name in Ref is invalid, so that the object may be any of its kind.
 	Nameless bool
+	// NoTemplate means that a file, or a whole repository, certainly holds no Template.
+	NoTemplate bool
 	// Labels of the object, as far as they could be read. For a ConfigMap or ConfigSchema, only those that have to match.
-	Labels   map[string]string
+	Labels map[string]string
+	// Owner is whose it is. Zero for what is not in an application repository, and for names that several owners use.
+	Owner    Owner
 	Position Position
 }
 
@@ -85,7 +96,7 @@ type Target struct {
 	// Manifests is the application team's input, never executed. A relative "repo" is resolved to a full URL,
 	// except in a fleet that is entirely in local folders. Never nil.
 	Manifests map[string]string
-	// ConfigSchemas of the target and of its workload, sorted.
+	// ConfigSchemas are the names of the schemas of the target and of its workload, sorted: ConfigSchemas, and inline schemas.
 	ConfigSchemas []string
 	Origin
 }
@@ -99,7 +110,7 @@ type Policy struct {
 	// Workspace restricts the targets; empty means every workspace.
 	Workspace string
 	// Targets and ClusterTypes have the semantics of Kubernetes label selectors.
-	// An absent selector and an empty one both match everything.
+	// An absent labelSelector and an empty one both match everything.
 	Targets, ClusterTypes labels.Selector
 	// TargetSelector and ClusterTypeSelector are the selectors before compilation. Never nil.
 	TargetSelector, ClusterTypeSelector *metav1.LabelSelector
@@ -111,6 +122,10 @@ type ConfigMap struct {
 	Name string
 	// Labels that have to match: without platform-config, and without labels that reconcilers add.
 	Labels map[string]string
+	// Replace means that the values replace others instead of merging with them: annotation [MergeAnnotation].
+	Replace bool
+	// Store marks a ConfigMap of another store, whose keys begin with the labels that have to match; see [StorePrefix].
+	Store bool
 	// Entries of data, sorted by key.
 	Entries []ConfigEntry
 	Origin
@@ -126,10 +141,10 @@ type ConfigEntry struct {
 // Schema is a ConfigSchema. The document is not compiled yet.
 type Schema struct {
 	Name string
-	// Labels that have to match, like a ConfigMap's.
+	// Labels that have to match, like a ConfigMap's. Without labels, the schema applies everywhere.
 	Labels map[string]string
-	// Selects is false for a schema without labels, which applies only where it is named.
-	Selects bool
+	// Inline marks a schema that is a text in a Workload or DeploymentTarget. It applies only where it is named.
+	Inline bool
 	// Document is the JSON Schema as decoded JSON.
 	Document any
 	// OnMissing is never empty.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // Labels that every target has, with fixed values.
@@ -23,25 +24,45 @@ func (a *assembly) targets() {
 	}
 	for _, o := range []*Objects{a.Main, a.Branch} {
 		for _, t := range o.Targets {
-			all = append(all, a.direct(t, nil, o.Source)...)
+			if !a.fetchedTarget(o.Source, t) {
+				all = append(all, a.direct(t, nil, o.Source)...)
+			}
 		}
 	}
 	a.s.Targets = a.onceTargets(all)
 }
 
+// fetchedTarget reports whether a DeploymentTarget of the control plane was read through a registration, too, because the
+// registration refers to a path of the control plane. Its line may differ: main is read at the promoted commit, a registered
+// path at the head of its branch.
+func (a *assembly) fetchedTarget(source Source, t Object[v1alpha1.DeploymentTarget]) bool {
+	for _, fetched := range a.Workloads {
+		if fetched.Objects == nil || !repourl.Same(fetched.Objects.Source.Repo, source.Repo) || fetched.Objects.Source.Branch != source.Branch {
+			continue
+		}
+		for _, other := range fetched.Objects.Targets {
+			if other.Value.Name == t.Value.Name && other.Position.File == t.Position.File {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // registered returns the targets of a registration.
 // A workload that cannot be reached, or is not at the registered path, must not be removed.
 func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target {
-	fetched, asked := a.Workloads[r.Value.Name]
-	if err := fetched.failure(asked); err != nil {
+	owner := Owner{Workspace: r.Value.Spec.Workspace, Registration: r.Value.Name}
+	fetched, requested := a.Workloads[r.Value.Name]
+	if err := fetched.failure(requested); err != nil {
 		a.problem(SeverityError, KindUnreachable, r, "", "%v", err)
-		a.lose(r)
+		a.lose(r, owner)
 		return nil
 	}
 	o := fetched.Objects
-	a.s.take(o, inWorkloads, r.ref())
+	a.s.take(o, inWorkloads, owner)
 	if len(o.Workloads)+len(o.Targets) == 0 {
-		a.lose(r)
+		a.lose(r, owner)
 		if len(o.Unreadable) == 0 {
 			at := r.Value.Spec.Workload
 			a.problem(SeverityError, KindMissingObject, r, "add the Workload, or correct spec.workload",
@@ -66,17 +87,19 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 	a.reserved(w, w.Value.Labels, w.Value.Name, workspace)
 	for i, entry := range w.Value.Spec.DeploymentTargets {
 		if entry.Environment != a.Environment {
+			a.s.Elsewhere[w.Value.Name+"/"+entry.Name] = entry.Environment
 			continue
 		}
 		t := &Target{
 			Name: TargetName(w.Value.Name, entry.Name), ShortName: entry.Name,
 			Workload: w.Value.Name, Workspace: workspace, Registration: r.Value.Name,
-			Labels:        overlay(w.Value.Labels, entry.Labels),
-			Manifests:     overlay(entry.Manifests),
-			ConfigSchemas: union(w.Value.Spec.ConfigSchemas, entry.ConfigSchemas),
-			Origin:        w.Origin,
+			Labels:    overlay(w.Value.Labels, entry.Labels),
+			Manifests: overlay(entry.Manifests),
+			Origin:    w.Origin,
 		}
 		t.Position.Line = w.Lines[i]
+		t.ConfigSchemas = union(a.schemaTexts(w.Value.Spec.ConfigSchemas, t.Workload, w.Origin),
+			a.schemaTexts(entry.ConfigSchemas, t.Name, t.Origin))
 		t.Digest = combine(w.Digest, r.Digest).with(nil, i)
 		a.reserved(t, entry.Labels, t.Workload, workspace)
 		t.own()
@@ -96,7 +119,7 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 	t := &Target{
 		Name: o.Value.Name, Workload: o.Value.Labels[workloadLabel], Workspace: o.Value.Labels[workspaceLabel],
 		Labels: overlay(o.Value.Labels), Manifests: overlay(o.Value.Spec.Manifests),
-		ConfigSchemas: union(o.Value.Spec.ConfigSchemas), Origin: o.Origin,
+		ConfigSchemas: union(a.schemaTexts(o.Value.Spec.ConfigSchemas, o.Value.Name, o.Origin)), Origin: o.Origin,
 	}
 	if r != nil {
 		t.Workspace, t.Registration = r.Value.Spec.Workspace, r.Value.Name
@@ -131,31 +154,6 @@ func (a *assembly) reserved(w written, labels map[string]string, workload, works
 	}
 }
 
-// onceTargets removes targets with the same name, and reports them with their registrations.
-func (a *assembly) onceTargets(all []*Target) []*Target {
-	kept, problems, unreadable := distinct(slices.Clone(all))
-	for i := range problems {
-		if origins := registrations(all, problems[i].Object.Name); origins != "" {
-			problems[i].Message += ", through the registrations " + origins
-		}
-	}
-	a.s.Problems = append(a.s.Problems, problems...)
-	a.s.Unreadable = append(a.s.Unreadable, unreadable...)
-	return kept
-}
-
-// registrations lists the registrations of the targets with a name.
-func registrations(all []*Target, name string) string {
-	var names []string
-	for _, t := range all {
-		if t.Name == name && t.Registration != "" {
-			names = append(names, t.Registration)
-		}
-	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
-}
-
 // strayWorkloads warns about Workloads in the control plane that no registration refers to.
 func (a *assembly) strayWorkloads() {
 	for _, o := range []*Objects{a.Main, a.Branch} {
@@ -173,18 +171,12 @@ func (a *assembly) strayWorkloads() {
 func (a *assembly) leadsTo(source Source, file string) bool {
 	return slices.ContainsFunc(Registrations(a.Main, a.Branch), func(r Object[v1alpha1.WorkloadRegistration]) bool {
 		at := r.Value.Spec.Workload
-		same := sameRepo(at.Repo, source.Repo)
+		same := repourl.Same(at.Repo, source.Repo)
 		if fetched := a.Workloads[r.Value.Name].Objects; fetched != nil {
-			same = same || sameRepo(fetched.Source.Repo, source.Repo)
+			same = same || repourl.Same(fetched.Source.Repo, source.Repo)
 		}
 		return same && (at.Path == "" || strings.HasPrefix(file, at.Path+"/"))
 	})
-}
-
-// sameRepo compares repository URLs, ignoring a final slash and ".git".
-func sameRepo(a, b string) bool {
-	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
-	return trim(a) == trim(b)
 }
 
 // overlay merges maps into a new one; the last wins. It is never nil.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	sigs "sigs.k8s.io/yaml"
 )
 
 // chunk is the text from one document marker to the next.
@@ -70,42 +72,92 @@ type yamlError struct {
 func (e *yamlError) Error() string { return e.message }
 
 // documents parses the documents of a chunk, usually one. With an error, it also returns the documents before it.
-func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
-	// The parser panics on some invalid input.
-	defer func() {
-		if r := recover(); r != nil {
-			err = &yamlError{KindYAMLSyntax, c.before + 1, fmt.Sprintf("the YAML parser failed: %v", r)}
-		}
-	}()
-	decoder := yaml.NewDecoder(bytes.NewReader(c.text))
-	for len(roots) <= MaxDocuments { // one too many is reported
-		var doc yaml.Node
-		switch err := decoder.Decode(&doc); {
-		case errors.Is(err, io.EOF):
-			return roots, nil
-		case err != nil:
-			return roots, c.syntaxError(err)
-		}
-		if len(doc.Content) == 1 {
-			roots = append(roots, doc.Content[0])
-		}
+func (c chunk) documents() ([]*yaml.Node, *yamlError) {
+	roots, line, err := ParseYAML(c.text, MaxDocuments+1) // one too many is reported
+	if err != nil {
+		return roots, &yamlError{KindYAMLSyntax, c.before + line, err.Error()}
 	}
 	return roots, nil
 }
 
-// syntaxError extracts the line from the parser's message, "yaml: line 3: did not find expected key".
-func (c chunk) syntaxError(err error) *yamlError {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if rest, ok := strings.CutPrefix(message, "line "); ok {
-		number, text, _ := strings.Cut(rest, ": ")
-		if n, err := strconv.Atoi(number); err == nil {
-			line, message = n, text
+// ParseYAML parses at most so many documents of a text. With an error, it also returns the documents before it, and the
+// line of the mistake.
+func ParseYAML(text []byte, most int) (roots []*yaml.Node, line int, err error) {
+	defer recoverYAML(&err)
+	line = 1 // of a panic
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for len(roots) < most {
+		var document yaml.Node
+		switch err := decoder.Decode(&document); {
+		case errors.Is(err, io.EOF):
+			return roots, 0, nil
+		case err != nil:
+			line, message := SyntaxError(err)
+			return roots, mistakeLine(text, line, message), errors.New("not valid YAML: " + message)
 		}
-		// In these messages the parser counts lines from 0.
-		if strings.HasPrefix(message, "did not find expected") {
-			line++
+		if len(document.Content) == 1 {
+			roots = append(roots, document.Content[0])
 		}
 	}
-	return &yamlError{KindYAMLSyntax, c.before + line, "not valid YAML: " + message}
+	return roots, 0, nil
+}
+
+// mistakeLine returns the line of a mistake. For some, the parser only gives the line where the enclosing block begins. The
+// mistake is at the end of the shortest beginning of the text that has it.
+func mistakeLine(text []byte, from int, message string) int {
+	if !strings.HasPrefix(message, "did not find expected") {
+		return from
+	}
+	var ends []int // of the lines
+	for at := range text {
+		if text[at] == '\n' {
+			ends = append(ends, at+1)
+		}
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		ends = append(ends, len(text))
+	}
+	from = max(1, min(from, len(ends)))
+	after := sort.Search(len(ends)-from, func(n int) bool {
+		var document yaml.Node
+		decoder := yaml.NewDecoder(bytes.NewReader(text[:ends[from+n-1]]))
+		for {
+			if err := decoder.Decode(&document); err != nil {
+				_, found := SyntaxError(err)
+				return found == message
+			}
+		}
+	})
+	return from + after
+}
+
+// UnmarshalYAML decodes YAML as Kubernetes and Helm do.
+func UnmarshalYAML(text []byte, into any) (err error) {
+	defer recoverYAML(&err)
+	return sigs.Unmarshal(text, into)
+}
+
+// recoverYAML turns a panic into an error. The parser panics on some invalid input.
+func recoverYAML(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the YAML parser failed: %v", r)
+	}
+}
+
+// SyntaxError extracts the line from the parser's message, "yaml: line 3: did not find expected key". Default: 1.
+func SyntaxError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	rest, found := strings.CutPrefix(message, "line ")
+	if !found {
+		return 1, message
+	}
+	number, text, _ := strings.Cut(rest, ": ")
+	if line, err = strconv.Atoi(number); err != nil {
+		return 1, message
+	}
+	// In these messages the parser counts lines from 0.
+	if strings.HasPrefix(text, "did not find expected") {
+		line++
+	}
+	return line, text
 }

@@ -3,6 +3,7 @@ package forge
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // Abilities that only some forges have. Find them by type assertion, on a [Repository] or on a [Forge].
@@ -38,6 +39,22 @@ type WebhookVerifier interface {
 	VerifyWebhook(header http.Header, body []byte, key Secret) (Event, error)
 }
 
+// Settler knows how long checks of a new commit may take to appear.
+type Settler interface {
+	// Settle returns how long after a push the checks of others may take to appear: forges and CI create them in the background.
+	// Until then, a commit without checks may still get some.
+	Settle() time.Duration
+}
+
+// DefaultSettle is the [Settler.Settle] of forges whose configuration does not set it.
+const DefaultSettle = time.Minute
+
+// EarlyStatuses sets statuses before their commit is pushed, so that a pull request cannot be merged between the push and its statuses.
+type EarlyStatuses interface {
+	// SetEarlyStatus is [Repository.SetStatus] for a commit that may not be in the repository yet.
+	SetEarlyStatus(ctx context.Context, commit string, s Status) error
+}
+
 // Brancher creates and deletes branches.
 type Brancher interface {
 	// CreateBranch creates a branch at a commit. If the branch exists at another commit, the error is [ErrConflict].
@@ -62,7 +79,8 @@ type Checker interface {
 // AutoMerger merges later.
 type AutoMerger interface {
 	// AutoMerge asks the forge to merge a pull request when its required checks and reviews are complete, possibly at once.
-	// The error is [ErrConflict] if the forge refuses, for instance because the head moved.
+	// The error is [ErrConflict] if the forge refuses, for instance because the head moved, and [ErrUnsupported] if the forge
+	// cannot merge this pull request later: then merge it when everything has succeeded.
 	AutoMerge(ctx context.Context, number int, m Merge) error
 }
 

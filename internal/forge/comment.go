@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"context"
 	"strings"
 	"time"
 )
@@ -71,15 +72,27 @@ func MarkedComment(comments []Comment, marker, author string) (Comment, bool) {
 	return Comment{}, false
 }
 
-// OwnComment is [MarkedComment] for the account of viewer, which it calls only if a comment has the marker.
-func OwnComment(comments []Comment, marker string, viewer func() (string, error)) (ours Comment, found bool, err error) {
-	if _, marked := MarkedComment(comments, marker, ""); !marked {
-		return Comment{}, false, nil
-	}
-	who, err := viewer()
+// UpsertComment implements [Comments.UpsertComment] for a forge. write creates a comment, or edits the one with an id.
+func UpsertComment(ctx context.Context, f interface {
+	Viewer
+	Limits() Limits
+}, r Comments, number int, marker, body string, write func(id, body string) (Comment, error),
+) (Comment, error) {
+	body = Mark(body, marker, f.Limits().Comment)
+	all, err := r.Comments(ctx, number)
 	if err != nil {
-		return Comment{}, false, err
+		return Comment{}, err
 	}
-	ours, found = MarkedComment(comments, marker, who)
-	return ours, found, nil
+	if _, marked := MarkedComment(all, marker, ""); !marked {
+		return write("", body)
+	}
+	viewer, err := f.Viewer(ctx)
+	if err != nil {
+		return Comment{}, err
+	}
+	ours, found := MarkedComment(all, marker, viewer)
+	if found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
+		return ours, nil
+	}
+	return write(ours.ID, body)
 }

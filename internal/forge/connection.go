@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Connection is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
@@ -19,6 +22,9 @@ type Connection struct {
 	TokenFile string `json:"tokenFile,omitempty"`
 	// App is a GitHub App.
 	App *App `json:"app,omitempty"`
+	// Settle is how long after a push the checks of others may take to appear: automatic merges wait until one was seen, or this time
+	// has passed. "0s" does not wait. Default: 1m.
+	Settle *metav1.Duration `json:"settle,omitempty"`
 	// WebhookSecretEnv names the environment variable with the secret that signs webhook deliveries. Without it, all deliveries are refused.
 	WebhookSecretEnv string `json:"webhookSecretEnv,omitempty"`
 }
@@ -33,6 +39,14 @@ type App struct {
 	PrivateKeyFile string `json:"privateKeyFile"`
 }
 
+// SettleTime returns Settle, or its default.
+func (c *Connection) SettleTime() time.Duration {
+	if c.Settle == nil {
+		return DefaultSettle
+	}
+	return c.Settle.Duration
+}
+
 // Check returns all problems of the connection; empty if it is valid.
 func (c *Connection) Check() []error {
 	var problems []error
@@ -41,6 +55,9 @@ func (c *Connection) Check() []error {
 	}
 	if c.Kind == Local || !slices.Contains(Kinds(), c.Kind) {
 		problems = append(problems, fmt.Errorf("kind: %q is not one of github, gitlab, gitea and azuredevops", c.Kind))
+	}
+	if c.SettleTime() < 0 {
+		problems = append(problems, fmt.Errorf("settle: %s is negative", c.Settle.Duration))
 	}
 	credentials := 0
 	for _, set := range []bool{c.TokenEnv != "", c.TokenFile != "", c.App != nil} {

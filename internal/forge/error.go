@@ -25,6 +25,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrInvalid means that this request can never succeed.
 	ErrInvalid = errors.New("invalid")
+	// ErrUnsupported means that the forge, or the settings of the repository, do not offer this.
+	ErrUnsupported = errors.New("not supported")
 	// ErrRateLimited means too many requests; wait for [Error.RetryAfter].
 	ErrRateLimited = errors.New("rate limited")
 	// ErrUnavailable means that the forge does not respond, or fails. A later attempt may succeed.
@@ -85,6 +87,25 @@ func (e *Error) Unwrap() []error {
 		return []error{e.Kind, e.Cause}
 	}
 	return []error{e.Kind}
+}
+
+// Ignore returns nil for errors of a kind, and other errors unchanged.
+func Ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+// IgnoreSame returns nil for a conflict with a branch that already is at the commit. read returns the commit of the branch.
+func IgnoreSame(err error, commit string, read func() (string, error)) error {
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	if now, readErr := read(); readErr == nil && now == commit {
+		return nil
+	}
+	return err
 }
 
 func redact(url string) string { return secret.Redact(url) }

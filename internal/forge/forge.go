@@ -38,6 +38,7 @@ type PullRequests interface {
 	// EditPullRequest changes a pull request. The error is [ErrConflict] when reopening a merged one.
 	EditPullRequest(ctx context.Context, number int, e PullRequestEdit) error
 	// MergePullRequest merges a pull request, and returns the new commit of the base branch.
+	// Without a method, it makes a merge commit, or what the repository allows instead.
 	// The error is [ErrConflict] if the head is not m.Head, the branches conflict, a required check is missing,
 	// or the pull request is closed. Merging again at the same head is not an error.
 	MergePullRequest(ctx context.Context, number int, m Merge) (commit string, err error)

@@ -180,7 +180,7 @@ func TestMarkedComment(t *testing.T) {
 		{ID: "2", Author: "Bot", Body: forge.Mark("ours", "m", 0)},
 		{ID: "3", Author: "bot", Body: forge.Mark("ours, too", "m", 0)},
 	}
-	for author, want := range map[string]string{"bot": "2", "": "1", "nobody": ""} {
+	for author, want := range map[string]string{"bot": "2", "": "1", "other": ""} {
 		if got, found := forge.MarkedComment(comments, "m", author); got.ID != want || found != (want != "") {
 			t.Errorf("%q: got %q", author, got.ID)
 		}

@@ -12,6 +12,9 @@ type Issue struct {
 	Labels []string
 }
 
+// HasLabel reports whether the issue has a label, ignoring case.
+func (i Issue) HasLabel(name string) bool { return hasLabel(i.Labels, name) }
+
 // IssueFilter selects issues. An empty field matches all.
 type IssueFilter struct {
 	State State

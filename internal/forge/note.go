@@ -18,8 +18,8 @@ type Note struct {
 	Marker string
 }
 
-// Standing is one of our comments at a line that exists on the forge.
-type Standing struct {
+// ExistingNote is one of our comments at a line that exists on the forge.
+type ExistingNote struct {
 	ID, Body string
 	// Outdated reports that the forge no longer shows it at its line.
 	Outdated bool
@@ -39,7 +39,7 @@ func (a Annotations) Notes() []Note {
 // [ErrNotFound] from remove is not an error. A note whose line write refuses with [ErrInvalid] is written at its file,
 // and left out if that is refused, too.
 func (a Annotations) Settle(
-	there []Standing, remove func(id string) error, write func(n Note, body string, atLine bool) error,
+	there []ExistingNote, remove func(id string) error, write func(n Note, body string, atLine bool) error,
 ) error {
 	gone, missing := a.compare(there)
 	for _, s := range gone {
@@ -65,7 +65,7 @@ func (a Annotations) Settle(
 }
 
 // compare returns the comments to remove and the notes to write.
-func (a Annotations) compare(there []Standing) (gone []Standing, missing []Note) {
+func (a Annotations) compare(there []ExistingNote) (gone []ExistingNote, missing []Note) {
 	missing = a.Notes()
 	for _, s := range there {
 		if !a.Wrote(s.Body) {

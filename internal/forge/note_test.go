@@ -29,7 +29,7 @@ func ExampleAnnotations_Notes() {
 
 // board is a forge that shows notes; places says which it has.
 type board struct {
-	there  []forge.Standing
+	there  []forge.ExistingNote
 	writes int
 	places func(n forge.Note, atLine bool) error
 }
@@ -41,13 +41,13 @@ func (b *board) write(n forge.Note, body string, atLine bool) error {
 			return err
 		}
 	}
-	b.there = append(b.there, forge.Standing{ID: fmt.Sprint(b.writes), Body: body})
+	b.there = append(b.there, forge.ExistingNote{ID: fmt.Sprint(b.writes), Body: body})
 	return nil
 }
 
 func (b *board) remove(id string) error {
 	b.writes++
-	b.there = slices.DeleteFunc(b.there, func(s forge.Standing) bool { return s.ID == id })
+	b.there = slices.DeleteFunc(b.there, func(s forge.ExistingNote) bool { return s.ID == id })
 	return &forge.Error{Kind: forge.ErrNotFound} // another server was there before
 }
 
@@ -55,8 +55,8 @@ func (b *board) settle(a forge.Annotations) error {
 	return a.Settle(slices.Clone(b.there), b.remove, b.write)
 }
 
-// TestSettleEndsInWhatIsWanted: whatever is there, it leaves exactly the notes, and then there is nothing to do.
-func TestSettleEndsInWhatIsWanted(t *testing.T) {
+// TestSettleConverges: whatever is there, it leaves exactly the notes, and then there is nothing to do.
+func TestSettleConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, before := someAnnotations(t, "wanted"), someAnnotations(t, "before")
 		others := forge.Annotations{Name: "others", All: before.All}
@@ -101,8 +101,8 @@ func someAnnotations(t *rapid.T, label string) forge.Annotations {
 	return forge.Annotations{Name: "checks", Commit: "c", All: rapid.SliceOfN(one, 0, 30).Draw(t, label)}
 }
 
-// TestTextsOfAnnotationsMeanNothing: no text ends its line, begins a marker or makes a tag.
-func TestTextsOfAnnotationsMeanNothing(t *testing.T) {
+// TestHostileAnnotationTexts: no text ends its line, begins a marker or makes a tag.
+func TestHostileAnnotationTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Just("\n<!-- checks 00 -->\n"), rapid.Just("x --> <script>")).Draw(t, "text")
 		a := forge.Annotations{Name: "checks", All: []forge.Annotation{{Level: forge.Notice, Title: text, Message: text, Hint: text}}}
@@ -113,8 +113,8 @@ func TestTextsOfAnnotationsMeanNothing(t *testing.T) {
 	})
 }
 
-// TestSettleFindsAPlace at the line, at the file, or nowhere.
-func TestSettleFindsAPlace(t *testing.T) {
+// TestSettleFallsBackToTheFile at the line, at the file, or nowhere.
+func TestSettleFallsBackToTheFile(t *testing.T) {
 	invalid := &forge.Error{Kind: forge.ErrInvalid}
 	for name, tc := range map[string]struct {
 		line    int

@@ -43,8 +43,10 @@ type PullRequest struct {
 }
 
 // HasLabel reports whether the pull request has a label, ignoring case.
-func (c PullRequest) HasLabel(name string) bool {
-	return slices.ContainsFunc(c.Labels, func(l string) bool { return strings.EqualFold(l, name) })
+func (p PullRequest) HasLabel(name string) bool { return hasLabel(p.Labels, name) }
+
+func hasLabel(labels []string, name string) bool {
+	return slices.ContainsFunc(labels, func(l string) bool { return strings.EqualFold(l, name) })
 }
 
 // Ref is the head or base of a pull request.
@@ -76,10 +78,10 @@ type PullRequestFilter struct {
 }
 
 // Matches reports whether a pull request matches the filter, ignoring Limit.
-func (f PullRequestFilter) Matches(c PullRequest) bool {
-	return (f.State == "" || c.State == f.State) &&
-		(f.Head == "" || (c.Head.Branch == f.Head && c.Head.Fork == "")) &&
-		(f.Base == "" || c.Base.Branch == f.Base)
+func (f PullRequestFilter) Matches(p PullRequest) bool {
+	return (f.State == "" || p.State == f.State) &&
+		(f.Head == "" || (p.Head.Branch == f.Head && p.Head.Fork == "")) &&
+		(f.Base == "" || p.Base.Branch == f.Base)
 }
 
 // NewPullRequest describes a pull request to open between two branches of the repository.
@@ -113,13 +115,24 @@ const (
 	MergeCommits MergeMethod = "merge"
 	// MergeSquash makes a single commit.
 	MergeSquash MergeMethod = "squash"
+	// MergeRebase repeats the commits on the base branch. It is used where a repository allows nothing else.
+	MergeRebase MergeMethod = "rebase"
 )
 
 // Merge describes a merge.
 type Merge struct {
 	// Head is the expected head; the merge fails if the head moved.
-	Head   string // required
+	Head string // required
+	// Method defaults to MergeCommits, or to the first of MergeSquash and MergeRebase that the repository allows.
 	Method MergeMethod
 	// Title and Message are those of the merge commit; they default to the forge's.
 	Title, Message string
+}
+
+// Methods returns the ways to merge to try, in this order.
+func (m Merge) Methods() []MergeMethod {
+	if m.Method != "" {
+		return []MergeMethod{m.Method}
+	}
+	return []MergeMethod{MergeCommits, MergeSquash, MergeRebase}
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // Site is the address of a forge.
@@ -26,9 +28,7 @@ func ParseSite(raw string) (Site, error) {
 		}
 	}
 	s := Site{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Prefix: strings.Trim(u.Path, "/")}
-	if u.Port() == usualPorts[u.Scheme] {
-		s.Host = strings.ToLower(u.Hostname())
-	}
+	s.Host = repourl.TrimPort(s.Scheme, s.Host)
 	return s, nil
 }
 

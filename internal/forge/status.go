@@ -25,6 +25,9 @@ type Status struct {
 	Description string
 	// URL leads to details.
 	URL string
+	// Required means that the commit must not be merged before the status succeeds. The embedded forge enforces it.
+	// Other forges do not store it: there, branch protection says which statuses are required.
+	Required bool
 	// Time is set by the forge.
 	Time time.Time
 }

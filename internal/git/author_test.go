@@ -19,7 +19,7 @@ func TestAuthor(t *testing.T) {
 		config string
 		want   Person
 	}{
-		"nobody":          {map[string]string{"HOME": dir}, "", Person{}},
+		"unknown":         {map[string]string{"HOME": dir}, "", Person{}},
 		"user":            {nil, "", Person{"Ada", "ada@example.com"}},
 		"repository":      {nil, repository.dir, Person{"Grace", "ada@example.com"}},
 		"one global file": {map[string]string{"GIT_CONFIG_GLOBAL": dir + "/broken"}, "", Person{}},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -158,8 +159,12 @@ func storageError(op, path string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		kind = ErrDenied
 	}
-	return &Error{
+	e := &Error{
 		Kind: kind, Op: op, Where: path, Detail: reason(err),
 		Hint: "check the folder's permissions and the space on its disk",
 	}
+	if errors.Is(err, syscall.ENOSPC) {
+		e.cause = syscall.ENOSPC
+	}
+	return e
 }

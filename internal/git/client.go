@@ -30,6 +30,10 @@ type Client struct {
 	// Progress receives short messages about slow operations. Optional.
 	// It may be called from several goroutines at once.
 	Progress func(string)
+	// Limits bound what one remote repository can take. Optional.
+	Limits Limits
+
+	sources sources
 
 	mu   sync.Mutex
 	open map[string]*Repository
@@ -129,11 +133,11 @@ func (c *Client) name(url string, l location) string {
 	if !l.local() {
 		return l.String()
 	}
-	asked, err := parseLocation(url)
-	if err != nil || !c.Elsewhere || asked.local() {
+	requested, err := parseLocation(url)
+	if err != nil || !c.Elsewhere || requested.local() {
 		return ""
 	}
-	return asked.String()
+	return requested.String()
 }
 
 func (c *Client) openLocation(l location, name string) (*Repository, error) {

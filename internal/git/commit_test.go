@@ -212,10 +212,10 @@ func TestMoveLocal(t *testing.T) {
 	writeFiles(t, made.dir, map[string]string{".git/refs/heads/packed.lock": ""})
 	held := r.Push(t.Context(), "packed", next.Hash, main)
 	if wantKind(t, held, ErrUnavailable, ".lock"); !errors.Is(held, ErrHeld) {
-		t.Errorf("nobody sees why: %v", held)
+		t.Errorf("the cause is not shown: %v", held)
 	}
 	if _, err := os.Stat(lock); err != nil {
-		t.Error("somebody else's lock was removed")
+		t.Error("another process's lock was removed")
 	}
 	linked := filepath.Join(realDir(t), "linked")
 	made.git("worktree", "add", "-q", "-b", "linked", linked)
@@ -224,7 +224,7 @@ func TestMoveLocal(t *testing.T) {
 	made.git("clone", "-q", "--bare", made.dir, bare)
 	inBare := open(t, c, bare)
 	if err := inBare.Push(t.Context(), "main", main.Hash, mustCommit(t, inBare, request(main, map[string]string{"x": "y"}))); err != nil {
-		t.Errorf("nobody works in a bare repository: %v", err)
+		t.Errorf("a bare repository has no work tree: %v", err)
 	}
 }
 

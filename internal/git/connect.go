@@ -43,15 +43,18 @@ const (
 // connect reads a remote's references. If the server requires a credential and none was known,
 // connect asks git's credential helpers and tries once more.
 func (c *Client) connect(ctx context.Context, l location, s service) (*connection, error) {
+	if err := c.sources.paused(l); err != nil {
+		return nil, err
+	}
 	known, err := c.credentialFor(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(ctx, l, s, known)
+	conn, err := c.dial(ctx, l, s, known)
 	if errors.Is(err, transport.ErrAuthenticationRequired) && known.empty() {
-		if asked := c.askHelper(ctx, l); !asked.empty() {
-			known = asked
-			conn, err = dial(ctx, l, s, known)
+		if helped := c.askHelper(ctx, l); !helped.empty() {
+			known = helped
+			conn, err = c.dial(ctx, l, s, known)
 		}
 	}
 	if err != nil {
@@ -60,15 +63,25 @@ func (c *Client) connect(ctx context.Context, l location, s service) (*connectio
 	return conn, nil
 }
 
+// dial opens a session, within the time to answer.
+func (c *Client) dial(ctx context.Context, l location, s service, cred credential) (conn *connection, err error) {
+	limits := c.Limits.orDefaults()
+	err = c.bounded(ctx, "connect to", l, limits.Answer, "it did not answer", func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+		conn, err = dial(ctx, l, s, cred, limits.References)
+		return err
+	})
+	return conn, err
+}
+
 // dial opens a session in the background, because ssh connects without watching the context.
-func dial(ctx context.Context, l location, s service, cred credential) (*connection, error) {
+func dial(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
 	type result struct {
 		conn *connection
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		conn, err := openSession(ctx, l, s, cred)
+		conn, err := openSession(ctx, l, s, cred, limit)
 		done <- result{conn, err}
 	}()
 	select {
@@ -84,8 +97,8 @@ func dial(ctx context.Context, l location, s service, cred credential) (*connect
 	}
 }
 
-func openSession(ctx context.Context, l location, s service, cred credential) (*connection, error) {
-	client, auth := l.transport(cred)
+func openSession(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
+	client, auth := l.transport(cred, limit)
 	endpoint := l.endpoint()
 	conn := &connection{used: cred}
 	var err error
@@ -119,13 +132,13 @@ func (l location) endpoint() *transport.Endpoint {
 }
 
 // transport returns go-git's client for the scheme, and how it authenticates.
-func (l location) transport(cred credential) (transport.Transport, transport.AuthMethod) {
+func (l location) transport(cred credential, limit int64) (transport.Transport, transport.AuthMethod) {
 	if l.scheme == "ssh" {
 		// known_hosts is go-git's default; it refuses hosts that are not listed.
 		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: cmp.Or(l.user, "git"), Callback: sshKeys}
 	}
 	// go-git drops credentials when a redirect leads to another host.
-	client := githttp.NewClient(&http.Client{Transport: httpTransport()})
+	client := githttp.NewClient(&http.Client{Transport: limitedTransport{httpTransport(), limit}})
 	if cred.empty() {
 		return client, nil
 	}
@@ -174,12 +187,15 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	var ours *Error
 	var hostKey *knownhosts.KeyError
 	var network net.Error
+	var large tooMuchError
 	e := &Error{Op: op, Where: l.String()}
 	switch end := ended(ctx, err); {
 	case end != nil:
 		return end
 	case errors.As(err, &ours):
 		return err
+	case errors.As(err, &large):
+		e.Kind, e.Detail, e.Hint = ErrTooLarge, large.Error(), "use another repository; this one is not read"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		e.Kind, e.Detail, e.Hint = ErrEmpty, "it has no commit yet", "commit and push something first"
 	case errors.Is(err, transport.ErrRepositoryNotFound):
@@ -188,7 +204,7 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 		e.Kind, e.Detail, e.Hint = ErrDenied, used.describe(), l.credentialHint()
 	case errors.As(err, &hostKey) && len(hostKey.Want) > 0:
 		e.Kind, e.Detail = ErrDenied, "its host key is not the one that known_hosts lists"
-		e.Hint = "find out why before you connect: somebody may be listening"
+		e.Hint = "find out why before you connect: another server may answer in its place"
 	case errors.As(err, &hostKey):
 		e.Kind, e.Detail, e.Hint = ErrDenied, "known_hosts does not list its host key", l.knownHostsHint()
 	case strings.Contains(err.Error(), noKnownHosts):

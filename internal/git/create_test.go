@@ -80,7 +80,7 @@ func TestCreateAllOrNothing(t *testing.T) {
 	}{
 		"a file":                 {"file", newRepository(false), "it is a file"},
 		"below a file":           {"file/x", newRepository(false), ""},
-		"somebody's folder":      {"full", newRepository(false), `"mine"`},
+		"a full folder":          {"full", newRepository(false), `"mine"`},
 		"impossible, new":        {"new", impossible, "team/dev"},
 		"impossible, empty":      {"empty", impossible, "team/dev"},
 		"no branch":              {"new", CreateRequest{}, "no branch"},
@@ -103,11 +103,11 @@ func TestCreateAllOrNothing(t *testing.T) {
 func TestMoveEntriesIsUndone(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	writeFiles(t, from, map[string]string{".git/HEAD": "", "main/x": "", "taken/x": ""})
-	writeFiles(t, to, map[string]string{"taken/by somebody": ""})
+	writeFiles(t, to, map[string]string{"taken/by another": ""})
 	if err := moveEntries(from, to); err == nil {
 		t.Error("got no error")
 	}
-	if diff := cmp.Diff([]string{"taken", "taken/by somebody"}, listing(t, to)); diff != "" {
+	if diff := cmp.Diff([]string{"taken", "taken/by another"}, listing(t, to)); diff != "" {
 		t.Errorf("what is left, -want +got:\n%s", diff)
 	}
 }

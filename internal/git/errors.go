@@ -59,7 +59,7 @@ type Error struct {
 	Detail string
 	// Hint is what to do next. Optional.
 	Hint string
-	// cause is set only where callers need it: the end of a context, [ErrHeld].
+	// cause is set only where callers need it: the end of a context, [ErrHeld], a full disk.
 	cause error
 }
 
@@ -83,7 +83,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is match the kind, and the cause: context.Canceled, context.DeadlineExceeded or [ErrHeld].
+// Unwrap makes errors.Is match the kind, and the cause: context.Canceled, context.DeadlineExceeded, [ErrHeld] or syscall.ENOSPC.
 func (e *Error) Unwrap() []error {
 	if e.cause != nil {
 		return []error{e.Kind, e.cause}

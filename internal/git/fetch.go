@@ -69,7 +69,7 @@ func (f *fetch) ensureCommit(ctx context.Context, hash plumbing.Hash) error {
 		return f.repo.noCommit(hash.String())
 	}
 	if err := f.get(ctx, hash); err != nil {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || f.repo.client.sources.paused(f.repo.remote.location) != nil {
 			return err
 		}
 		return f.repo.noCommit(hash.String())
@@ -95,7 +95,12 @@ func (f *fetch) get(ctx context.Context, hash plumbing.Hash) error {
 		return errors.New("the session cannot fetch")
 	}
 	f.repo.client.progress("fetching " + f.repo.Name)
-	err := f.receive(ctx, session, f.request(conn, hash))
+	limits := f.repo.client.Limits.orDefaults()
+	err := f.repo.client.bounded(ctx, "fetch", l, limits.Transfer, "it did not send everything", func(ctx context.Context, cancel context.CancelCauseFunc) error {
+		pack := newMeter(limits, cancel)
+		defer pack.stop()
+		return f.receive(ctx, session, f.request(conn, hash), pack)
+	})
 	if err != nil {
 		return remoteError(ctx, "fetch", l, conn.used, err)
 	}
@@ -123,7 +128,7 @@ func isAzure(host string) bool {
 }
 
 // receive writes the pack that the server sends. It does not lock the store, so reads continue meanwhile.
-func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession, request *packp.UploadPackRequest) error {
+func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession, request *packp.UploadPackRequest, measured *meter) error {
 	response, err := session.UploadPack(ctx, request)
 	if err != nil {
 		return err
@@ -137,7 +142,8 @@ func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession
 		demuxer.Progress = &progressLines{report: f.repo.client.progress}
 		pack = demuxer
 	}
-	if err := packfile.WritePackfileToObjectStorage(target, pack); err != nil {
+	measured.r = pack
+	if err := packfile.WritePackfileToObjectStorage(target, measured); err != nil {
 		return err
 	}
 	f.store.reindex()

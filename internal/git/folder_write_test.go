@@ -101,7 +101,7 @@ func TestWriteFolderIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestWriteFolderSweepsUpAfterWhoWasKilled(t *testing.T) {
+func TestWriteFolderRemovesLeftoversOfKilledProcesses(t *testing.T) {
 	killed := exec.Command(os.Args[0], "-test.run=^$") // has ended when its number is used
 	if err := killed.Run(); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestWriteFolderSweepsUpAfterWhoWasKilled(t *testing.T) {
 	}
 }
 
-func TestWriteFolderSaysWhatToDo(t *testing.T) {
+func TestWriteFolderErrorsHaveHints(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"full/inside.yaml": "inside"})
 	err := WriteFolder(t.Context(), dir, map[string][]byte{"full": []byte("x")}, nil)

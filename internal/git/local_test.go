@@ -282,3 +282,52 @@ func TestHome(t *testing.T) {
 		}
 	}
 }
+
+// TestMainBranch: the default branch of origin, or main, or the branch that is checked out.
+func TestMainBranch(t *testing.T) {
+	upstream := newRepo(t, map[string]string{"a": "1"})
+	upstream.git("checkout", "-q", "-b", "trunk")
+	clone := &testRepo{t: t, dir: realDir(t)}
+	clone.git("clone", "-q", upstream.dir, ".")
+	clone.git("checkout", "-q", "-b", "feature")
+
+	feature := newRepo(t, map[string]string{"a": "1"})
+	feature.git("checkout", "-q", "-b", "feature")
+	detached := newRepo(t, map[string]string{"a": "1"})
+	detached.git("checkout", "-q", "--detach")
+	alone := newRepo(t, map[string]string{"a": "1"})
+	alone.git("branch", "-q", "-m", "master")
+	alone.git("remote", "add", "origin", "https://git.example.com/acme/shop.git")
+	nowhere := newRepo(t, map[string]string{"a": "1"})
+	nowhere.git("branch", "-q", "-m", "master")
+	nowhere.git("checkout", "-q", "--detach")
+
+	for name, test := range map[string]struct {
+		repo                 *testRepo
+		main, checkedOut, at string
+	}{
+		"a clone":             {clone, "trunk", "feature", upstream.dir},
+		"with main":           {feature, "main", "feature", ""},
+		"a commit, with main": {detached, "main", "", ""},
+		"without main":        {alone, "master", "master", "https://git.example.com/acme/shop.git"},
+		"a commit":            {nowhere, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &Client{}
+			defer client.Close()
+			repo, err := client.Open(t.Context(), test.repo.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := repo.MainBranch(); err != nil || got != test.main {
+				t.Errorf("main branch %q, error %v; want %q", got, err, test.main)
+			}
+			if got, err := repo.CheckedOut(); err != nil || got != test.checkedOut {
+				t.Errorf("checked out %q, error %v; want %q", got, err, test.checkedOut)
+			}
+			if got, err := repo.Origin(); err != nil || got != test.at {
+				t.Errorf("origin %q, error %v; want %q", got, err, test.at)
+			}
+		})
+	}
+}

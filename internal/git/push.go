@@ -85,7 +85,12 @@ func (r *Repository) send(ctx context.Context, conn *connection, command *packp.
 	request.Progress = messages
 	request.Packfile = io.NopCloser(bytes.NewReader(encodePack(maps.All(objects))))
 	r.client.progress("pushing to " + r.Name)
-	report, err := session.ReceivePack(ctx, request)
+	var report *packp.ReportStatus
+	limit := r.client.Limits.orDefaults().Transfer
+	err := r.client.bounded(ctx, "push to", r.remote.location, limit, "it did not take everything", func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+		report, err = session.ReceivePack(ctx, request)
+		return err
+	})
 	if err == nil {
 		return nil
 	}
@@ -106,8 +111,8 @@ func (r *Repository) pushError(ctx context.Context, conn *connection, command *p
 		}
 	}
 	detail := secret.Scrub(text, conn.used.password)
-	if said := messages.text(); said != "" {
-		detail += "; the server says: " + secret.Scrub(said, conn.used.password)
+	if text := messages.text(); text != "" {
+		detail += "; the server says: " + secret.Scrub(text, conn.used.password)
 	}
 	return &Error{
 		Kind: ErrDenied, Op: fmt.Sprintf("push branch %q to", branch), Where: r.Name, Detail: detail,
@@ -118,7 +123,7 @@ func (r *Repository) pushError(ctx context.Context, conn *connection, command *p
 func (r *Repository) moved(branch string) error {
 	return &Error{
 		Kind: ErrMoved, Op: fmt.Sprintf("push branch %q to", branch), Where: r.Name,
-		Detail: "somebody else moved, made or deleted it meanwhile", Hint: "run the command again",
+		Detail: "another user or program moved, created or deleted it meanwhile", Hint: "run the command again",
 	}
 }
 

@@ -56,7 +56,9 @@ func TestPushRemoteMoved(t *testing.T) {
 	wantKind(t, r.Push(t.Context(), "new", main.Hash, next), ErrMoved)
 	theirs := made.commit("theirs", map[string]string{"t": "t"})
 	made.git("push", "-q", "origin", "main")
-	wantKind(t, r.Push(t.Context(), "main", main.Hash, next), ErrMoved, "somebody else", "run the command again")
+	wantKind(t, r.Push(t.Context(), "main", main.Hash, next), ErrMoved, "another user or program", "run the command again")
+	// The server would not notice this one: nothing would be sent to it.
+	wantKind(t, r.Push(t.Context(), "main", main.Hash, main), ErrMoved, "another user or program")
 	if c := resolve(t, r, "main", ""); c.Hash != theirs {
 		t.Errorf("main is %s", c.Hash)
 	}

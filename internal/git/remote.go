@@ -26,17 +26,37 @@ func (r *remote) discard() { r.cache.markDamaged() }
 // resolveRemote fetches a branch and resolves a revision. If the cached clone is damaged,
 // it is fetched again, once.
 func (r *Repository) resolveRemote(ctx context.Context, branch, revision string) (Commit, error) {
-	unlock, err := r.remote.cache.lock(ctx, r.client.progress)
+	if err := r.client.sources.paused(r.remote.location); err != nil {
+		return Commit{}, err
+	}
+	unlock, err := r.lockCache(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer unlock()
 	c, err := r.fetchAndResolve(ctx, branch, revision)
 	if errors.Is(err, ErrCorrupt) {
-		r.client.progress("cached clone of " + r.Name + " is damaged, fetching it anew")
+		r.client.progress("cached clone of " + r.Name + " is damaged, fetching it again")
 		c, err = r.fetchAndResolve(ctx, branch, revision)
 	}
+	if err == nil {
+		r.client.sources.read(r.remote.location)
+	}
 	return c, err
+}
+
+// lockCache locks the cache. Another read that takes long is not waited for.
+func (r *Repository) lockCache(ctx context.Context) (unlock func(), err error) {
+	limit := r.client.Limits.orDefaults().Wait
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	unlock, err = r.remote.cache.lock(bounded, r.client.progress)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return nil, &Error{
+			Kind: ErrUnavailable, Op: "read", Where: r.Name, Detail: "it is being read for more than " + limit.String() + " already", Hint: "try again later",
+		}
+	}
+	return unlock, err
 }
 
 func (r *Repository) fetchAndResolve(ctx context.Context, branch, revision string) (Commit, error) {

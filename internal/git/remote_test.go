@@ -336,14 +336,14 @@ func TestProgress(t *testing.T) {
 	_, url := s.publish("shop.git", someFiles)
 	c := newClient(t, s.env())
 	var mu sync.Mutex
-	var said []string
+	var lines []string
 	c.Progress = func(line string) {
 		mu.Lock()
 		defer mu.Unlock()
-		said = append(said, line)
+		lines = append(lines, line)
 	}
 	resolve(t, open(t, c, url), "main", "")
-	text := strings.Join(said, "\n")
+	text := strings.Join(lines, "\n")
 	if !strings.Contains(text, "fetching "+url) || strings.ContainsAny(strings.ReplaceAll(text, "\n", ""), "\r\x1b") {
 		t.Errorf("progress %q", text)
 	}

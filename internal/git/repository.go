@@ -46,8 +46,8 @@ type Commit struct {
 	// Branch is the branch it was resolved from, never empty unless a local repository's HEAD is detached.
 	Branch string
 	// Time is when it was committed, Subject the first line of its message; zero for a plain folder.
-	Time    time.Time
-	Subject string
+	Time             time.Time
+	Subject, Message string
 
 	tree plumbing.Hash
 }
@@ -220,6 +220,61 @@ func (r *Repository) Remotes() ([]string, error) {
 		return nil, nil
 	}
 	return remoteURLs(r.store().common)
+}
+
+// Origin returns the URL of a local repository's remote "origin"; empty if it has none. It may contain a credential.
+func (r *Repository) Origin() (string, error) {
+	if r.folder != "" || r.remote != nil {
+		return "", nil
+	}
+	c, err := readConfigFile(filepath.Join(r.store().common, "config"))
+	if err != nil {
+		return "", err
+	}
+	return c.Section("remote").Subsection("origin").Option("url"), nil
+}
+
+// MainBranch returns the branch of a local repository that is meant when a user names none. For a clone that is the default branch of its
+// origin, if the clone knows it. Otherwise it is main if the repository has that branch, and else the branch that is checked out.
+// It is empty for a remote repository, for which [Repository.Resolve] asks the remote, and if a commit without a branch is checked out.
+func (r *Repository) MainBranch() (string, error) {
+	const usual = "main"
+	switch {
+	case r.folder != "":
+		return usual, nil
+	case r.remote != nil:
+		return "", nil
+	}
+	if ref, err := r.ownReference(plumbing.NewRemoteHEADReferenceName("origin")); err == nil && ref.Type() == plumbing.SymbolicReference {
+		if branch, ok := strings.CutPrefix(ref.Target().String(), "refs/remotes/origin/"); ok {
+			return branch, nil
+		}
+	}
+	if _, _, err := r.branchHead(usual); err == nil {
+		return usual, nil
+	}
+	return r.CheckedOut()
+}
+
+// CheckedOut returns the branch that is checked out in a local repository; empty if it is a commit without a branch, and for others.
+func (r *Repository) CheckedOut() (string, error) {
+	if r.folder != "" || r.remote != nil {
+		return "", nil
+	}
+	ref, err := r.ownReference(plumbing.HEAD)
+	if err != nil {
+		return "", r.corrupt("read HEAD of", err)
+	}
+	if ref.Type() == plumbing.HashReference {
+		return "", nil
+	}
+	return ref.Target().Short(), nil
+}
+
+func (r *Repository) ownReference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
+	r.store().mu.Lock()
+	defer r.store().mu.Unlock()
+	return r.store().own.Reference(name)
 }
 
 // IsLocal reports whether the repository is on this machine's file system.

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	objectcache "github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
@@ -51,13 +52,16 @@ func openStore(dir string) (*store, error) {
 	return s, s.openAlternates(filepath.Join(common, "objects"), map[string]bool{}, 0)
 }
 
-// openStorage leaves packs open: reopening them for every object would double the time of a walk.
+// maxOpenPacks is how many packs of a repository stay open. Reopening them for every object would double the time of a walk;
+// a server with many repositories must not run out of file descriptors.
+const maxOpenPacks = 8
+
 func openStorage(dir, common string) *filesystem.Storage {
 	fs := osfs.New(dir)
 	if common != dir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
 	}
-	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{KeepDescriptors: true})
+	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{MaxOpenDescriptors: maxOpenPacks})
 }
 
 // withoutAlternates hides the list of alternates from go-git, which would reopen them for every object
@@ -218,9 +222,29 @@ func (s *store) findLocked(hash plumbing.Hash) (plumbing.EncodedObject, error) {
 
 func (s *store) sizeLocked(hash plumbing.Hash) (size int64, err error) {
 	err = s.eachLocked(func(storage *filesystem.Storage) (err error) {
-		size, err = storage.EncodedObjectSize(hash)
+		if size, err = looseSize(storage, hash); errors.Is(err, os.ErrNotExist) {
+			size, err = storage.EncodedObjectSize(hash)
+		}
 		return err
 	})
+	return size, err
+}
+
+// looseSize returns the size of an object that is a file of its own. go-git would leave the file open until it is collected.
+func looseSize(storage *filesystem.Storage, hash plumbing.Hash) (int64, error) {
+	id := hash.String()
+	fs := storage.Filesystem()
+	f, err := fs.Open(fs.Join("objects", id[:2], id[2:]))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	r, err := objfile.NewReader(f)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	_, size, err := r.Header()
 	return size, err
 }
 

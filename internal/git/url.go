@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -33,7 +34,7 @@ func parseLocation(raw string) (location, error) {
 	if raw == "" {
 		return location{}, invalidURL(raw, "it is empty")
 	}
-	if strings.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(raw, isControl) {
 		return location{}, invalidURL(raw, "it contains control characters")
 	}
 	if strings.Contains(raw, "://") {
@@ -54,6 +55,8 @@ func parseLocation(raw string) (location, error) {
 	}
 	return location{scheme: "file", path: path}, nil
 }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // hasPassword recognizes user:password@host:path, which no program supports but users write.
 func hasPassword(raw string) bool {
@@ -77,6 +80,9 @@ func parseFullURL(raw string) (location, error) {
 		}
 	}
 	switch {
+	case strings.ContainsFunc(l.user+password+l.host+l.path, isControl):
+		// Escaped, as %0a: a new line would start another field in the question to a credential helper.
+		return location{}, invalidURL(raw, "it contains escaped control characters")
 	case u.RawQuery != "" || u.Fragment != "":
 		return location{}, invalidURL(raw, "a repository URL has no query and no fragment")
 	case l.scheme == "file":
@@ -191,5 +197,5 @@ func (l location) key() string {
 func SameRepository(a, b string) bool {
 	la, errA := parseLocation(a)
 	lb, errB := parseLocation(b)
-	return errA == nil && errB == nil && la.key() == lb.key()
+	return errA == nil && errB == nil && repourl.Same(la.String(), lb.String())
 }

@@ -14,27 +14,34 @@ type DeploymentQuery struct {
 	Limit       int       // 0 means all
 }
 
-// Deployment is a version of a workload that reached the clusters of an environment.
+// Deployment is a version of a workload, or a promoted commit of a control plane, that reached the clusters of an environment.
 type Deployment struct {
+	// Version is that of the workload. For the platform, its version and commit are the promoted commit, and Built is when the
+	// promotion of the commit began.
 	Version
-	// Deployed is when the first reconciler was ready with it; zero means not yet.
+	// ControlPlane is set for the platform, whose deployments have no workload.
+	ControlPlane string `json:"controlPlane,omitempty"`
+	// Deployed is when the first reconciler was ready with the version, or the gate passed for the commit; zero means not yet.
 	Deployed time.Time `json:"deployed,omitzero"`
-	// Failed is when the first reconciler failed with it; zero means never.
+	// Failed is when the first reconciler failed with it, or the commit failed; zero means never.
 	Failed time.Time `json:"failed,omitzero"`
 }
 
-// Incident is a failure of a reconciler.
+// Incident is an outage of a workload, or of the platform, in an environment: from the first failure until none is left.
+// Reconcilers that fail at the same time are one incident.
 type Incident struct {
-	Workload    string       `json:"workload"`
-	Workspace   string       `json:"workspace,omitempty"`
-	Environment string       `json:"environment"`
-	Reconciler  ReconcilerID `json:"reconciler"`
-	Message     string       `json:"message,omitempty"`
-	Failed      time.Time    `json:"failed"`
-	Restored    time.Time    `json:"restored,omitzero"` // zero while it lasts
+	// ControlPlane is set for the platform, which has no workload.
+	ControlPlane string `json:"controlPlane,omitempty"`
+	Workload     string `json:"workload,omitempty"`
+	Workspace    string `json:"workspace,omitempty"`
+	Environment  string `json:"environment"`
+	// Failures counts the failures of single reconcilers.
+	Failures int       `json:"failures"`
+	Failed   time.Time `json:"failed"`
+	Restored time.Time `json:"restored,omitzero"` // zero while it lasts
 }
 
-// Performance holds the four DORA metrics.
+// Performance holds the four DORA metrics, as defined in docs/reference/ledger.md. The SQL views have the same definitions.
 type Performance struct {
 	Deployments int `json:"deployments"`
 	// PerDay is the deployment frequency.

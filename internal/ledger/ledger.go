@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Ledger is the history of a fleet. Its methods are safe for concurrent use.
+// Ledger is the history of a fleet. Its methods are safe for concurrent use. Repositories and subjects may be spelled in any way:
+// they are stored and compared as [CleanRepository] and [CleanSubject] return them, except in reports, which the intake cleans.
 // Errors are those of this package, of the context, or of the database.
 type Ledger interface {
 	Intake
@@ -38,6 +39,9 @@ type Intake interface {
 type Clusters interface {
 	// Register stores a registration. It replaces those with an earlier At, from r.At on.
 	Register(ctx context.Context, r Registration) error
+	// Reset forgets what a cluster reported last: its heartbeat, its clock and the states of its reconcilers, until it reports
+	// again. Observations until at stay as history; later ones, of a wrong clock, are deleted. Registrations stay.
+	Reset(ctx context.Context, cluster string, at time.Time) error
 	// Clusters returns the clusters that match a query, by name.
 	Clusters(ctx context.Context, q ClusterQuery) ([]Cluster, error)
 	// ClusterByCredential returns the registered cluster whose credential has this hash.

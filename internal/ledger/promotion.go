@@ -33,6 +33,7 @@ type StepQuery struct {
 	Commit      string
 	Environment string
 	Kind        string
+	WithoutKind string    // leaves out steps of this kind
 	From, To    time.Time // from, inclusive, to, exclusive
 	Limit       int       // 0 means all
 }

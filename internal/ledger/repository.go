@@ -1,62 +1,6 @@
 package ledger
 
-import (
-	"net/url"
-	"strings"
+import "github.com/kalypso-io/kalypso/internal/text/repourl"
 
-	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/text/secret"
-)
-
-// CleanRepository returns the URL of a repository in the spelling that ledgers use, without credentials:
-//
-//	https://host/path            for https, http and ssh; without user, default port and ".git"
-//	scheme://host/path           any other scheme, such as oci
-//	/folder                      for a local folder and file:///folder
-//
-// The spellings of a repository at Azure DevOps become https://dev.azure.com/organization/project/_git/name.
-// Of text that is not a URL, only possible credentials are removed. Cleaning twice changes nothing.
-func CleanRepository(raw string) string {
-	text := strings.TrimSpace(raw)
-	// Cleaned text may be a URL that needs cleaning itself.
-	for range 8 {
-		clean := cleanOnce(text)
-		if clean == text {
-			break
-		}
-		text = clean
-	}
-	return text
-}
-
-func cleanOnce(text string) string {
-	if id, err := forge.ParseID(text); err == nil {
-		return "https://" + id.Host + "/" + idPath(id)
-	}
-	text = secret.Line(secret.Redact(text))
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme == "" || !strings.Contains(text, "://") {
-		return trimmed(text)
-	}
-	u.Scheme, u.Host, u.User = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil
-	if u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
-		return trimmed(u.Path)
-	}
-	return trimmed(u.String())
-}
-
-// idPath returns the path that browsers and Git use.
-func idPath(id forge.ID) string {
-	if id.Host == "dev.azure.com" {
-		return id.Owner() + "/_git/" + id.Name()
-	}
-	return id.Path
-}
-
-// trimmed removes trailing slashes and ".git".
-func trimmed(text string) string {
-	if short := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(text, "/"), ".git"), "/"); short != "" {
-		return short
-	}
-	return text
-}
+// CleanRepository returns the URL of a repository in the spelling that ledgers use: see [repourl.Clean].
+func CleanRepository(url string) string { return repourl.Clean(url) }

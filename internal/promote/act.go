@@ -10,29 +10,30 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// sparing is how often what only counts on is said again: of thousands of clusters that arrive one after the other,
-// neither the forge nor the ledger needs to know each.
-const sparing = time.Minute
+// countInterval is the minimum time between updates that only change a count, such as the number of clusters that are ready.
+// With thousands of clusters, not every change needs a commit status and a ledger entry.
+const countInterval = time.Minute
 
-// act carries out the decisions. What goes wrong in one environment does not stop the others.
+// act carries out the decisions. An error in one environment does not stop the others.
 func (r *round) act(ctx context.Context) error {
 	var failed error
 	for _, d := range r.decisions {
 		if err := r.actIn(ctx, d); err != nil {
 			failed = joinIn(d.Environment, failed, err)
 		}
-		if ctx.Err() != nil || errors.Is(failed, errStopped) {
+		if ctx.Err() != nil {
 			return failed
 		}
 	}
 	return failed
 }
 
-// actIn carries out the decision on one environment, in the order of its actions.
-// A status that cannot be shown stops nothing: people can do without, and the next round tries again.
+// actIn carries out the decision for one environment, in the order of its actions.
+// A status that cannot be posted is not fatal: the next round tries again.
 func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 	place := r.place(d.Environment)
 	if place.Unknown != "" || d.Phase == decide.Unknown {
@@ -49,11 +50,11 @@ func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 	}
 	var notShown error
 	for _, action := range d.Actions {
-		if _, hasty := action.(decide.Withdraw); hasty && r.unsure(d.Environment) {
+		if _, hasty := action.(decide.Withdraw); hasty && r.earlierUnknown(d.Environment) {
 			continue
 		}
 		err := r.carryOut(ctx, place, action)
-		if _, display := action.(decide.SetStatus); display && err != nil && !errors.Is(err, errStopped) {
+		if _, display := action.(decide.SetStatus); display && err != nil {
 			notShown = errors.Join(notShown, err)
 			continue
 		}
@@ -64,8 +65,8 @@ func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 	return notShown
 }
 
-// note puts on record what is known before anything is done.
-func (r *round) note(ctx context.Context, place Place, d decide.Decision) error {
+// note records what is known before the round changes anything.
+func (r *round) note(ctx context.Context, place EnvironmentState, d decide.Decision) error {
 	if err := r.publish(ctx, place); err != nil {
 		return err
 	}
@@ -75,43 +76,23 @@ func (r *round) note(ctx context.Context, place Place, d decide.Decision) error 
 	return r.decide(ctx, d)
 }
 
-// unsure reports whether nothing is known of an environment before this one. What people are asked to let in is not taken back
-// for that: it is only for a moment that nobody knows whether it may enter.
-func (r *round) unsure(environment string) bool {
+// earlierUnknown reports whether the state of an earlier environment is unknown. Proposals are not withdrawn in that case,
+// because the state is only unknown for a short time.
+func (r *round) earlierUnknown(environment string) bool {
 	rules, _ := r.reading.Chain.Rules(environment)
 	return slices.ContainsFunc(rules.After, func(before string) bool { return r.environment(before).Unknown != "" })
 }
 
-// errStopped ends a round where a test wants it to.
-var errStopped = errors.New("the round was stopped")
-
-// done notes what was done.
-func (r *round) done(step, what string) error {
-	r.outcome.Did = append(r.outcome.Did, what)
-	return r.tell(step)
-}
-
-// tell tells a test that a step was done.
-func (r *round) tell(step string) error {
-	if r.Step == nil {
-		return nil
-	}
-	if err := r.Step(step); err != nil {
-		return errors.Join(errStopped, err)
-	}
-	return nil
-}
-
-// pin lets an environment that follows the branch name the commit that it has, so that what comes next comes by its rules.
-// It reports whether something was done.
-func (r *round) pin(ctx context.Context, place Place) (bool, error) {
+// pin sets the commit of an environment that follows the branch to the current head, so that later commits are promoted
+// by its rules. It reports whether it did something.
+func (r *round) pin(ctx context.Context, place EnvironmentState) (bool, error) {
 	if place.Commit == "" {
 		return false, nil
 	}
 	rules, _ := r.reading.Chain.Rules(place.Environment)
 	for _, o := range place.Proposals {
 		if o.From == o.Commit && (o.State == decide.ProposalClosed || o.Commit == place.Commit) {
-			return false, nil // people are asked, or said no
+			return false, nil // a proposal is open or was closed
 		}
 	}
 	moved, err := r.pipeline.Move(ctx, Move{
@@ -121,43 +102,52 @@ func (r *round) pin(ctx context.Context, place Place) (bool, error) {
 	if err != nil || moved.Did == "" {
 		return false, err
 	}
-	return true, r.done("pinned", moved.Did)
+	r.did(moved.Did)
+	return true, nil
 }
 
-// publish puts on record when the manifests came to the GitOps branch: the time of the gate runs from there.
-func (r *round) publish(ctx context.Context, place Place) error {
+// publish records when the manifests were published on the GitOps branch. The gate's timeout starts at that time.
+func (r *round) publish(ctx context.Context, place EnvironmentState) error {
 	at := place.Rollout
 	page := r.journal.page(place.Environment)
 	if _, known := page.published[at.Commit]; known || at.State != decide.RolloutMerged || page.entered() != place.Commit {
 		return nil
 	}
-	err := r.record(ctx, place.Environment, place.Commit, Published, "the GitOps branch has its manifests", Detail{Revision: at.Commit})
+	reason := "the GitOps branch has its manifests"
+	if place.Version != "" {
+		reason = "the GitOps branch has the manifests of " + place.Version
+	}
+	err := r.record(ctx, place.Environment, place.Commit, Published, reason, Detail{Revision: at.Commit, Version: place.Version, Image: place.Image})
 	if err != nil {
 		return err
 	}
-	return r.done("published", fmt.Sprintf("%s is published in %s at %s", fleet.ShortCommit(place.Commit), place.Environment, fleet.ShortCommit(at.Commit)))
+	r.did(fmt.Sprintf("%s is published in %s at %s", fleet.ShortCommit(place.Commit), place.Environment, fleet.ShortCommit(at.Commit)))
+	return nil
 }
 
-// propose puts on record what people are asked.
-func (r *round) propose(ctx context.Context, place Place) error {
-	page := r.journal.page(place.Environment)
+// propose records open proposals.
+func (r *round) propose(ctx context.Context, place EnvironmentState) error {
 	for _, o := range place.Proposals {
-		key := asked{o.Commit, o.URL}
-		if o.State != decide.ProposalOpen || o.From == "" || page.proposed[key] {
+		if o.State != decide.ProposalOpen || o.From == "" {
 			continue
 		}
-		reason := fmt.Sprintf("people are asked whether it takes the place of %s", fleet.ShortCommit(o.From))
-		if err := r.record(ctx, place.Environment, o.Commit, Proposed, reason, Detail{URL: o.URL, From: o.From}); err != nil {
-			return err
-		}
-		if err := r.tell("proposal recorded"); err != nil {
+		if err := r.recordProposal(ctx, place.Environment, o.From, o.Commit, o.URL); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// decide puts a decision on record when it is another one than before. One that is only on its way to the next is left out.
+// recordProposal records once that a pull request proposes a commit.
+func (r *round) recordProposal(ctx context.Context, environment, from, commit, url string) error {
+	if r.journal.page(environment).proposed[proposalKey{commit, url}] {
+		return nil
+	}
+	reason := fmt.Sprintf("a pull request proposes to replace %s", fleet.ShortCommit(from))
+	return r.record(ctx, environment, commit, Proposed, reason, Detail{URL: url, From: from})
+}
+
+// decide records a decision that differs from the last one. It leaves out decisions that are replaced in the next round.
 func (r *round) decide(ctx context.Context, d decide.Decision) error {
 	for _, a := range d.Actions {
 		if _, first := a.(decide.Record); first {
@@ -170,21 +160,18 @@ func (r *round) decide(ctx context.Context, d decide.Decision) error {
 	if about(d) == "" || !changed && last.reason == d.Reason {
 		return nil
 	}
-	if soon := last.at.Add(sparing); !changed && r.at.Before(soon) && !r.at.Before(last.at) {
+	if soon := last.at.Add(countInterval); !changed && r.at.Before(soon) && !r.at.Before(last.at) {
 		r.outcome.wake(soon)
 		return nil
 	}
-	if err := r.record(ctx, d.Environment, about(d), Decided, d.Reason, detail); err != nil {
-		return err
-	}
-	return r.tell("decided")
+	return r.record(ctx, d.Environment, about(d), StateChanged, d.Reason, detail)
 }
 
 func (r *round) detail(d decide.Decision) Detail {
 	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d)}
 }
 
-// about is the commit that a decision is filed under.
+// about returns the commit under which a decision is recorded.
 func about(d decide.Decision) string {
 	if d.Commit == "" {
 		return d.Candidate
@@ -192,24 +179,28 @@ func about(d decide.Decision) string {
 	return d.Commit
 }
 
-// carryOut does what an action says. Each finds out by itself whether it was done already.
-func (r *round) carryOut(ctx context.Context, place Place, action decide.Action) error {
+// carryOut carries out an action. Every action checks first whether it is already done.
+func (r *round) carryOut(ctx context.Context, place EnvironmentState, action decide.Action) error {
 	switch a := action.(type) {
 	case decide.Record:
+		if page := r.journal.page(a.Environment); a.Step.Kind == decide.StepStarted && r.reading.OnlyMoves && len(page.history) > 0 && !page.proposes(a.Step.Commit) {
+			a.Reason = editedByHand // a promotion would have been recorded
+		}
 		return r.recordHistory(ctx, a)
 	case decide.SetStatus:
 		return r.show(ctx, place, a)
 	case decide.RunCheck:
 		return r.check(a)
-	case decide.FulfillOrder:
-		err := r.record(ctx, a.Environment, place.Commit, Fulfilled, "", Detail{Order: a.ID})
+	case decide.CompleteRequest:
+		err := r.record(ctx, a.Environment, place.Commit, Completed, "", Detail{Order: a.ID})
 		if err != nil {
 			return err
 		}
-		return r.done("fulfilled", a.String())
+		r.did(a.String())
+		return nil
 	case decide.Promote:
 		m := Move{Environment: a.Environment, From: a.From, Commit: a.Commit, Approval: a.By}
-		if o := r.environment(a.Environment).Order; o != nil && o.Commit == a.Commit {
+		if o := r.environment(a.Environment).Request; o != nil && o.Commit == a.Commit {
 			m.Reason = strings.TrimSuffix(fmt.Sprintf("ordered by %s: %s", o.By, o.Why), ": ")
 		}
 		return r.move(ctx, m)
@@ -224,25 +215,30 @@ func (r *round) carryOut(ctx context.Context, place Place, action decide.Action)
 	}
 }
 
-// move makes an environment name another commit, or asks people.
+// move promotes a commit to an environment, directly or with a proposal.
 func (r *round) move(ctx context.Context, m Move) error {
 	moved, err := r.pipeline.Move(ctx, m)
 	if err != nil || moved.Did == "" {
 		return err
 	}
-	if moved.URL == "" {
-		return r.done("promoted", moved.Did)
+	r.did(moved.Did)
+	if !r.reading.OnlyMoves {
+		return nil
 	}
-	return r.done("proposed", moved.Did)
+	// Recorded at once, so that a commit that comes in by another way can be told apart.
+	if moved.URL == "" {
+		return r.recordHistory(ctx, decide.Record{Environment: m.Environment, Step: decide.Step{Kind: decide.StepStarted, Commit: m.Commit}, Reason: m.Reason})
+	}
+	return r.recordProposal(ctx, m.Environment, m.From, m.Commit, moved.URL)
 }
 
-// withdraw takes back what people were asked, and puts that on record first: afterwards nobody would know that it is missing.
+// withdraw closes a proposal. It records that first, because a later round cannot detect that the record is missing.
 func (r *round) withdraw(ctx context.Context, a decide.Withdraw) error {
 	page := r.journal.page(a.Environment)
 	for _, o := range r.place(a.Environment).Proposals {
-		key := asked{o.Commit, o.URL}
+		key := proposalKey{o.Commit, o.URL}
 		if o.State != decide.ProposalOpen || o.Commit != a.Commit || !page.proposed[key] || page.withdrawn[key] {
-			continue // one that was cut off while it was made was never on record
+			continue // an interrupted proposal was never recorded
 		}
 		if err := r.record(ctx, a.Environment, a.Commit, Withdrawn, a.Reason, Detail{URL: o.URL}); err != nil {
 			return err
@@ -251,28 +247,38 @@ func (r *round) withdraw(ctx context.Context, a decide.Withdraw) error {
 	if err := r.pipeline.Withdraw(ctx, a); err != nil {
 		return err
 	}
-	return r.done("withdrawn", a.String())
+	r.did(a.String())
+	return nil
 }
 
-// show sets a status. One that only counts on waits for a while.
-func (r *round) show(ctx context.Context, place Place, a decide.SetStatus) error {
-	const counting = "Deploying"
+// show posts a status. A status that changes only in its details, such as a count or the error of a failure, is delayed.
+func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetStatus) error {
 	last := r.journal.page(a.Environment).shown[a.Commit]
-	if soon := last.at.Add(sparing); strings.HasPrefix(last.Description, counting) && strings.HasPrefix(a.Description, counting) &&
+	if soon := last.at.Add(countInterval); last.State == a.State && topic(last.Description) == topic(a.Description) &&
 		r.at.Before(soon) && !r.at.Before(last.at) {
 		r.outcome.wake(soon)
 		return nil
 	}
 	err := r.pipeline.SetStatus(ctx, a)
-	if err != nil && !errors.Is(err, ErrNoCommit) { // what nobody has is not asked for again
+	if errors.Is(err, forge.ErrDenied) && r.journal.saidBefore(a.Environment, err.Error(), r.at) {
+		return nil // posted when the token has the right
+	}
+	if err != nil && !errors.Is(err, ErrNoCommit) { // a commit that does not exist is not retried
 		return fmt.Errorf("set the status of %s: %w", fleet.ShortCommit(a.Commit), err)
 	}
 	filed := place.Commit
 	if a.Commit != place.Head && a.Commit != place.Commit {
-		filed = last.filed // it was superseded
+		filed = last.filed // the commit was superseded
 	}
-	if err := r.record(ctx, a.Environment, filed, Shown, a.Description, Detail{On: a.Commit, Status: a.State}); err != nil {
+	if err := r.record(ctx, a.Environment, filed, StatusPosted, a.Description, Detail{On: a.Commit, Status: a.State}); err != nil {
 		return err
 	}
-	return r.done("shown", a.String())
+	r.did(a.String())
+	return nil
+}
+
+// topic returns the first word of a status, such as "Deploying" or "Failed".
+func topic(description string) string {
+	word, _, _ := strings.Cut(description, " ")
+	return strings.TrimSuffix(word, ":")
 }

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setCommit makes the BaseRepo of a name, in a file that may have other documents, name a commit.
-// All other bytes stay as they are: comments, order, line ends. What it cannot edit so is an error, never another file.
+// setCommit sets spec.commit of the BaseRepo with a name, in a file that may contain other documents.
+// All other bytes are kept: comments, order and line endings. It returns an error if that is not possible.
 func setCommit(text []byte, name, commit string) ([]byte, error) {
 	documents, err := readDocuments(text)
 	if err != nil {
@@ -69,7 +69,7 @@ func isBaseRepo(d *yaml.Node, name string) bool {
 	return n != nil && n.Value == name
 }
 
-// child returns the value of a key; nil when there is none.
+// child returns the value of a key, or nil.
 func child(m *yaml.Node, key string) *yaml.Node {
 	_, value := entry(m, key)
 	return value
@@ -87,7 +87,7 @@ func entry(m *yaml.Node, key string) (k, v *yaml.Node) {
 	return nil, nil
 }
 
-// differOnlyIn reports whether two files mean the same but for spec.commit of one document, which is as it should be.
+// differOnlyIn reports whether two files are equal except for spec.commit of one document, which must be commit in after.
 func differOnlyIn(before, after []*yaml.Node, at int, commit string) bool {
 	if len(before) != len(after) {
 		return false
@@ -110,7 +110,7 @@ func differOnlyIn(before, after []*yaml.Node, at int, commit string) bool {
 	return true
 }
 
-// takeCommit removes spec.commit from a document, and returns it.
+// takeCommit removes spec.commit from a document and returns it.
 func takeCommit(document any) any {
 	root, _ := document.(map[string]any)
 	spec, _ := root["spec"].(map[string]any)
@@ -119,13 +119,13 @@ func takeCommit(document any) any {
 	return commit
 }
 
-// edit is a text that is changed in one place.
+// edit is a text with one edit.
 type edit struct {
 	text  []byte
-	lines []int // where each line begins
+	lines []int // offset of each line
 }
 
-// setKey gives a map the key "commit".
+// setKey sets the key "commit" of a mapping.
 func (e *edit) setKey(spec *yaml.Node, commit string) {
 	key, value := entry(spec, "commit")
 	switch {
@@ -150,7 +150,7 @@ func (e *edit) setKey(spec *yaml.Node, commit string) {
 	}
 }
 
-// replaceScalar replaces a value that is written on one line, in the quotes it has.
+// replaceScalar replaces a value that is on one line, and keeps its quotes.
 func (e *edit) replaceScalar(value *yaml.Node, commit string) {
 	at := e.offset(value)
 	rest := e.text[at:]
@@ -171,7 +171,7 @@ func (e *edit) replaceScalar(value *yaml.Node, commit string) {
 	}
 }
 
-// addLine adds a line to a map that is written over several: after its last key if that takes one line, else before its first.
+// addLine adds a line to a block mapping: after the last key if its value is on one line, otherwise before the first key.
 func (e *edit) addLine(spec *yaml.Node, commit string) {
 	first, last, value := spec.Content[0], spec.Content[len(spec.Content)-2], spec.Content[len(spec.Content)-1]
 	line := first.Line - 1
@@ -182,7 +182,7 @@ func (e *edit) addLine(spec *yaml.Node, commit string) {
 	begin := e.lines[first.Line-1]
 	indent := string(e.text[begin:e.offset(first)])
 	if strings.Trim(indent, " ") != "" {
-		return // a map that begins within a line
+		return // the mapping does not start its line
 	}
 	end, text := "\n", indent+"commit: "+scalar(commit)
 	if bytes.Contains(e.text, []byte("\r\n")) {
@@ -193,7 +193,7 @@ func (e *edit) addLine(spec *yaml.Node, commit string) {
 		e.replace(e.lines[line], 0, text+end)
 	case bytes.HasSuffix(e.text, []byte("\n")):
 		e.replace(len(e.text), 0, text+end)
-	default: // the last line does not end, and goes on not ending
+	default: // the file has no newline at its end, and keeps it that way
 		e.replace(len(e.text), 0, end+text)
 	}
 }
@@ -202,7 +202,7 @@ func (e *edit) replace(at, length int, by string) {
 	e.text = bytes.Join([][]byte{e.text[:at], e.text[at+length:]}, []byte(by))
 }
 
-// offset is where a node begins: columns count characters.
+// offset returns the byte offset of a node. The columns of a node count characters.
 func (e *edit) offset(n *yaml.Node) int {
 	at := e.lines[min(n.Line, len(e.lines))-1]
 	for range n.Column - 1 {
@@ -222,7 +222,7 @@ func firstRune(text []byte) []byte {
 	return text
 }
 
-// lineStarts returns where the lines of a text begin, as YAML counts them.
+// lineStarts returns the offsets of the lines of a text, with YAML's line breaks.
 func lineStarts(text []byte) []int {
 	starts := []int{0}
 	for i := 0; i < len(text); i++ {
@@ -245,7 +245,7 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// scalar writes a commit so that it is a text: digits alone, or with an "e" among them, are a number to YAML.
+// scalar formats a commit as a YAML string: digits, or digits with one "e", would be a number without quotes.
 func scalar(commit string) string {
 	if strings.Trim(commit, "0123456789e") == "" {
 		return `"` + commit + `"`

@@ -14,7 +14,7 @@ const (
 	newCommit = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// base is a BaseRepo with a spec of its own.
+// base returns a BaseRepo with a spec.
 func base(spec string) string {
 	return "# What is promoted.\nkind:   BaseRepo # odd spaces\nmetadata: {name: main}\n" + spec
 }
@@ -76,7 +76,7 @@ func TestSetCommit(t *testing.T) {
 	}
 }
 
-// TestSetCommitWritesNumbersAsTexts: a hash of digits alone is a number to YAML.
+// TestSetCommitWritesNumbersAsTexts checks that a hash of digits is quoted, because YAML would read a number.
 func TestSetCommitWritesNumbersAsTexts(t *testing.T) {
 	for _, commit := range []string{strings.Repeat("1", 40), "12e" + strings.Repeat("4", 37), "0" + strings.Repeat("7", 39)} {
 		got, err := setCommit([]byte(base("spec:\n  commit: "+oldCommit+"\n")), "main", commit)
@@ -106,7 +106,7 @@ func TestSetCommitRefusesWhatItCannotEdit(t *testing.T) {
 	}
 }
 
-// FuzzSetCommit: whatever the file, nothing panics, and what was edited needs no second edit.
+// FuzzSetCommit checks that no file causes a panic, and that a second edit changes nothing.
 func FuzzSetCommit(f *testing.F) {
 	for _, spec := range []string{"spec:\n  repo: .\n", "spec: {commit: x}\n", "spec:\n- a\n", "spec:\n  ? commit\n  : x\n", "spec:\r  repo: .\u2028  path: x\n", "<<: {spec: {}}\n"} {
 		f.Add([]byte(base(spec)))

@@ -10,9 +10,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// BenchmarkLook gathers the facts of one environment of 10,000 clusters from sqlite, and decides. Each cluster has five more
+// BenchmarkPreview gathers the facts of one environment of 10,000 clusters from sqlite, and decides. Each cluster has five more
 // reconcilers that follow applications; half of the clusters are behind, at one of 20 earlier commits.
-func BenchmarkLook(b *testing.B) {
+func BenchmarkPreview(b *testing.B) {
 	l := openLedger(b)
 	const clusters = 10_000
 	at := noon.Add(-time.Minute)
@@ -47,12 +47,12 @@ func BenchmarkLook(b *testing.B) {
 		all = all[n:]
 	}
 	p := &promote.Promoter{Ledger: l, Ancestry: &equals{}, Now: func() time.Time { return noon }}
-	pipeline := newTowns(map[string]*v1alpha1.Promotion{"dev": {}}, "one")
+	pipeline := newFakePipeline(map[string]*v1alpha1.Promotion{"dev": {}}, "one")
 	if _, err := p.Round(b.Context(), pipeline); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		o, err := p.Look(b.Context(), pipeline)
+		o, err := p.Preview(b.Context(), pipeline)
 		if err != nil || o.Environments[0].Verdict.Counts.Behind != clusters/2 {
 			b.Fatal(err, o)
 		}

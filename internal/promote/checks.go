@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// running are the verifications that run in the background. The zero value has none.
+// running holds the verifications that run in the background. The zero value is empty.
 type running struct {
 	mu     sync.Mutex
 	active map[checkKey]bool
@@ -21,14 +22,15 @@ type running struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
+	signal chan struct{} // returned by ended
 }
 
 type checkKey struct{ subject, environment, revision, name string }
 
-// defaultChecks is how many verifications run at once.
+// defaultChecks is the default of MaxChecks.
 const defaultChecks = 4
 
-// start notes that a verification runs; false when it does already, or nothing may be started.
+// start registers a verification. It returns false if the verification is already running, or nothing can be started.
 func (r *running) start(key checkKey, limit int) (context.Context, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +50,21 @@ func (r *running) end(key checkKey) {
 	r.mu.Lock()
 	delete(r.active, key)
 	r.mu.Unlock()
+	select {
+	case r.ended() <- struct{}{}:
+	default:
+	}
 	r.wait.Done()
+}
+
+// ended returns a channel that receives a value when a verification ends.
+func (r *running) ended() chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.signal == nil {
+		r.signal = make(chan struct{}, 1)
+	}
+	return r.signal
 }
 
 func (r *running) close() {
@@ -61,13 +77,18 @@ func (r *running) close() {
 	r.wait.Wait()
 }
 
-// mark adds which verifications of a rollout run now.
-func (r *running) mark(results []decide.CheckResult, subject string, place Place) []decide.CheckResult {
+// snapshot returns the running verifications.
+func (r *running) snapshot() map[checkKey]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return maps.Clone(r.active)
+}
+
+// markRunning adds the running verifications of a rollout to results.
+func (r *round) markRunning(results []decide.CheckResult, place EnvironmentState) []decide.CheckResult {
 	var names []string
-	for key := range r.active {
-		if key.subject == subject && key.environment == place.Environment && key.revision == place.Rollout.Commit {
+	for key := range r.running {
+		if key.subject == r.reading.Subject && key.environment == place.Environment && key.revision == place.Rollout.Commit {
 			names = append(names, key.name)
 		}
 	}
@@ -79,7 +100,7 @@ func (r *running) mark(results []decide.CheckResult, subject string, place Place
 	return results
 }
 
-// check starts a verification, unless it runs already. When as many run as may, it is started in a later round.
+// check starts a verification unless it is already running. At the limit, a later round starts it.
 func (r *round) check(a decide.RunCheck) error {
 	limit := r.MaxChecks
 	if limit <= 0 {
@@ -88,14 +109,15 @@ func (r *round) check(a decide.RunCheck) error {
 	key := checkKey{r.reading.Subject, a.Environment, a.Revision, a.Check.Name}
 	ctx, ok := r.checks.start(key, limit)
 	if !ok {
-		r.outcome.wake(r.at.Add(sparing))
+		r.outcome.wake(r.at.Add(countInterval))
 		return nil
 	}
 	go r.Promoter.verify(ctx, key, a)
-	return r.done("check started", a.String())
+	r.did(a.String())
+	return nil
 }
 
-// verify runs a verification and records what came of it. One that was cut off has no result, and is run again.
+// verify runs a verification and records its result. An interrupted verification has no result, and runs again.
 func (p *Promoter) verify(ctx context.Context, key checkKey, a decide.RunCheck) {
 	defer func() {
 		p.checks.end(key)
@@ -119,7 +141,7 @@ func (p *Promoter) verify(ctx context.Context, key checkKey, a decide.RunCheck) 
 	if s.Detail, err = json.Marshal(d); err != nil {
 		return
 	}
-	_ = p.Ledger.RecordStep(ctx, s) // without a record it has no result, and is run again
+	_ = p.Ledger.RecordStep(ctx, s) // without a recorded result, the verification runs again
 }
 
 var errNoChecks = errors.New("verifications cannot be run here: the server is not set up for them")

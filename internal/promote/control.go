@@ -14,71 +14,71 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Control takes the words of people. They are steps in the ledger, and every promoter on it heeds them from its next round on.
-// Whether there is such an environment is for the caller to know. Words that lack something, or in which something is not what
-// it should be, are [ledger.ErrInvalid].
+// Control accepts commands of users. They are recorded as steps in the ledger, and take effect in the next round of
+// every promoter that uses the ledger. The caller checks that the environment exists.
+// An incomplete or invalid command is an [ledger.ErrInvalid].
 type Control struct {
 	Ledger Recorder // required
-	// Branches are asked whether main has a commit that is ordered; nil where that is for the caller to know.
+	// Branches checks that a requested commit is on main; optional.
 	Branches Branches
-	// Now is the clock; nil means time.Now.
+	// Now is the clock; defaults to time.Now.
 	Now func() time.Time
 }
 
-// Branches know their commits.
+// Branches gives access to the history of branches.
 type Branches interface {
-	// Contains reports whether a commit lies in the history of a branch; one that nobody has does not.
+	// Contains reports whether a commit is in the history of a branch. It returns false for a commit that does not exist.
 	Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error)
 }
 
-// Recorder takes steps.
+// Recorder records steps.
 type Recorder interface {
 	RecordStep(ctx context.Context, s ledger.Step) error
 }
 
-// Word is what a person says about an environment.
-type Word struct {
-	// Subject is what moves, see [Reading.Subject].
+// Command is a user's command for an environment.
+type Command struct {
+	// Subject identifies the pipeline, see [State.Subject].
 	Subject     string // required
 	Environment string // required
-	// Commit is a full hash; of an abort or an order.
+	// Commit is a full hash; required for Abort and Order.
 	Commit string
-	// By is who says it, Why is the reason.
+	// By is the user, Why the reason.
 	By  string // required
 	Why string
 }
 
-// Pause lets nothing enter an environment until it is resumed. What is rolled out there already goes on.
-func (c *Control) Pause(ctx context.Context, w Word) error {
+// Pause stops promotions to an environment until Resume. A rollout that has started continues.
+func (c *Control) Pause(ctx context.Context, w Command) error {
 	return c.say(ctx, Paused, w, false)
 }
 
 // Resume ends a pause.
-func (c *Control) Resume(ctx context.Context, w Word) error {
+func (c *Control) Resume(ctx context.Context, w Command) error {
 	return c.say(ctx, Resumed, w, false)
 }
 
-// Abort gives a commit up in an environment: it does not enter, nor go on from there. An order for it lifts that.
-func (c *Control) Abort(ctx context.Context, w Word) error {
+// Abort gives up a commit in an environment: it is not promoted to the environment or from it. A later Order reverts that.
+func (c *Control) Abort(ctx context.Context, w Command) error {
 	return c.say(ctx, Aborted, w, true)
 }
 
-// Order makes a commit, also an older one, the next to enter an environment. All rules hold for it as well.
-// It replaces an earlier order. To order what is there already runs its verifications again.
-// A commit that is not on main is refused. While the repository does not answer, the word of the person counts:
-// the commit waits until it is found, and stops nobody else.
-func (c *Control) Order(ctx context.Context, w Word) error {
-	return c.say(ctx, Ordered, w, true)
+// Order requests that a commit, even an older one, is promoted to an environment next. All other rules still apply.
+// It replaces an earlier request. A request for the environment's current commit runs its verifications again.
+// A commit that is not on main is refused. If the repository does not respond, the request is accepted:
+// the commit waits until it is found, and does not block others.
+func (c *Control) Order(ctx context.Context, w Command) error {
+	return c.say(ctx, Requested, w, true)
 }
 
-func (c *Control) say(ctx context.Context, kind decide.StepKind, w Word, aboutCommit bool) error {
+func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, aboutCommit bool) error {
 	if !aboutCommit {
 		w.Commit = EveryCommit
 	}
 	if err := w.check(aboutCommit); err != nil {
 		return err
 	}
-	if kind == Ordered {
+	if kind == Requested {
 		if err := c.onMain(ctx, w); err != nil {
 			return err
 		}
@@ -93,27 +93,27 @@ func (c *Control) say(ctx context.Context, kind decide.StepKind, w Word, aboutCo
 	})
 }
 
-// patience is how long a repository may take to say whether it has a commit.
-const patience = 10 * time.Second
+// lookupTimeout limits how long Order waits for a repository.
+const lookupTimeout = 10 * time.Second
 
-// onMain refuses a commit that the repository does not have on main.
-func (c *Control) onMain(ctx context.Context, w Word) error {
+// onMain returns an error if the commit is not on main.
+func (c *Control) onMain(ctx context.Context, w Command) error {
 	if c.Branches == nil {
 		return nil
 	}
-	asked, stop := context.WithTimeout(ctx, patience)
+	lookup, stop := context.WithTimeout(ctx, lookupTimeout)
 	defer stop()
 	main := schedule.Location{Repo: w.Subject, Branch: schedule.DefaultBase}
-	on, err := c.Branches.Contains(asked, main, w.Commit)
+	on, err := c.Branches.Contains(lookup, main, w.Commit)
 	if on || err != nil {
-		return ctx.Err() // that the repository does not answer is no reason to refuse
+		return ctx.Err() // a repository that does not respond does not refuse the request
 	}
 	return fmt.Errorf("%w: commit %s is not on branch %q of %s; git log shows those that are",
 		ledger.ErrInvalid, w.Commit, main.Branch, secret.Redact(w.Subject))
 }
 
-// check says what is wrong with a word.
-func (w *Word) check(aboutCommit bool) error {
+// check validates a command.
+func (w *Command) check(aboutCommit bool) error {
 	w.Commit = strings.ToLower(w.Commit)
 	switch {
 	case w.Subject == "":

@@ -18,14 +18,14 @@ import (
 func TestWordsAreChecked(t *testing.T) {
 	l := openLedger(t)
 	c := &promote.Control{Ledger: l, Now: func() time.Time { return noon }}
-	right := promote.Word{Subject: controlPlane, Environment: "dev", Commit: sha("one"), By: "anna", Why: "an incident"}
-	for name, spoil := range map[string]func(*promote.Word){
-		"no subject":            func(w *promote.Word) { w.Subject = "" },
-		"no environment":        func(w *promote.Word) { w.Environment = "../dev" },
-		"nobody":                func(w *promote.Word) { w.By = " " },
-		"a short commit":        func(w *promote.Word) { w.Commit = "abc1234" },
-		"no commit":             func(w *promote.Word) { w.Commit = "" },
-		"a commit with a quote": func(w *promote.Word) { w.Commit = strings.Repeat("'", 40) },
+	right := promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha("one"), By: "anna", Why: "an incident"}
+	for name, spoil := range map[string]func(*promote.Command){
+		"no subject":            func(w *promote.Command) { w.Subject = "" },
+		"no environment":        func(w *promote.Command) { w.Environment = "../dev" },
+		"nobody":                func(w *promote.Command) { w.By = " " },
+		"a short commit":        func(w *promote.Command) { w.Commit = "abc1234" },
+		"no commit":             func(w *promote.Command) { w.Commit = "" },
+		"a commit with a quote": func(w *promote.Command) { w.Commit = strings.Repeat("'", 40) },
 	} {
 		w := right
 		spoil(&w)
@@ -49,7 +49,7 @@ func TestWordsAreChecked(t *testing.T) {
 	}
 }
 
-// branches say of each commit whether main has it; of others nobody knows.
+// branches maps commits to whether main contains them. Other commits return an error.
 type branches map[string]bool
 
 func (b branches) Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error) {
@@ -66,8 +66,8 @@ func (b branches) Contains(ctx context.Context, branch schedule.Location, commit
 func TestOrdersAreForCommitsOfMain(t *testing.T) {
 	l := openLedger(t)
 	c := &promote.Control{Ledger: l, Now: func() time.Time { return noon }, Branches: branches{sha("one"): true, sha("lost"): false}}
-	word := func(commit string) promote.Word {
-		return promote.Word{Subject: controlPlane, Environment: "dev", Commit: sha(commit), By: "anna"}
+	word := func(commit string) promote.Command {
+		return promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha(commit), By: "anna"}
 	}
 	for _, commit := range []string{"one", "unheard"} {
 		if err := c.Order(t.Context(), word(commit)); err != nil {

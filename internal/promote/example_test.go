@@ -15,16 +15,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// shop is a pipeline of one environment that names a commit and has its manifests published. A real one reads Git and the forge.
+// shop is a pipeline with one environment whose manifests are published. A real pipeline reads Git and the forge.
 type shop struct{ commit string }
 
-func (s *shop) Read(context.Context) (*promote.Reading, error) {
+func (s *shop) Read(context.Context) (*promote.State, error) {
 	stages := []decide.Stage{{Name: "dev", Promotion: &v1alpha1.Promotion{}}}
 	chain, problems := decide.NewChain(stages, nil)
-	return &promote.Reading{
+	return &promote.State{
 		Subject: "https://git.example/platform/control-plane", Chain: chain, Stages: stages, Problems: problems,
 		Line: []promote.Commit{{SHA: s.commit}},
-		Places: []promote.Place{{
+		Places: []promote.EnvironmentState{{
 			Environment: "dev", Commit: s.commit,
 			GitOps:  hub.Source{Repository: "https://git.example/platform/gitops", Ref: "dev"},
 			Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: "9b2e1c0000000000000000000000000000000000"},
@@ -32,9 +32,9 @@ func (s *shop) Read(context.Context) (*promote.Reading, error) {
 	}, nil
 }
 
-func (s *shop) Move(_ context.Context, m promote.Move) (promote.Moved, error) {
+func (s *shop) Move(_ context.Context, m promote.Move) (promote.MoveResult, error) {
 	s.commit = m.Commit
-	return promote.Moved{Did: "moved"}, nil
+	return promote.MoveResult{Did: "moved"}, nil
 }
 
 func (s *shop) Withdraw(context.Context, decide.Withdraw) error { return nil }
@@ -44,7 +44,7 @@ func (s *shop) SetStatus(_ context.Context, a decide.SetStatus) error {
 	return nil
 }
 
-// A commit arrives in an environment when its cluster reports that it runs the published manifests.
+// A commit is deployed when the environment's cluster reports that it runs the published manifests.
 func Example() {
 	ctx := context.Background()
 	dir, _ := os.MkdirTemp("", "example-")

@@ -8,12 +8,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// environment puts together what is known about one environment, but for the verdict of its clusters.
-func (p *page) environment(place Place) decide.Environment {
+// environment returns the facts of one environment, without the verdict.
+func (p *page) environment(place EnvironmentState) decide.Environment {
 	e := decide.Environment{
 		Name: place.Environment, Unknown: place.Unknown, Commit: place.Commit, Head: place.Head, Rollout: place.Rollout,
 		History: slices.CompactFunc(slices.Clone(p.history), same), Statuses: p.statuses(place), Checks: p.checks(place),
-		Proposals: p.proposals(place), Aborts: p.aborted(), Order: p.wanted(),
+		Proposals: p.proposals(place), Aborts: p.aborted(), Request: p.pendingOrder(),
 	}
 	if p.pause != nil && p.pause.At.After(p.resumed) {
 		pause := *p.pause
@@ -22,7 +22,7 @@ func (p *page) environment(place Place) decide.Environment {
 	return e
 }
 
-// aborted are the commits that people gave up and nobody ordered since.
+// aborted returns the commits that were aborted and not requested since.
 func (p *page) aborted() []decide.Abort {
 	var all []decide.Abort
 	for _, commit := range slices.Sorted(maps.Keys(p.aborts)) {
@@ -33,8 +33,8 @@ func (p *page) aborted() []decide.Abort {
 	return all
 }
 
-// wanted is the order that is not carried out yet; nil when there is none, or the commit was given up since.
-func (p *page) wanted() *decide.Order {
+// pendingOrder returns the request that is not carried out yet, or nil. A commit that was aborted since is not requested any more.
+func (p *page) pendingOrder() *decide.Request {
 	if p.order == nil || p.fulfilled[p.order.ID] || p.aborts[p.order.Commit].At.After(p.ordered[p.order.Commit]) {
 		return nil
 	}
@@ -42,22 +42,22 @@ func (p *page) wanted() *decide.Order {
 	return &order
 }
 
-// checks are the results of the verifications of a rollout. Those from before an order for the same commit do not count any more.
-func (p *page) checks(place Place) []decide.CheckResult {
+// checks returns the results of a rollout's verifications. A new request for the commit discards earlier results.
+func (p *page) checks(place EnvironmentState) []decide.CheckResult {
 	var all []decide.CheckResult
 	for _, r := range p.results {
 		if r.Revision != place.Rollout.Commit || r.commit != place.Commit || r.at.Before(p.ordered[place.Commit]) {
 			continue
 		}
-		// The last result is the one that counts, wherever it was run.
+		// The last result counts.
 		all = slices.DeleteFunc(all, func(c decide.CheckResult) bool { return c.Name == r.Name })
 		all = append(all, r.CheckResult)
 	}
 	return all
 }
 
-// proposals are what people are asked, or turned down and nobody ordered since.
-func (p *page) proposals(place Place) []decide.Proposal {
+// proposals returns the open proposals, and those that were closed for commits that were not requested since.
+func (p *page) proposals(place EnvironmentState) []decide.Proposal {
 	var all []decide.Proposal
 	for _, o := range place.Proposals {
 		pin := place.Follows && o.From == o.Commit
@@ -69,8 +69,8 @@ func (p *page) proposals(place Place) []decide.Proposal {
 	return all
 }
 
-// statuses are those of the present commits, and of earlier ones that are still pending.
-func (p *page) statuses(place Place) map[string]decide.Status {
+// statuses returns the statuses of the current commits, and those of earlier commits that are still pending.
+func (p *page) statuses(place EnvironmentState) map[string]decide.Status {
 	all := map[string]decide.Status{}
 	for commit, s := range p.shown {
 		if commit == place.Commit || commit == place.Head || s.State == decide.Pending {
@@ -80,7 +80,7 @@ func (p *page) statuses(place Place) map[string]decide.Status {
 	return all
 }
 
-// next is a time for a step that is after all that are on record, also when a clock was set back.
+// next returns a time for a new step. It is later than all recorded steps, even if the clock was set back.
 func (p *page) next(now time.Time) time.Time {
 	now = now.UTC().Truncate(time.Microsecond)
 	if !now.After(p.last) {

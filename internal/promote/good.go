@@ -1,28 +1,27 @@
 package promote
 
 import (
+	"slices"
+
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// LastGood is the commit to go back to: the one that arrived last in an environment before the present one, and did not fail
-// since. The steps are those of one environment, the newest first; ok is false when there is none among them.
-func LastGood(steps []ledger.Step) (commit string, ok bool) {
-	present := false
-	out := map[string]bool{}
-	for _, step := range steps {
-		switch decide.StepKind(step.Kind) {
-		case decide.Entered:
-			if !present {
-				present, out[step.Commit] = true, true
-			}
-		case decide.FailedHere:
-			out[step.Commit] = true
-		case decide.Arrived:
-			if present && !out[step.Commit] {
-				return step.Commit, true
-			}
-		}
+// GoodCommits returns the commits that an environment can be rolled back to, newest first: see [decide.GoodCommits].
+// steps is the history of a subject in the environment, newest first, as the ledger returns it.
+func GoodCommits(steps []ledger.Step, present string) []string {
+	history := make([]decide.Step, len(steps))
+	for i, s := range steps {
+		history[i] = decide.Step{Kind: decide.StepKind(s.Kind), Commit: s.Commit, At: s.At}
 	}
-	return "", false
+	slices.Reverse(history)
+	return decide.GoodCommits(history, present)
+}
+
+// LastGood returns the first of [GoodCommits], or "".
+func LastGood(steps []ledger.Step, present string) string {
+	if good := GoodCommits(steps, present); len(good) > 0 {
+		return good[0]
+	}
+	return ""
 }

@@ -11,14 +11,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// journal is what the ledger has on one subject, by environment. It is read once as a whole and then from where it ended,
-// with a margin for steps that came late: those of a server whose clock is behind.
+// journal holds the ledger's steps of one subject, by environment. The first refresh reads all steps; later ones read new steps,
+// with a margin for steps of servers whose clocks are behind.
 type journal struct {
 	pages map[string]*page
-	// seen are the steps within the margin.
+	// seen holds the steps within the margin.
 	seen map[stepKey]bool
-	// whole is when everything was read last, newest the time of the newest step.
+	// whole is when all steps were last read, newest the time of the newest step.
 	whole, newest time.Time
+	// said is when an error was last returned, by environment and text.
+	said map[[2]string]time.Time
 }
 
 type stepKey struct {
@@ -27,31 +29,33 @@ type stepKey struct {
 }
 
 const (
-	// margin is how much of the past is read again each time.
+	// margin is how far back each refresh reads steps again.
 	margin = time.Hour
-	// rereadAfter is when everything is read again: an import may have brought old steps.
+	// rereadAfter is when all steps are read again, because an import may have added old steps.
 	rereadAfter = 6 * time.Hour
 )
 
-// page is what is on record about one environment, folded to what decisions need.
+// page holds the state of one environment according to its steps.
 type page struct {
-	// history are the steps that the engine knows, from old to new. Two promoters at once may have recorded one thing twice.
+	// history holds the steps for package decide, oldest first. Two promoters may have recorded the same step.
 	history []decide.Step
-	// published is when each commit of the GitOps branch was first seen to be there.
+	// published is when each commit of the GitOps branch was published.
 	published map[string]time.Time
-	// results are those of verifications, from old to new.
+	// results holds the results of verifications, oldest first.
 	results []result
 	pause   *decide.Pause
 	resumed time.Time
 	aborts  map[string]decide.Abort
-	// order is the newest one, ordered the time at which each commit was ordered last, fulfilled the orders that were carried out.
-	order     *decide.Order
+	// order is the newest request, ordered the last request time of each commit, and fulfilled the IDs of completed requests.
+	order     *decide.Request
 	ordered   map[string]time.Time
 	fulfilled map[string]bool
-	decided   decided
-	shown     map[string]shown
-	// proposed is what people were asked, withdrawn what they are asked no more.
-	proposed, withdrawn map[asked]bool
+	// edited is the commit that a user wrote into the environment without a promotion, if it is the last promoted one.
+	edited  string
+	decided recordedDecision
+	shown   map[string]postedStatus
+	// proposed and withdrawn hold the proposals that were opened and withdrawn.
+	proposed, withdrawn map[proposalKey]bool
 	// last is the time of the newest step.
 	last time.Time
 }
@@ -62,24 +66,24 @@ type result struct {
 	at     time.Time
 }
 
-// decided is the last decision on record.
-type decided struct {
+// recordedDecision is the last recorded decision.
+type recordedDecision struct {
 	Detail
 	commit, reason string
 	at             time.Time
 }
 
-// asked is a question to people: whether a commit may enter, and where they are asked.
-type asked struct{ commit, url string }
+// proposalKey identifies a proposal: the commit to promote, and the URL of the pull request.
+type proposalKey struct{ commit, url string }
 
-// shown is the status that a commit has. It is filed under the commit of main that it is about.
-type shown struct {
+// postedStatus is the last status of a commit. filed is the commit of main under which it is recorded.
+type postedStatus struct {
 	decide.Status
 	filed string
 	at    time.Time
 }
 
-// refresh reads what is new.
+// refresh reads new steps.
 func (j *journal) refresh(ctx context.Context, from Ledger, subject string, now time.Time) error {
 	q := ledger.StepQuery{Subject: subject}
 	whole := j.pages == nil || now.Sub(j.whole) > rereadAfter || now.Before(j.whole)
@@ -91,7 +95,7 @@ func (j *journal) refresh(ctx context.Context, from Ledger, subject string, now 
 		return fmt.Errorf("read the steps of %q: %w", subject, err)
 	}
 	if whole {
-		*j = journal{pages: map[string]*page{}, seen: map[stepKey]bool{}, whole: now}
+		*j = journal{pages: map[string]*page{}, seen: map[stepKey]bool{}, whole: now, said: j.said}
 	}
 	slices.Reverse(steps)
 	for _, s := range steps {
@@ -105,20 +109,36 @@ func (j *journal) refresh(ctx context.Context, from Ledger, subject string, now 
 	return nil
 }
 
-// page returns what is on record about an environment.
+// repeatErrors is how long an error that every round would repeat is returned only once.
+const repeatErrors = time.Hour
+
+// saidBefore reports whether an error was returned within [repeatErrors], and notes it otherwise.
+func (j *journal) saidBefore(environment, text string, now time.Time) bool {
+	key := [2]string{environment, text}
+	if at, ok := j.said[key]; ok && now.Sub(at) < repeatErrors {
+		return true
+	}
+	if j.said == nil || len(j.said) > 1000 {
+		j.said = map[[2]string]time.Time{}
+	}
+	j.said[key] = now
+	return false
+}
+
+// page returns the state of an environment.
 func (j *journal) page(environment string) *page {
 	p := j.pages[environment]
 	if p == nil {
 		p = &page{
 			published: map[string]time.Time{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
-			fulfilled: map[string]bool{}, shown: map[string]shown{}, proposed: map[asked]bool{}, withdrawn: map[asked]bool{},
+			fulfilled: map[string]bool{}, shown: map[string]postedStatus{}, proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{},
 		}
 		j.pages[environment] = p
 	}
 	return p
 }
 
-// absorb takes a step in. Of what can only be one thing at a time, the newest word counts, in whatever order they come.
+// absorb adds a step. The result does not depend on the order of the calls: the newest step wins.
 func (j *journal) absorb(s ledger.Step) {
 	key := stepKey{s.Commit, s.Environment, s.Kind, s.At.UnixMicro()}
 	if j.seen[key] {
@@ -134,18 +154,21 @@ func (j *journal) absorb(s ledger.Step) {
 	}
 	var d Detail
 	if len(s.Detail) > 0 && json.Unmarshal(s.Detail, &d) != nil {
-		d = Detail{} // somebody else's; kind and commit are enough to go on
+		d = Detail{} // written by another program; kind and commit are enough
 	}
-	if !p.happened(s, d) {
-		p.said(s, d)
+	if !p.addStep(s, d) {
+		p.addCommand(s, d)
 	}
 }
 
-// happened takes in what promoters record.
-func (p *page) happened(s ledger.Step, d Detail) bool {
+// addStep adds a step that a promoter recorded. It returns false for other kinds.
+func (p *page) addStep(s ledger.Step, d Detail) bool {
 	switch kind := decide.StepKind(s.Kind); kind {
-	case decide.Entered, decide.Arrived, decide.FailedHere:
+	case decide.StepStarted, decide.StepDeployed, decide.StepFailed:
 		p.insert(decide.Step{Kind: kind, Commit: s.Commit, Revision: d.Revision, At: s.At})
+		if s.Reason == editedByHand {
+			p.edited = s.Commit
+		}
 	case Published:
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
 			p.published[d.Revision] = s.At
@@ -153,26 +176,26 @@ func (p *page) happened(s ledger.Step, d Detail) bool {
 	case Verified:
 		check := decide.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Reason: s.Reason}
 		p.results = append(p.results, result{check, s.Commit, s.At})
-	case Decided:
+	case StateChanged:
 		if !s.At.Before(p.decided.at) {
-			p.decided = decided{d, s.Commit, s.Reason, s.At}
+			p.decided = recordedDecision{d, s.Commit, s.Reason, s.At}
 		}
-	case Shown:
+	case StatusPosted:
 		if !s.At.Before(p.shown[d.On].at) {
-			p.shown[d.On] = shown{decide.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
+			p.shown[d.On] = postedStatus{decide.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
 		}
 	case Proposed:
-		p.proposed[asked{s.Commit, d.URL}] = true
+		p.proposed[proposalKey{s.Commit, d.URL}] = true
 	case Withdrawn:
-		p.withdrawn[asked{s.Commit, d.URL}] = true
+		p.withdrawn[proposalKey{s.Commit, d.URL}] = true
 	default:
 		return false
 	}
 	return true
 }
 
-// said takes in the words of people.
-func (p *page) said(s ledger.Step, d Detail) {
+// addCommand adds a user's command.
+func (p *page) addCommand(s ledger.Step, d Detail) {
 	switch decide.StepKind(s.Kind) {
 	case Paused:
 		if p.pause == nil || s.At.After(p.pause.At) {
@@ -184,17 +207,17 @@ func (p *page) said(s ledger.Step, d Detail) {
 		if s.At.After(p.aborts[s.Commit].At) {
 			p.aborts[s.Commit] = decide.Abort{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
 		}
-	case Ordered:
+	case Requested:
 		if p.order == nil || s.At.After(p.ordered[p.order.Commit]) {
-			p.order = &decide.Order{ID: orderID(s.At), Commit: s.Commit, By: s.By, Why: s.Reason}
+			p.order = &decide.Request{ID: orderID(s.At), Commit: s.Commit, By: s.By, Why: s.Reason}
 		}
 		p.ordered[s.Commit] = later(p.ordered[s.Commit], s.At)
-	case Fulfilled:
+	case Completed:
 		p.fulfilled[d.Order] = true
 	}
 }
 
-// insert puts a step where it belongs by its time.
+// insert inserts a step by its time.
 func (p *page) insert(s decide.Step) {
 	at := len(p.history)
 	for at > 0 && p.history[at-1].At.After(s.At) {
@@ -203,10 +226,23 @@ func (p *page) insert(s decide.Step) {
 	p.history = slices.Insert(p.history, at, s)
 }
 
-// entered is the commit that entered last.
+// editedByHand is the reason of a step for a commit that did not come in by promotion.
+const editedByHand = "the commit was changed by hand, without a promotion"
+
+// proposes reports whether a pull request for a commit was opened and not withdrawn.
+func (p *page) proposes(commit string) bool {
+	for key := range p.proposed {
+		if key.commit == commit && !p.withdrawn[key] {
+			return true
+		}
+	}
+	return false
+}
+
+// entered returns the last promoted commit.
 func (p *page) entered() string {
 	for i := len(p.history) - 1; i >= 0; i-- {
-		if p.history[i].Kind == decide.Entered {
+		if p.history[i].Kind == decide.StepStarted {
 			return p.history[i].Commit
 		}
 	}
@@ -217,7 +253,7 @@ func same(a, b decide.Step) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision
 }
 
-// orderID is what an order is known by: no two are given in one environment in one microsecond.
+// orderID returns the ID of a request: an environment has at most one request per microsecond.
 func orderID(at time.Time) string { return at.UTC().Format("20060102T150405.000000Z") }
 
 func later(a, b time.Time) time.Time {

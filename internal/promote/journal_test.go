@@ -13,10 +13,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// TestTheOrderInWhichStepsAreReadDoesNotMatter, nor that some are read twice: late steps of other servers count as if in time.
-func TestTheOrderInWhichStepsAreReadDoesNotMatter(t *testing.T) {
+// TestOrderOfStepsDoesNotMatter checks that late and repeated steps of other servers give the same state.
+func TestOrderOfStepsDoesNotMatter(t *testing.T) {
 	kinds := []decide.StepKind{
-		decide.Entered, decide.Arrived, decide.FailedHere, Published, Paused, Resumed, Aborted, Ordered, Fulfilled, Decided, Shown, Proposed, "odd",
+		decide.StepStarted, decide.StepDeployed, decide.StepFailed, Published, Paused, Resumed, Aborted, Requested, Completed, StateChanged, StatusPosted, Proposed, "odd",
 	}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,7 +35,7 @@ func TestTheOrderInWhichStepsAreReadDoesNotMatter(t *testing.T) {
 			for _, s := range steps {
 				j.absorb(s)
 			}
-			return j.page("dev").environment(Place{Environment: "dev", Commit: "a"})
+			return j.page("dev").environment(EnvironmentState{Environment: "dev", Commit: "a"})
 		}
 		want := read(steps)
 		got := read(rapid.Permutation(append(slices.Clone(steps), steps...)).Draw(t, "order"))

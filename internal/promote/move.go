@@ -15,58 +15,49 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Move writes the BaseRepo of an environment, or proposes that. Both begin with reading it anew: whoever was faster is not overruled.
-func (p *Platform) Move(ctx context.Context, m Move) (Moved, error) {
+// Move updates the BaseRepo of an environment, or opens a proposal. It reads the current state first, and changes nothing if
+// another server was faster.
+func (p *Platform) Move(ctx context.Context, m Move) (MoveResult, error) {
 	d, err := p.described(ctx, m.Environment)
 	if err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
 	head, err := p.Committer.Head(ctx, d.At.Repo, d.At.Branch)
 	if err != nil {
-		return Moved{}, fmt.Errorf("read branch %q: %w", d.At.Branch, err)
+		return MoveResult{}, fmt.Errorf("read branch %q: %w", d.At.Branch, err)
 	}
-	t, err := p.town(ctx, d, head)
+	t, err := p.environmentBranch(ctx, d, head)
 	if err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
 	if is := t.base.Spec.Commit; is == m.Commit || is != "" && is != m.From {
-		return Moved{}, nil
+		return MoveResult{}, nil
 	}
 	host, repo, err := p.locate(d.At.Repo)
 	if err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
 	commit, err := p.commit(t, m)
 	if err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
-	if !p.asks(ctx, repo, t, m) {
+	if !p.needsProposal(ctx, repo, t, m) {
 		err := p.push(ctx, commit)
 		if err == nil {
-			return Moved{Did: m.title()}, p.done("pushed")
+			return MoveResult{Did: m.title()}, nil
 		}
 		if !errors.Is(err, ErrProtected) {
-			return Moved{}, err
+			return MoveResult{}, err
 		}
 	}
 	if repo == nil {
-		return Moved{}, fmt.Errorf("%s: people have to agree, and no forge that is configured hosts %s", m.title(), secret.Redact(t.at.Repo))
+		return MoveResult{}, fmt.Errorf("%s: people have to agree, and no forge that is configured hosts %s", m.title(), secret.Redact(t.at.Repo))
 	}
 	return p.propose(ctx, host, repo, t, m, commit)
 }
 
-func (p *Platform) done(step string) error {
-	if p.Step == nil {
-		return nil
-	}
-	if err := p.Step(step); err != nil {
-		return errors.Join(errStopped, err)
-	}
-	return nil
-}
-
-// asks reports whether people have to agree. A protection that may not be read is met when pushing.
-func (p *Platform) asks(ctx context.Context, repo forge.Repository, t *town, m Move) bool {
+// needsProposal reports whether the move needs a pull request. If the branch protection cannot be read, the push will fail instead.
+func (p *Platform) needsProposal(ctx context.Context, repo forge.Repository, t *environmentBranch, m Move) bool {
 	if m.Approval == v1alpha1.ApprovalPullRequest || m.Back {
 		return true
 	}
@@ -78,8 +69,9 @@ func (p *Platform) asks(ctx context.Context, repo forge.Repository, t *town, m M
 	return err == nil && demands.Protected()
 }
 
-// commit is the commit that names another one. It is dated by what it is made of, so that it is the same whoever makes it.
-func (p *Platform) commit(t *town, m Move) (pullrequest.Commit, error) {
+// commit returns the commit that updates the BaseRepo. Its date depends only on its content, so that every server creates
+// the same commit.
+func (p *Platform) commit(t *environmentBranch, m Move) (pullrequest.Commit, error) {
 	path, text, err := t.named(m.Commit)
 	if err != nil {
 		return pullrequest.Commit{}, err
@@ -90,7 +82,7 @@ func (p *Platform) commit(t *town, m Move) (pullrequest.Commit, error) {
 	}, nil
 }
 
-// push makes the commit, and the environment's branch have it.
+// push creates the commit and pushes it to the environment's branch.
 func (p *Platform) push(ctx context.Context, c pullrequest.Commit) error {
 	id, err := p.Committer.Commit(ctx, c)
 	if err != nil {
@@ -102,7 +94,7 @@ func (p *Platform) push(ctx context.Context, c pullrequest.Commit) error {
 	return nil
 }
 
-// find returns a commit of the line; the zero value for one that is not on it.
+// find returns a commit of the line, or a zero Commit.
 func (p *Platform) find(sha string) Commit {
 	if i := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == sha }); i >= 0 {
 		return p.line[i]
@@ -123,7 +115,7 @@ func (p *Platform) message(m Move) string {
 	return b.String()
 }
 
-// title says in one line what a move does.
+// title returns a one-line summary of the move.
 func (m Move) title() string {
 	switch {
 	case m.From == m.Commit:

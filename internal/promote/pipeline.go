@@ -12,90 +12,94 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Pipeline is what moves along a chain of environments, and how it is moved.
-// Everything may be repeated: what is done already is left as it is.
+// Pipeline defines what is promoted along a chain of environments, and how.
+// All methods are idempotent.
 type Pipeline interface {
-	// Read finds out where every commit is. An error means that nothing is known, not even the chain;
-	// of an environment that cannot be read, [Place.Unknown] says why.
-	Read(ctx context.Context) (*Reading, error)
-	// Move makes an environment name another commit, or proposes that to people.
-	// It does nothing when the environment does not name m.From any more.
-	Move(ctx context.Context, m Move) (Moved, error)
-	// Withdraw closes the open proposal of an environment for a commit. That there is none is no error.
+	// Read returns the state of all environments. It returns an error if the chain itself cannot be determined;
+	// if one environment cannot be read, it sets [EnvironmentState.Unknown].
+	Read(ctx context.Context) (*State, error)
+	// Move promotes a commit to an environment, or opens a proposal for that.
+	// It does nothing if the environment's commit is no longer m.From.
+	Move(ctx context.Context, m Move) (MoveResult, error)
+	// Withdraw closes the open proposal for a commit. A proposal that does not exist is not an error.
 	Withdraw(ctx context.Context, w decide.Withdraw) error
-	// SetStatus shows on a commit how it stands in an environment. [ErrNoCommit] when the forge does not have the commit.
+	// SetStatus posts the status of a commit in an environment. It returns [ErrNoCommit] if the forge does not have the commit.
 	SetStatus(ctx context.Context, s decide.SetStatus) error
 }
 
-// Reading is where every commit is.
-type Reading struct {
-	// Subject is what moves, as the ledger knows it: the URL of a control plane, or of an application's source,
-	// in the spelling of [ledger.CleanRepository].
+// State is the state of all environments of a pipeline.
+type State struct {
+	// Subject identifies the pipeline in the ledger: the URL of the control plane, or of the application's source,
+	// normalized by [ledger.CleanRepository].
 	Subject string // required
 	Chain   *decide.Chain
-	// Stages are the environments as they are written.
+	// Stages holds the definitions of the environments.
 	Stages []decide.Stage
-	// Problems are what is wrong with the chain.
+	// Problems holds the problems of the chain.
 	Problems []fleet.Problem
-	// Line are the commits of the source branch, the oldest first; the last is its head.
+	// Line holds the commits of the source branch, oldest first; the last one is its head.
 	Line []Commit
-	// Places are the environments of the chain.
-	Places []Place
-	// Read are the locations that were read: when one of them moves, a round may have to do.
+	// Places holds the environments of the chain.
+	Places []EnvironmentState
+	// OnlyMoves is set if only [Pipeline.Move] should change the commit of an environment. Other changes are recorded as such.
+	OnlyMoves bool
+	// Read holds the locations that were read: when one of them changes, another round may be needed.
 	Read []schedule.Location
 }
 
 // Commit is a commit of the source branch.
 type Commit struct {
 	SHA string `json:"sha"`
-	// Subject is the first line of its message.
+	// Subject is the first line of the message.
 	Subject string    `json:"subject,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
 }
 
-// Place is one environment, as Git and the forge know it.
-type Place struct {
+// EnvironmentState is the state of one environment in Git and on the forge.
+type EnvironmentState struct {
 	Environment string // required
-	// Unknown says why it could not be read; then nothing is done there.
+	// Unknown explains why the environment could not be read; optional. If it is set, the environment has no actions.
 	Unknown string
-	// Commit is what it names. Follows says that it names none and follows the branch: Commit is the head then,
-	// and the first thing that is done is to name it, so that nothing more comes in by itself.
+	// Commit is the promoted commit. Follows is set if no commit was promoted and the environment follows the branch:
+	// Commit is then the head, and the first action is to pin it, so that later commits do not reach the environment by themselves.
 	Commit  string
 	Follows bool
-	// Head is the commit of the environment's own branch; empty when there is none.
+	// Version and Image are what was built from the commit and published here; only of applications.
+	Version, Image string
+	// Head is the head of the environment's branch; optional.
 	Head string
-	// Proposals to name another commit, the newest first.
+	// Proposals holds the proposals to promote another commit, newest first.
 	Proposals []Proposal
 	Rollout   decide.Rollout
-	// GitOps is what its clusters follow, with the URL by which the repository is reached: its history is read there.
+	// GitOps is the source that the clusters follow, with the URL for access to the repository and its history.
 	GitOps hub.Source
-	// Expect lists who of all clusters has to follow it; nil is everybody who is a member of the environment.
+	// Expect returns which reconcilers of the clusters should follow GitOps; defaults to those of all members of the environment.
 	Expect func(clusters []comply.Cluster) []comply.Expected
 }
 
-// Proposal is a change that would make an environment name another commit.
+// Proposal is a pull request that would promote another commit.
 type Proposal struct {
 	decide.Proposal
-	// Ended is when it was closed; zero while it is open.
+	// Ended is when it was closed; zero if it is open.
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// Move is a wish that an environment names another commit.
+// Move is the promotion of a commit to an environment, or its rollback.
 type Move struct {
 	Environment  string // required
 	From, Commit string // required
-	// Approval says whether people have to agree. Where they have to by the rules of the forge, they are asked as well.
+	// Approval says whether a pull request is required. A protected branch requires one in any case.
 	Approval v1alpha1.Approval
-	// Back says that it is a way back after a failure.
+	// Back marks a rollback after a failure.
 	Back bool
-	// Reason says why, for the message.
+	// Reason is the reason for the message.
 	Reason string
 }
 
-// Moved is what came of a move.
-type Moved struct {
-	// Did says in words what was done; empty when nothing had to be.
+// MoveResult is the result of a move.
+type MoveResult struct {
+	// Did describes what was done; empty if nothing was.
 	Did string
-	// URL is the page of the proposal; empty when the environment names the commit now.
+	// URL is the page of the proposal; empty if the commit was promoted directly.
 	URL string
 }

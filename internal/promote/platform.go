@@ -15,61 +15,58 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Platform moves the commits of a control plane's main branch: an environment names one in the BaseRepo of its own branch.
+// Platform promotes the commits of a control plane's main branch. An environment's commit is in the BaseRepo of its branch.
 //
-// Where the rules or the protection of the branch want people to agree, it asks them with the one living change
+// If the rules or the branch protection require approval, Platform opens the environment's only pull request
 // from [ProposalBranch]. Like the repositories that it reads, a Platform is for one round.
 type Platform struct {
-	// ControlPlane is the URL of its repository. // required
+	// ControlPlane is the URL of the control plane's repository. // required
 	ControlPlane string
-	// Chain names environments one after the other; it is how those without rules of their own take part.
+	// Chain lists environments in order, and adds those without rules to the chain.
 	Chain []string
 	// Loader reads the control plane. // required
 	Loader *schedule.Loader
-	// Lines gives the history of its main branch. // required
+	// Lines returns the history of the main branch. // required
 	Lines Lines
-	// Committer writes to environment branches; its Push says [ErrProtected] when the branch takes proposals only. // required
+	// Committer writes to environment branches. Its Push returns [ErrProtected] for a protected branch. // required
 	Committer pullrequest.Committer
-	// Forges host the control plane. Without one that does, environments move only by themselves, and nothing is shown. // required
+	// Forges host the control plane. Without a matching forge, there are no proposals and statuses. // required
 	Forges pullrequest.Forges
-	// Rollouts are what scheduling rounds found. // required
+	// Rollouts returns the results of scheduling rounds. // required
 	Rollouts Rollouts
-	// Link returns the page of an environment for people, which statuses lead to; nil for none.
+	// Link returns the URL of an environment's page, for commit statuses; optional.
 	Link func(environment string) string
-	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
-	Step func(name string) error
 
-	// line is that of the last reading: proposals and messages tell of it.
+	// line is that of the last reading, for proposals and messages.
 	line []Commit
 }
 
-// Lines knows the history of branches.
+// Lines gives access to the history of branches.
 type Lines interface {
-	// Line returns the commits that a branch was at, the oldest first, and the newest limit of them at most:
-	// of a merge only the side that it was merged into.
+	// Line returns at most the newest limit commits of a branch, oldest first, following the first parent of merges.
 	Line(ctx context.Context, branch schedule.Location, limit int) ([]Commit, error)
 }
 
 var _ Pipeline = (*Platform)(nil)
 
-// ProposalBranch returns the branch that changes of an environment's promoted commit are proposed from.
+// ProposalBranch returns the branch of an environment's promotion pull requests.
 func ProposalBranch(environment string) string { return "kalypso-promote/" + environment }
 
 const (
-	// maxLine is how many commits of main are known by their place. Older ones that an environment runs are found by themselves.
+	// maxLine is how many commits of main are read. Older commits of environments are looked up one by one.
 	maxLine = 1000
-	// maxReaders is how many environments are read at once.
+	// maxReaders is how many environments are read concurrently.
 	maxReaders = 8
 )
 
-// Read finds out where every commit of main is.
-func (p *Platform) Read(ctx context.Context) (*Reading, error) {
+// Read returns the state of all environments.
+func (p *Platform) Read(ctx context.Context) (*State, error) {
 	described, problems, err := p.Loader.Descriptions(ctx, p.request())
 	if err != nil {
 		return nil, err
 	}
 	main := schedule.Location{Repo: p.ControlPlane, Branch: schedule.DefaultBase}
-	r := &Reading{Subject: ledger.CleanRepository(p.ControlPlane), Read: []schedule.Location{main}}
+	r := &State{Subject: ledger.CleanRepository(p.ControlPlane), Read: []schedule.Location{main}, OnlyMoves: true}
 	if r.Line, err = p.Lines.Line(ctx, main, maxLine); err != nil {
 		return nil, err
 	}
@@ -95,15 +92,15 @@ func (p *Platform) request() schedule.Request {
 }
 
 // places reads the environments of the chain.
-func (p *Platform) places(ctx context.Context, r *Reading, described []schedule.Description) []Place {
+func (p *Platform) places(ctx context.Context, r *State, described []schedule.Description) []EnvironmentState {
 	names := r.Chain.Names()
-	places := make([]Place, len(names))
+	places := make([]EnvironmentState, len(names))
 	limit := make(chan struct{}, maxReaders)
 	var wait sync.WaitGroup
 	for i, name := range names {
 		at := slices.IndexFunc(described, func(d schedule.Description) bool { return d.Environment.Name == name })
 		if at < 0 {
-			places[i] = Place{Environment: name, Unknown: "main lists no such environment"}
+			places[i] = EnvironmentState{Environment: name, Unknown: "main lists no such environment"}
 			continue
 		}
 		r.Read = append(r.Read, described[at].At)
@@ -124,23 +121,23 @@ func head(line []Commit) string {
 	return line[len(line)-1].SHA
 }
 
-// place reads one environment. What goes wrong there concerns only this one.
-func (p *Platform) place(ctx context.Context, d schedule.Description, head string) Place {
-	place := Place{Environment: d.Environment.Name}
-	town, err := p.town(ctx, d, "")
+// place reads one environment. Errors are returned as [EnvironmentState.Unknown].
+func (p *Platform) place(ctx context.Context, d schedule.Description, head string) EnvironmentState {
+	place := EnvironmentState{Environment: d.Environment.Name}
+	branch, err := p.environmentBranch(ctx, d, "")
 	if err != nil {
 		place.Unknown = err.Error()
 		return place
 	}
-	place.Commit, place.Follows, place.Head = town.base.Spec.Commit, town.base.Spec.Commit == "", town.source.Commit
+	place.Commit, place.Follows, place.Head = branch.base.Spec.Commit, branch.base.Spec.Commit == "", branch.source.Commit
 	if place.Follows {
 		place.Commit = head
 	}
-	if place.GitOps, err = p.gitOps(town); err != nil {
+	if place.GitOps, err = p.gitOps(branch); err != nil {
 		place.Unknown = err.Error()
 		return place
 	}
-	if place.Proposals, err = p.proposals(ctx, town); err != nil {
+	if place.Proposals, err = p.proposals(ctx, branch); err != nil {
 		place.Unknown = err.Error()
 		return place
 	}
@@ -153,9 +150,9 @@ func (p *Platform) place(ctx context.Context, d schedule.Description, head strin
 	return place
 }
 
-// reachBack adds to the line what environments name and what lies further back, or was on the other side of a merge.
-// Of two such commits the one that is further along the chain is taken for the older one, as it is where nobody pushed over anything.
-func (p *Platform) reachBack(ctx context.Context, main schedule.Location, r *Reading) error {
+// reachBack prepends to the line the commits of environments that are older than the line, or were merged from another branch.
+// Commits of environments later in the chain come first, because they are older unless a branch was force-pushed.
+func (p *Platform) reachBack(ctx context.Context, main schedule.Location, r *State) error {
 	for _, place := range r.Places {
 		known := place.Commit == "" || slices.ContainsFunc(r.Line, func(c Commit) bool { return c.SHA == place.Commit })
 		if known {
@@ -165,14 +162,14 @@ func (p *Platform) reachBack(ctx context.Context, main schedule.Location, r *Rea
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && on { // an error is a commit that does not exist any more
+		if err == nil && on { // a commit that does not exist is an error
 			r.Line = slices.Insert(r.Line, 0, Commit{SHA: place.Commit})
 		}
 	}
 	return nil
 }
 
-// SetStatus shows how a commit stands, in the control plane or where the environment's branch is.
+// SetStatus posts a status in the control plane, or in the repository of the environment's branch.
 func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	d, err := p.described(ctx, s.Environment)
 	if err != nil {
@@ -189,7 +186,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	if repo == nil {
 		return ErrNoCommit
 	}
-	// Clusters say why they fail, in words that are theirs.
+	// The description can contain messages of clusters.
 	status := forge.Status{Context: s.Environment, State: forge.StatusState(s.State), Description: secret.Scrub(s.Description)}
 	if p.Link != nil {
 		status.URL = p.Link(s.Environment)
@@ -201,7 +198,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	return err
 }
 
-// locate finds the forge that hosts a repository; nil when none does.
+// locate returns the forge that hosts a repository, or nil.
 func (p *Platform) locate(url string) (forge.Forge, forge.Repository, error) {
 	host, err := p.Forges.Forge(url)
 	if errors.Is(err, forge.ErrInvalid) {

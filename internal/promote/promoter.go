@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	// ErrNoCommit says that the forge does not have a commit, or that none hosts its repository.
+	// ErrNoCommit means that the forge does not have a commit, or that no forge hosts its repository.
 	ErrNoCommit = errors.New("the forge does not have the commit")
-	// ErrProtected says that a branch takes changes only by a proposal.
+	// ErrProtected means that a branch can only be changed with a pull request.
 	ErrProtected = errors.New("the branch is protected")
 )
 
-// Ledger is the part of the ledger that promotion needs.
+// Ledger is the part of the ledger that promotion uses.
 type Ledger interface {
 	RecordStep(ctx context.Context, s ledger.Step) error
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
@@ -27,46 +27,44 @@ type Ledger interface {
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 }
 
-// Ancestry knows the history of GitOps repositories.
+// Ancestry gives access to the history of GitOps repositories.
 type Ancestry interface {
-	// Reaches says of each hash whether it is a commit or a descendant of it. Those that the repository does not have are left out.
+	// Reaches reports for each hash whether it is commit or a descendant. Hashes that are not in the repository are left out.
 	Reaches(ctx context.Context, gitOps hub.Source, commit string, hashes []string) (map[string]bool, error)
 }
 
 // Checks runs verifications.
 type Checks interface {
-	// Run runs a verification, which passed when there is no error. The output is for people: bounded, and without credentials.
+	// Run runs a verification. A nil error means that it passed. The output is limited in size and contains no credentials.
 	Run(ctx context.Context, check decide.RunCheck) (output string, err error)
 }
 
-// Promoter takes commits along their chains, in rounds.
+// Promoter promotes commits along their chains, in rounds.
 //
-// It is level-triggered: a round may be killed after any step and run again, and two of them at once end in the same state.
-// Verifications run in the background, and a round after their end sees their results.
-// It is safe for concurrent use; do not change or copy it after the first round.
+// It is level-triggered: a round can be killed after any step and repeated, and two concurrent rounds lead to the same state.
+// Verifications run in the background; a round after their end uses the results.
+// It is safe for concurrent use. Do not change or copy it after the first round.
 type Promoter struct {
 	Ledger   Ledger   // required
 	Ancestry Ancestry // required
-	// Checks runs verifications; without it they fail and say so.
+	// Checks runs verifications. If nil, all verifications fail with an explanation.
 	Checks Checks
-	// MaxChecks is how many verifications run at once. 0 means four.
+	// MaxChecks is how many verifications run concurrently; defaults to 4.
 	MaxChecks int
-	// Checked is told the subject of a pipeline when a verification has ended; nil for nobody.
+	// Checked is called with the pipeline's subject when a verification ends; optional.
 	Checked func(subject string)
-	// Now is the clock; nil means time.Now.
+	// Now is the clock; defaults to time.Now.
 	Now func() time.Time
-	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
-	Step func(name string) error
 
 	mu sync.Mutex
-	// subjects are those of the pipelines that were worked on.
+	// subjects holds the caches by subject.
 	subjects map[string]*subject
 	checks   running
 }
 
-// subject is what is kept about one pipeline between rounds: only what makes them faster.
+// subject caches the state of one pipeline between rounds.
 type subject struct {
-	sync.Mutex // is held for a round
+	sync.Mutex // held during a round
 	journal    journal
 }
 
@@ -89,18 +87,18 @@ func (p *Promoter) now() time.Time {
 	return p.Now()
 }
 
-// Round finds out where everything stands, decides and acts. The outcome says how far it came, also with an error:
-// what concerns one environment does not stop the others. When it did something there may be more to do at once.
+// Round gathers the facts, decides and carries out the decisions. It returns the outcome even with an error,
+// because an error in one environment does not stop the others. If it did something, another round may be needed at once.
 func (p *Promoter) Round(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
 	return p.work(ctx, pipeline, func(r *round) error { return r.act(ctx) })
 }
 
-// Look finds out where everything stands and decides, and does nothing.
-func (p *Promoter) Look(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
+// Preview gathers the facts and decides, but changes nothing.
+func (p *Promoter) Preview(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
 	return p.work(ctx, pipeline, func(*round) error { return nil })
 }
 
-// work gathers the facts and decides, and lets do act on that.
+// work gathers the facts and decides, and calls do to carry out the decisions.
 func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) error) (*Outcome, error) {
 	reading, err := pipeline.Read(ctx)
 	if err != nil {
@@ -109,7 +107,7 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	s := p.subject(reading.Subject)
 	s.Lock()
 	defer s.Unlock()
-	r := &round{Promoter: p, pipeline: pipeline, reading: reading, journal: &s.journal, at: p.now()}
+	r := &round{Promoter: p, pipeline: pipeline, reading: reading, journal: &s.journal, at: p.now(), running: p.checks.snapshot()}
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}
@@ -122,5 +120,5 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	return r.outcome, errors.Join(gathered, do(r))
 }
 
-// Close ends the verifications that run, and waits for that. They have no result, and are run again.
+// Close stops running verifications and waits for them. They have no result, and run again later.
 func (p *Promoter) Close() { p.checks.close() }

@@ -12,26 +12,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// bench is a promoter on a ledger, with a clock that the test moves.
+// bench is a promoter with a ledger and a clock that the test sets.
 type bench struct {
 	*testing.T
-	ledger   *sqlite.Ledger
-	promoter *promote.Promoter
-	towns    *towns
-	ancestry equals
-	now      time.Time
-	clock    atomic.Pointer[time.Time] // now, as verifications in the background see it
+	ledger       *sqlite.Ledger
+	promoter     *promote.Promoter
+	fakePipeline *fakePipeline
+	ancestry     equals
+	now          time.Time
+	clock        atomic.Pointer[time.Time] // the clock for verifications in the background
 }
 
 func newBench(t *testing.T, rules map[string]*v1alpha1.Promotion, line ...string) *bench {
-	b := &bench{T: t, ledger: openLedger(t), towns: newTowns(rules, line...), now: noon}
+	b := &bench{T: t, ledger: openLedger(t), fakePipeline: newFakePipeline(rules, line...), now: noon}
 	b.promoter = b.newPromoter(nil)
 	return b
 }
@@ -43,20 +46,20 @@ func (b *bench) newPromoter(checks promote.Checks) *promote.Promoter {
 	return p
 }
 
-// round lets a minute pass.
+// round advances the clock by a minute and runs a round.
 func (b *bench) round() *promote.Outcome {
 	b.Helper()
 	b.now = b.now.Add(time.Minute)
 	now := b.now
 	b.clock.Store(&now)
-	o, err := b.promoter.Round(b.Context(), b.towns)
+	o, err := b.promoter.Round(b.Context(), b.fakePipeline)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return o
 }
 
-// reasons are those of the steps of a kind, the oldest first.
+// reasons returns the reasons of all steps of a kind, oldest first.
 func (b *bench) reasons(environment string, kind decide.StepKind) []string {
 	b.Helper()
 	steps, err := b.ledger.Steps(b.Context(), ledger.StepQuery{Environment: environment, Kind: string(kind)})
@@ -72,7 +75,7 @@ func (b *bench) reasons(environment string, kind decide.StepKind) []string {
 
 var alone = map[string]*v1alpha1.Promotion{"dev": {}}
 
-// TestDecisionsAreRecordedWhenTheyChange, and not in each round; those that only count on at most once a minute.
+// TestDecisionsAreRecordedWhenTheyChange checks that unchanged decisions are not recorded, and counts at most once a minute.
 func TestDecisionsAreRecordedWhenTheyChange(t *testing.T) {
 	b := newBench(t, alone, "one")
 	for _, c := range []string{"a", "b", "c"} {
@@ -98,26 +101,26 @@ func TestDecisionsAreRecordedWhenTheyChange(t *testing.T) {
 		sha("one")[:7] + " waits: 2 of 3 clusters missing: b, c",
 		sha("one")[:7] + " is deployed",
 	}
-	if diff := cmp.Diff(want, b.reasons("dev", promote.Decided)); diff != "" {
+	if diff := cmp.Diff(want, b.reasons("dev", promote.StateChanged)); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(decide.Status{State: decide.Success, Description: "Deployed"}, b.towns.shown[sha("one")+" dev"]); diff != "" {
+	if diff := cmp.Diff(decide.Status{State: decide.Success, Description: "Deployed"}, b.fakePipeline.statuses[sha("one")+" dev"]); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 
-// TestLookDoesNothing: it says what is to be done.
-func TestLookDoesNothing(t *testing.T) {
+// TestPreviewDoesNothing checks that Preview returns the next actions without carrying them out.
+func TestPreviewDoesNothing(t *testing.T) {
 	b := newBench(t, alone, "one", "two")
-	before := b.towns.reading.Places[0]
-	o, err := b.promoter.Look(t.Context(), b.towns)
+	before := b.fakePipeline.reading.Places[0]
+	o, err := b.promoter.Preview(t.Context(), b.fakePipeline)
 	if err != nil || len(o.Did) > 0 || len(o.Environments) != 1 || len(o.Environments[0].Actions) == 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	if steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{}); len(steps) > 0 || err != nil {
 		t.Errorf("steps %v, %v", steps, err)
 	}
-	if diff := cmp.Diff(before.Commit, b.towns.reading.Places[0].Commit); diff != "" || len(b.towns.shown) > 0 {
+	if diff := cmp.Diff(before.Commit, b.fakePipeline.reading.Places[0].Commit); diff != "" || len(b.fakePipeline.statuses) > 0 {
 		t.Error("it did something")
 	}
 	if _, err := json.Marshal(o); err != nil {
@@ -125,7 +128,7 @@ func TestLookDoesNothing(t *testing.T) {
 	}
 }
 
-// TestGitIsAskedOncePerRevision, however many clusters run it. Reconcilers that were removed count for nobody.
+// TestGitIsAskedOncePerRevision checks that the number of clusters does not matter, and that removed reconcilers do not count.
 func TestGitIsAskedOncePerRevision(t *testing.T) {
 	b := newBench(t, alone, "one")
 	var behind []string
@@ -150,14 +153,14 @@ func TestGitIsAskedOncePerRevision(t *testing.T) {
 	}
 }
 
-// TestAClockThatGoesBack does not turn the order of steps around, nor record anything twice.
-func TestAClockThatGoesBack(t *testing.T) {
+// TestClockSetBack checks that the order of steps is kept and that no step is recorded twice.
+func TestClockSetBack(t *testing.T) {
 	b := newBench(t, alone, "one", "two")
 	join(t, b.ledger, "a", "dev")
 	b.round()
 	for i, commit := range []string{"one", "two"} {
 		b.now = b.now.Add(-2 * time.Hour)
-		reports(t, b.ledger, "dev", revision("dev", sha(commit)), noon.Add(time.Duration(i)*time.Hour), "a") // by a clock of its own
+		reports(t, b.ledger, "dev", revision("dev", sha(commit)), noon.Add(time.Duration(i)*time.Hour), "a") // with the cluster's clock
 		for range 6 {
 			b.round()
 		}
@@ -178,7 +181,7 @@ func TestAClockThatGoesBack(t *testing.T) {
 	}
 }
 
-// gate is a verification that the test lets pass or fail.
+// gate is a verification whose result the test sets.
 type gate struct {
 	begun  chan string
 	result chan error
@@ -198,7 +201,7 @@ func (g *gate) Run(ctx context.Context, check decide.RunCheck) (string, error) {
 	}
 }
 
-// verifying is an environment with a verification, whose cluster is well.
+// verifying returns a promoter with one environment that has a verification and a healthy cluster.
 func verifying(t *testing.T) (*bench, *gate, chan string) {
 	b := newBench(t, map[string]*v1alpha1.Promotion{"dev": {Verify: []v1alpha1.Verification{{
 		Name: "smoke", HTTP: &v1alpha1.HTTPVerification{URL: "https://shop.example"},
@@ -208,7 +211,7 @@ func verifying(t *testing.T) (*bench, *gate, chan string) {
 	b.promoter.Checked = func(subject string) { ended <- subject }
 	join(t, b.ledger, "a", "dev")
 	reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, "a")
-	b.round() // it is put on record that the commit entered
+	b.round() // records that the commit was promoted
 	return b, g, ended
 }
 
@@ -229,9 +232,9 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	if s := o.Environments[0]; s.Phase != decide.Failed || !strings.Contains(s.Reason, `verification "smoke": it answers 503`) {
 		t.Fatalf("after it failed: %s %s", s.Phase, s.Reason)
 	}
-	// A person who orders the commit again lets it be verified again.
+	// A new request for the commit runs its verification again.
 	control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { return b.now.Add(time.Second) }}
-	if err := control.Order(t.Context(), promote.Word{Subject: controlPlane, Environment: "dev", Commit: sha("one"), By: "anna"}); err != nil {
+	if err := control.Order(t.Context(), promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha("one"), By: "anna"}); err != nil {
 		t.Fatal(err)
 	}
 	b.round()
@@ -239,7 +242,7 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	g.result <- nil
 	<-ended
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed || s.Order != nil || g.ran.Load() != 2 {
+	if s := b.round().Environments[0]; s.Phase != decide.Deployed || s.Request != nil || g.ran.Load() != 2 {
 		t.Errorf("after it passed: %s %s, %d runs", s.Phase, s.Reason, g.ran.Load())
 	}
 	steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{Kind: string(promote.Verified)})
@@ -248,8 +251,8 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	}
 }
 
-// TestAVerificationThatWasCutOffIsRunAgain by the next process.
-func TestAVerificationThatWasCutOffIsRunAgain(t *testing.T) {
+// TestInterruptedVerificationRunsAgain checks that the next process runs an interrupted verification again.
+func TestInterruptedVerificationRunsAgain(t *testing.T) {
 	b, g, _ := verifying(t)
 	b.round()
 	<-g.begun
@@ -271,7 +274,7 @@ func TestAVerificationThatWasCutOffIsRunAgain(t *testing.T) {
 	}
 }
 
-// TestWithoutChecksVerificationsFail: a server that cannot verify does not pretend to.
+// TestWithoutChecksVerificationsFail checks that a verification never passes without a runner.
 func TestWithoutChecksVerificationsFail(t *testing.T) {
 	b, _, _ := verifying(t)
 	b.promoter = b.newPromoter(nil)
@@ -284,9 +287,9 @@ func TestWithoutChecksVerificationsFail(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentThatCannotBeReadStopsNobodyElse(t *testing.T) {
+func TestUnreadableEnvironmentDoesNotBlockOthers(t *testing.T) {
 	b := newBench(t, map[string]*v1alpha1.Promotion{"dev": {}, "lab": {}}, "one", "two")
-	b.towns.place("lab").Unknown = "its BaseRepo cannot be read"
+	b.fakePipeline.place("lab").Unknown = "its BaseRepo cannot be read"
 	join(t, b.ledger, "a", "dev")
 	for _, commit := range []string{"one", "two"} {
 		reports(t, b.ledger, "dev", revision("dev", sha(commit)), b.now, "a")
@@ -294,28 +297,28 @@ func TestAnEnvironmentThatCannotBeReadStopsNobodyElse(t *testing.T) {
 			b.round()
 		}
 	}
-	if got := b.towns.place("dev").Commit; got != sha("two") {
+	if got := b.fakePipeline.place("dev").Commit; got != sha("two") {
 		t.Errorf("dev is at %s", got)
 	}
-	if got := b.towns.place("lab").Commit; got != sha("one") {
+	if got := b.fakePipeline.place("lab").Commit; got != sha("one") {
 		t.Errorf("lab is at %s", got)
 	}
 }
 
-// TestWhatLeftBeforeAnythingCameOfIt is shown as superseded, on the commit and on that of the environment's branch,
-// and both are filed under the commit of the line.
-func TestWhatLeftBeforeAnythingCameOfIt(t *testing.T) {
-	b := newBench(t, alone, "one") // where nobody is, nothing arrives
+// TestReplacedCommitsAreSuperseded checks that a replaced commit and the head of the environment's branch get the status
+// "superseded", and that both are recorded under the commit of the line.
+func TestReplacedCommitsAreSuperseded(t *testing.T) {
+	b := newBench(t, alone, "one") // without clusters, nothing is deployed
 	b.round()
 	b.round()
-	b.towns.reading.Line = append(b.towns.reading.Line, promote.Commit{SHA: sha("two")})
+	b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha("two")})
 	b.round()
-	b.towns.place("dev").Head = sha("another head")
+	b.fakePipeline.place("dev").Head = sha("another head")
 	for range 3 {
 		b.round()
 	}
 	for _, commit := range []string{sha("one"), sha("head dev")} {
-		if got := b.towns.shown[commit+" dev"]; got.State != decide.Failure || got.Description != "Superseded by "+sha("two")[:7] {
+		if got := b.fakePipeline.statuses[commit+" dev"]; got.State != decide.Failure || got.Description != "Superseded by "+sha("two")[:7] {
 			t.Errorf("%s: %+v", commit[:7], got)
 		}
 	}
@@ -327,5 +330,118 @@ func TestWhatLeftBeforeAnythingCameOfIt(t *testing.T) {
 		if s.Commit != sha("one") && s.Commit != sha("two") {
 			t.Errorf("a promotion of %s: %+v", s.Commit[:7], s)
 		}
+	}
+}
+
+// TestCommitsChangedByHandAreMarked promotes one commit, and lets a user write the next one into the environment.
+func TestCommitsChangedByHandAreMarked(t *testing.T) {
+	book, pipeline := openLedger(t), newFakePipeline(map[string]*v1alpha1.Promotion{"dev": {}}, "c1", "c2", "c3")
+	pipeline.reading.OnlyMoves = true
+	join(t, book, "large-01", "dev")
+	now := noon
+	promoter := &promote.Promoter{Ledger: book, Ancestry: &equals{}, Now: func() time.Time { return now }}
+	defer promoter.Close()
+	round := func() string {
+		now = now.Add(time.Minute)
+		outcome, err := promoter.Round(t.Context(), pipeline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcome.Environments[0].Reason
+	}
+	reasons := func(commit string) (all []string) {
+		steps, err := book.Steps(t.Context(), ledger.StepQuery{Commit: sha(commit), Kind: string(decide.StepStarted)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			all = append(all, s.Reason)
+		}
+		return all
+	}
+	pipeline.reading.Line = pipeline.reading.Line[:2]
+	for range 3 { // c2 is promoted after c1
+		reports(t, book, "dev", revision("dev", pipeline.place("dev").Commit), now, "large-01")
+		round()
+		round()
+	}
+	pipeline.reading.Line = append(pipeline.reading.Line, promote.Commit{SHA: sha("c3")})
+	publish(pipeline.place("dev"), sha("c3"))
+	round()
+	if reason := round(); !strings.Contains(reason, "changed by hand") {
+		t.Errorf("reason %q", reason)
+	}
+	if got := [][]string{reasons("c1"), reasons("c2"), reasons("c3")}; !cmp.Equal(got, [][]string{{""}, {""}, {"the commit was changed by hand, without a promotion"}}) {
+		t.Errorf("entered with reasons %q", got)
+	}
+}
+
+// TestRefusedStatusIsReportedOnce: a token without the right to set statuses is reported once an hour, not in each round.
+func TestRefusedStatusIsReportedOnce(t *testing.T) {
+	book, pipeline := openLedger(t), newFakePipeline(map[string]*v1alpha1.Promotion{"dev": {}}, "c1")
+	now, reported := noon, 0
+	promoter := &promote.Promoter{Ledger: book, Ancestry: &equals{}, Now: func() time.Time { return now }}
+	defer promoter.Close()
+	pipeline.refusal = &forge.Error{Kind: forge.ErrDenied, Op: "set status", Detail: "403"}
+	for range 10 {
+		if _, err := promoter.Round(t.Context(), pipeline); errors.Is(err, forge.ErrDenied) {
+			reported++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Minute)
+	}
+	if reported != 1 {
+		t.Errorf("reported %d times", reported)
+	}
+	pipeline.refusal = nil // the token got the right
+	if _, err := promoter.Round(t.Context(), pipeline); err != nil || pipeline.posted == 0 {
+		t.Errorf("%v, %d statuses", err, pipeline.posted)
+	}
+}
+
+// TestFailureStatusesDoNotGrowWithTheFleet lets 32 clusters fail in the same way, one every two minutes. The first failure
+// changes the statuses of the commit and of the environment's branch; the others add nothing new to them.
+func TestFailureStatusesDoNotGrowWithTheFleet(t *testing.T) {
+	rules := &v1alpha1.Promotion{Gate: &v1alpha1.Gate{OfflineAfter: &metav1.Duration{Duration: 24 * time.Hour}}}
+	book, pipeline := openLedger(t), newFakePipeline(map[string]*v1alpha1.Promotion{"dev": rules}, "c1")
+	now := noon
+	promoter := &promote.Promoter{Ledger: book, Ancestry: &equals{}, Now: func() time.Time { return now }}
+	defer promoter.Close()
+	round := func() {
+		if _, err := promoter.Round(t.Context(), pipeline); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 32 {
+		join(t, book, fmt.Sprintf("large-%02d", i), "dev")
+	}
+	round()
+	round()
+	before := pipeline.posted
+	for i := range 32 {
+		now = now.Add(2 * time.Minute)
+		name := fmt.Sprintf("large-%02d", 31-i)
+		err := book.Report(t.Context(), ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: name, Kind: "Kustomization", Namespace: "flux-system", Name: "platform-dev"},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: "https://git.example/platform/gitops", Ref: "dev", Path: "large"},
+				Revision: revision("dev", sha("c1")), State: ledger.StateFailed,
+				Message: fmt.Sprintf("Pod/shop/web-%d%d on %s: image not found", i, i*7, name),
+			},
+			Observed: now, Received: now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		round()
+		round()
+	}
+	if posted := pipeline.posted - before; posted != 2 {
+		t.Errorf("posted %d statuses", posted)
+	}
+	want := "Failed: large-31 fails at " + revision("dev", sha("c1"))[:7] + ": Pod/shop/web-00 on large-31: image not found"
+	if got := pipeline.statuses[sha("c1")+" dev"].Description; got != want {
+		t.Errorf("status %q, want %q", got, want)
 	}
 }

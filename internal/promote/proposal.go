@@ -15,15 +15,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// The inputs in the mark of a proposal: what the environment names, and what it would name.
+// The inputs in the mark of a proposal: the current and the proposed commit.
 const (
 	inputFrom   = "from"
 	inputCommit = "commit"
 )
 
-// question is what a change asks people: whether an environment goes from one commit to another.
-// What was withdrawn asks nothing.
-func question(c forge.PullRequest) (from, commit string) {
+// proposedMove returns the commits that a pull request moves an environment between.
+// Both are empty for a withdrawn proposal.
+func proposedMove(c forge.PullRequest) (from, commit string) {
 	mark := pullrequest.MarkOf(c.Body)
 	if mark.Digest == "" {
 		return "", ""
@@ -31,8 +31,8 @@ func question(c forge.PullRequest) (from, commit string) {
 	return mark.Inputs[inputFrom], mark.Inputs[inputCommit]
 }
 
-// changes finds the open change of an environment, and those that were closed since the last that was merged.
-func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) (open *forge.PullRequest, closed []forge.PullRequest, err error) {
+// changes returns the open pull request of an environment, and those that were closed since the last merge.
+func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *environmentBranch) (open *forge.PullRequest, closed []forge.PullRequest, err error) {
 	all, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{Head: ProposalBranch(t.name), Base: t.at.Branch, Limit: 20})
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the proposals: %w", err)
@@ -45,15 +45,15 @@ func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) 
 			}
 		case forge.Closed:
 			closed = append(closed, *c)
-		case forge.Merged: // what was closed before has no say any more
+		case forge.Merged: // earlier pull requests do not count any more
 			return open, closed, nil
 		}
 	}
 	return open, closed, nil
 }
 
-// proposals are what people are or were asked.
-func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
+// proposals returns the open and closed proposals.
+func (p *Platform) proposals(ctx context.Context, t *environmentBranch) ([]Proposal, error) {
 	_, repo, err := p.locate(t.at.Repo)
 	if repo == nil || err != nil {
 		return nil, err
@@ -64,22 +64,22 @@ func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
 	}
 	var all []Proposal
 	if open != nil {
-		from, commit := question(*open)
+		from, commit := proposedMove(*open)
 		if pullrequest.MarkOf(open.Body).Commit != open.Head.Commit {
-			from = "" // cut off, or pushed to by somebody: it is not what it says, and is made again or closed
+			from = "" // incomplete, or changed by a user: it is updated or closed
 		}
 		all = append(all, Proposal{Proposal: decide.Proposal{From: from, Commit: commit, State: decide.ProposalOpen, URL: open.URL}})
 	}
 	for _, c := range closed {
-		if from, commit := question(c); commit != "" {
+		if from, commit := proposedMove(c); commit != "" {
 			all = append(all, Proposal{decide.Proposal{From: from, Commit: commit, State: decide.ProposalClosed, URL: c.URL}, c.EndedAt})
 		}
 	}
 	return all, nil
 }
 
-// pullRequest returns the one pull request of an environment.
-func (p *Platform) pullRequest(host forge.Forge, repo forge.Repository, t *town) *pullrequest.PullRequest {
+// pullRequest returns the environment's only pull request.
+func (p *Platform) pullRequest(host forge.Forge, repo forge.Repository, t *environmentBranch) *pullrequest.PullRequest {
 	return &pullrequest.PullRequest{
 		Repository: repo, Limits: host.Limits(), Committer: p.Committer, URL: t.at.Repo,
 		Base: t.at.Branch, Commit: t.source.Commit, Time: t.source.Time,
@@ -90,22 +90,22 @@ func (p *Platform) pullRequest(host forge.Forge, repo forge.Repository, t *town)
 	}
 }
 
-// propose makes the one change of the environment ask for a move.
-func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit pullrequest.Commit) (Moved, error) {
+// propose updates the environment's pull request to propose a move.
+func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *environmentBranch, m Move, commit pullrequest.Commit) (MoveResult, error) {
 	_, closed, err := p.changes(ctx, repo, t)
 	if err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
-	// Whether people who said no are asked again is decided already: then it is another question than the one they closed.
+	// The decision to propose a closed move again was made earlier; it needs a new mark.
 	times := 0
 	for _, c := range closed {
-		if from, to := question(c); from == m.From && to == m.Commit {
+		if from, to := proposedMove(c); from == m.From && to == m.Commit {
 			times++
 		}
 	}
 	l := p.pullRequest(host, repo, t)
 	if err := l.Find(ctx); err != nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
 	err = l.Propose(ctx, pullrequest.Proposal{
 		Put: commit.Put, Message: commit.Message, When: commit.When, Title: m.title(),
@@ -117,15 +117,15 @@ func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Rep
 		err = errors.Join(pullrequest.ErrMoved, err) // another server was faster
 	}
 	if err != nil || len(l.Did) == 0 || l.Open == nil {
-		return Moved{}, err
+		return MoveResult{}, err
 	}
-	return Moved{Did: m.title() + ": " + strings.Join(l.Did, ", "), URL: l.Open.URL}, nil
+	return MoveResult{Did: m.title() + ": " + strings.Join(l.Did, ", "), URL: l.Open.URL}, nil
 }
 
-// maxListed is how many commits a proposal tells of.
+// maxListed is how many commits a proposal lists.
 const maxListed = 50
 
-// body says what merging does, and which commits that brings along.
+// body explains what merging does, and lists the promoted commits.
 func (p *Platform) body(m Move) string {
 	var b strings.Builder
 	switch {
@@ -145,7 +145,7 @@ func (p *Platform) body(m Move) string {
 	return b.String()
 }
 
-// list tells of the commits that come, or go, the newest first.
+// list writes the commits that are added or removed, newest first.
 func (p *Platform) list(b *strings.Builder, m Move) {
 	from := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == m.From })
 	to := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == m.Commit })
@@ -168,7 +168,7 @@ func (p *Platform) list(b *strings.Builder, m Move) {
 	}
 }
 
-// code shows somebody's text as it is, without credentials.
+// code formats untrusted text as code, without credentials.
 func code(text string) string { return markdown.Code(secret.Line(secret.Redact(text))) }
 
 // Withdraw closes an open proposal.
@@ -177,7 +177,7 @@ func (p *Platform) Withdraw(ctx context.Context, w decide.Withdraw) error {
 	if err != nil {
 		return err
 	}
-	t, err := p.town(ctx, d, "")
+	t, err := p.environmentBranch(ctx, d, "")
 	if err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (p *Platform) Withdraw(ctx context.Context, w decide.Withdraw) error {
 	if l.Open == nil {
 		return nil
 	}
-	if _, commit := question(*l.Open); commit != w.Commit {
-		return nil // somebody else made it ask for another one by now
+	if _, commit := proposedMove(*l.Open); commit != w.Commit {
+		return nil // it was changed to propose another commit
 	}
-	return l.Withdraw(ctx, "Nobody needs to decide about this any more: "+markdown.Escape(w.Reason)+".")
+	return l.Withdraw(ctx, "No decision is needed any more: "+markdown.Escape(w.Reason)+".")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// recordHistory puts a step of the history on record, once: it looks whether another server was faster,
-// and of two that still manage to be at the same time the journal counts one.
+// recordHistory records a step once. It checks whether another server was faster;
+// if two servers still record the same step, the journal counts it once.
 func (r *round) recordHistory(ctx context.Context, a decide.Record) error {
 	if err := r.journal.refresh(ctx, r.Ledger, r.reading.Subject, r.at); err != nil {
 		return err
@@ -21,10 +21,11 @@ func (r *round) recordHistory(ctx context.Context, a decide.Record) error {
 	if err := r.record(ctx, a.Environment, a.Step.Commit, a.Step.Kind, a.Reason, Detail{Revision: a.Step.Revision}); err != nil {
 		return err
 	}
-	return r.done("recorded", a.String())
+	r.did(a.String())
+	return nil
 }
 
-// record writes a step, after all that are on record.
+// record writes a step with a time after all recorded steps.
 func (r *round) record(ctx context.Context, environment, commit string, kind decide.StepKind, reason string, d Detail) error {
 	detail, err := json.Marshal(d)
 	if err != nil {

@@ -12,17 +12,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Rollouts know what became of the manifests of a control plane's environments.
+// Rollouts gives access to the results of scheduling rounds of a control plane's environments.
 type Rollouts interface {
-	// Rollout returns what the last scheduling round of an environment found; nil when there was none yet.
+	// Rollout returns the result of the last scheduling round of an environment, or nil.
 	Rollout(ctx context.Context, environment string) (*schedule.Outcome, error)
 }
 
-// RolloutOf says how far the manifests of a commit of main have come, by what a scheduling round found. branch is the head of
-// the environment's branch. A round on other commits than these says nothing about them: the state is none then.
+// RolloutOf returns the rollout of a commit of main according to a scheduling round. branch is the head of the environment's
+// branch. If the round was for other commits, the state is RolloutNone.
 //
-// What is held because of an application that cannot be read is published as it was, and does not stop the platform.
-// What is held because of the control plane itself does: the commit would arrive without being anywhere.
+// Assignments that are held because an application cannot be read stay as published, and do not block the rollout.
+// Assignments that are held because of the control plane itself do: otherwise the commit would count as deployed without
+// being applied.
 func RolloutOf(o *schedule.Outcome, main, branch string) decide.Rollout {
 	if o == nil || o.Plan == nil || o.Inputs.Branch.Commit != branch {
 		return decide.Rollout{}
@@ -50,7 +51,7 @@ func refused(reason, url string) decide.Rollout {
 	return decide.Rollout{State: decide.RolloutRefused, Reason: reason, URL: url}
 }
 
-// published is the rollout when the GitOps branch has all that can be rendered.
+// published returns the rollout if the GitOps branch contains everything that can be rendered.
 func published(o *schedule.Outcome) decide.Rollout {
 	var reason string
 	ours := 0
@@ -70,12 +71,12 @@ func published(o *schedule.Outcome) decide.Rollout {
 	return decide.Rollout{State: decide.RolloutMerged, Commit: o.Head}
 }
 
-// byControlPlane reports whether a problem is one of what the platform team writes.
+// byControlPlane reports whether a problem is in the platform team's files.
 func byControlPlane(p *fleet.Problem, in schedule.Inputs) bool {
 	return p.Kind != fleet.KindUnreachable && (p.Position.Source == in.Main.Name || p.Position.Source == in.Branch.Name)
 }
 
-// lostMain says why nothing could be read of main.
+// lostMain returns why main could not be read.
 func lostMain(p *plan.Plan) string {
 	for _, problem := range p.Problems {
 		if problem.Kind == fleet.KindHeld && problem.Severity == fleet.SeverityError {

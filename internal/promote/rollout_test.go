@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// found is a scheduling round on commit m of main and b of the environment branch, which found all published.
+// found returns a scheduling round on commit m of main and b of the environment branch, with everything published.
 func found(change func(*schedule.Outcome)) *schedule.Outcome {
 	o := &schedule.Outcome{
 		Inputs: schedule.Inputs{Main: schedule.Input{Name: "main", Commit: "m"}, Branch: schedule.Input{Name: "dev", Commit: "b"}},
@@ -26,7 +26,7 @@ func found(change func(*schedule.Outcome)) *schedule.Outcome {
 	return o
 }
 
-// held is an assignment that is held because of something in a source.
+// held returns an assignment that is held because of a problem in a source.
 func held(source string, kind fleet.ProblemKind) plan.Change {
 	return plan.Change{Op: plan.Held, Title: "shop/cart", ClusterType: "large", Reason: &fleet.Problem{
 		Kind: kind, Position: fleet.Position{Source: source, File: "a.yaml", Line: 7}, Message: "it is wrong",

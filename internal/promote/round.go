@@ -11,19 +11,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// round is one round in progress.
+// round holds the state of one round.
 type round struct {
 	*Promoter
-	pipeline  Pipeline
-	reading   *Reading
-	journal   *journal
+	pipeline Pipeline
+	reading  *State
+	journal  *journal
+	// running holds the verifications that were running before the journal was read. One that ends in between counts as running,
+	// because its result may be missing from the journal.
+	running   map[checkKey]bool
 	at        time.Time
 	facts     decide.Facts
 	decisions []decide.Decision
 	outcome   *Outcome
 }
 
-// gather puts the facts together. An environment of which something cannot be known is unknown, and the error says why.
+// gather collects the facts. An environment with missing facts is unknown, and the error explains why.
 func (r *round) gather(ctx context.Context) error {
 	var failed error
 	clusters := &registry{ledger: r.Ledger}
@@ -45,19 +48,19 @@ func (r *round) gather(ctx context.Context) error {
 				failed = joinIn(place.Environment, failed, err)
 			}
 			e.Verdict = verdict
-			e.Checks = r.checks.mark(e.Checks, r.reading.Subject, place)
+			e.Checks = r.markRunning(e.Checks, place)
 		}
 		r.facts.Environments = append(r.facts.Environments, e)
 	}
 	return failed
 }
 
-// place returns what Git and the forge say about an environment.
-func (r *round) place(environment string) Place {
-	if i := slices.IndexFunc(r.reading.Places, func(p Place) bool { return p.Environment == environment }); i >= 0 {
+// place returns the state of an environment in Git and on the forge.
+func (r *round) place(environment string) EnvironmentState {
+	if i := slices.IndexFunc(r.reading.Places, func(p EnvironmentState) bool { return p.Environment == environment }); i >= 0 {
 		return r.reading.Places[i]
 	}
-	return Place{Environment: environment}
+	return EnvironmentState{Environment: environment}
 }
 
 func (r *round) environment(name string) decide.Environment {
@@ -67,7 +70,7 @@ func (r *round) environment(name string) decide.Environment {
 	return decide.Environment{Name: name}
 }
 
-// describe says how everything stands.
+// describe returns the outcome.
 func (r *round) describe() *Outcome {
 	o := &Outcome{
 		Subject: r.reading.Subject, At: r.at, Environments: []Standing{},
@@ -81,21 +84,21 @@ func (r *round) describe() *Outcome {
 	return o
 }
 
-// wake notes a time at which there may be something to do.
+// wake records a time at which another round may be needed.
 func (o *Outcome) wake(at time.Time) {
 	if !at.IsZero() && (o.Next.IsZero() || at.Before(o.Next)) {
 		o.Next = at
 	}
 }
 
-// standing says how one environment stands.
+// standing returns the state of one environment.
 func (r *round) standing(d decide.Decision) Standing {
 	place, e := r.place(d.Environment), r.environment(d.Environment)
 	s := Standing{
 		Environment: d.Environment, Phase: d.Phase, Commit: d.Commit, Head: place.Head, Candidate: d.Candidate,
 		Behind: r.behind(d.Commit), Reason: d.Reason, Since: r.since(d), Next: d.Next, Rules: r.rules(d.Environment),
 		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: e.Checks, Proposals: place.Proposals,
-		Pause: e.Pause, Order: e.Order, Aborts: e.Aborts,
+		Pause: e.Pause, Request: e.Request, Aborts: e.Aborts,
 	}
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {
 		s.After = rules.After
@@ -103,13 +106,16 @@ func (r *round) standing(d decide.Decision) Standing {
 	if place.Follows && place.Unknown == "" {
 		s.Reason += "; it names no commit and follows the branch until it does"
 	}
+	if page := r.journal.page(d.Environment); page.edited != "" && page.edited == d.Commit && page.entered() == d.Commit {
+		s.Reason += "; " + editedByHand
+	}
 	for _, a := range d.Actions {
 		s.Actions = append(s.Actions, a.String())
 	}
 	return s
 }
 
-// behind counts the commits of the line that are newer.
+// behind returns the number of newer commits on the line.
 func (r *round) behind(commit string) int {
 	if i := slices.Index(r.facts.Line, commit); i >= 0 {
 		return len(r.facts.Line) - 1 - i
@@ -117,7 +123,7 @@ func (r *round) behind(commit string) int {
 	return len(r.facts.Line)
 }
 
-// since is when the phase of a commit began: that of the decision on record, or now.
+// since returns when the phase of a commit began: the time of the recorded decision, or now.
 func (r *round) since(d decide.Decision) time.Time {
 	last := r.journal.page(d.Environment).decided
 	if last.Phase == d.Phase && last.commit == about(d) && !last.Since.IsZero() {
@@ -126,7 +132,7 @@ func (r *round) since(d decide.Decision) time.Time {
 	return r.at
 }
 
-// rules are those that are written for an environment.
+// rules returns the rules of an environment as defined.
 func (r *round) rules(environment string) *v1alpha1.Promotion {
 	for _, s := range r.reading.Stages {
 		if s.Name == environment {
@@ -136,7 +142,10 @@ func (r *round) rules(environment string) *v1alpha1.Promotion {
 	return nil
 }
 
-// joinIn adds an error of one environment.
+// did records what was done.
+func (r *round) did(what string) { r.outcome.Did = append(r.outcome.Did, what) }
+
+// joinIn adds the error of an environment.
 func joinIn(environment string, failed, err error) error {
 	return errors.Join(failed, fmt.Errorf("environment %q: %w", environment, err))
 }

@@ -6,46 +6,49 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// The kinds of steps that are in the ledger, beside those of package promotion: entered, arrived and failed.
-// Each has a reason for people and, in [Detail], what programs need.
+// The kinds of steps in the ledger, in addition to those of package decide: entered, arrived and failed.
+// Each step has a reason as text and a [Detail] for programs.
 const (
-	// Published is that the GitOps branch has the manifests of the commit. The time of the gate runs from here.
+	// Published means that the GitOps branch contains the manifests of the commit. The gate's timeout starts here.
 	Published decide.StepKind = "published"
-	// Decided is that the decision on an environment changed: where the commit stands, what comes next, and why that waits.
-	Decided decide.StepKind = "decided"
-	// Shown is that a commit was given a status.
-	Shown decide.StepKind = "shown"
-	// Proposed is that people were asked to let the commit in, Withdrawn that they are asked no more.
+	// StateChanged means that the decision for an environment changed: its phase, its candidate, or the reason to wait.
+	StateChanged decide.StepKind = "decided"
+	// StatusPosted means that a commit status was posted.
+	StatusPosted decide.StepKind = "shown"
+	// Proposed means that a pull request to promote the commit was opened, Withdrawn that it was closed by the promoter.
 	Proposed  decide.StepKind = "proposed"
 	Withdrawn decide.StepKind = "withdrawn"
-	// Verified is the result of one verification.
+	// Verified is the result of a verification.
 	Verified decide.StepKind = "verified"
 
-	// Paused and Resumed are a person's words about an environment; their commit is [EveryCommit].
+	// Paused and Resumed are a user's commands for an environment; their commit is [EveryCommit].
 	Paused  decide.StepKind = "paused"
 	Resumed decide.StepKind = "resumed"
-	// Aborted is a person's word that a commit is given up in an environment. An order for it that is given later lifts that.
+	// Aborted is a user's command to give up a commit in an environment. A later request for the commit reverts it.
 	Aborted decide.StepKind = "aborted"
-	// Ordered is a person's word that a commit is next, Fulfilled that it was carried out.
-	Ordered   decide.StepKind = "ordered"
-	Fulfilled decide.StepKind = "fulfilled"
+	// Requested is a user's request to promote a commit next, Completed means that it was carried out.
+	Requested decide.StepKind = "ordered"
+	Completed decide.StepKind = "fulfilled"
 )
 
-// EveryCommit stands for the commit in steps that are about an environment as a whole.
+// EveryCommit is the commit of steps that apply to an environment as a whole.
 const EveryCommit = "*"
 
-// Detail is what programs need of a step. Which fields are set depends on its kind.
+// Detail holds the data of a step. Its kind determines which fields are set.
 type Detail struct {
-	// Revision is the commit of the GitOps branch: of arrived, failed, published, decided and verified.
+	// Revision is the commit of the GitOps branch; set for arrived, failed, published, decided and verified.
 	Revision string `json:"revision,omitempty"`
+	// Version and Image are the build of the commit that was published; only of applications.
+	Version string `json:"version,omitempty"`
+	Image   string `json:"image,omitempty"`
 	// Phase and Candidate are those of a decision.
 	Phase     decide.Phase `json:"phase,omitempty"`
 	Candidate string       `json:"candidate,omitempty"`
-	// On is the commit that a status is shown on, which may be one of the environment's own branch.
+	// On is the commit that has the status, which may be a commit of the environment's branch.
 	On string `json:"on,omitempty"`
-	// Status is what is shown.
+	// Status is the posted state.
 	Status decide.StatusState `json:"status,omitempty"`
-	// Check is the name of a verification, Result how it ended, Output the end of what it wrote, Took for how long it ran.
+	// Check is the name of a verification, Result its result, Output the end of its output, and Took its duration.
 	Check  string            `json:"check,omitempty"`
 	Result decide.CheckState `json:"result,omitempty"`
 	Output string            `json:"output,omitempty"`
@@ -56,6 +59,6 @@ type Detail struct {
 	From string `json:"from,omitempty"`
 	// Since is when the phase of a decision began.
 	Since time.Time `json:"since,omitzero"`
-	// Order is the order that was carried out.
+	// Order is the ID of the completed request.
 	Order string `json:"order,omitempty"`
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// registry are the registered clusters, read when the first environment asks for them.
+// registry loads the registered clusters when they are first needed.
 type registry struct {
 	ledger   Ledger
 	clusters []comply.Cluster
@@ -34,18 +34,14 @@ func (r *registry) members(ctx context.Context) ([]comply.Cluster, error) {
 		if !c.Registered || c.Registration.Revoked {
 			continue
 		}
-		member := comply.Cluster{Name: c.Name, Heard: c.LastHeard}
-		for _, m := range c.Registration.Memberships {
-			member.Memberships = append(member.Memberships, comply.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
-		}
-		r.clusters = append(r.clusters, member)
+		r.clusters = append(r.clusters, ClusterOf(c))
 	}
 	r.read = true
 	return r.clusters, nil
 }
 
-// verdict asks whether the clusters of an environment run what its GitOps branch has.
-func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate comply.Gate, published, now time.Time) (comply.Verdict, error) {
+// verdict returns whether the clusters of an environment run the head of its GitOps branch.
+func (p *Promoter) verdict(ctx context.Context, r *registry, place EnvironmentState, gate comply.Gate, published, now time.Time) (comply.Verdict, error) {
 	if place.Rollout.State != decide.RolloutMerged {
 		return comply.Verdict{}, nil
 	}
@@ -67,11 +63,11 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate c
 	}
 	return comply.Judge(comply.Question{
 		Commit: place.Rollout.Commit, Published: published, Expected: expect(clusters),
-		Observations: observations(states), History: history, Gate: gate,
+		Observations: Observations(states), History: history, Gate: gate,
 	}, now), nil
 }
 
-// read reads who there is, and what they said about a GitOps branch. Of thousands of clusters each of the two takes a while.
+// read loads the clusters and the states of the reconcilers of a GitOps branch, concurrently because both can be large.
 func (p *Promoter) read(ctx context.Context, r *registry, source hub.Source) ([]comply.Cluster, []ledger.ReconcilerState, error) {
 	var clusters []comply.Cluster
 	var unread error
@@ -85,15 +81,15 @@ func (p *Promoter) read(ctx context.Context, r *registry, source hub.Source) ([]
 	return clusters, page.States, errors.Join(unread, err)
 }
 
-// history asks Git about the commits that clusters run: about each once, however many run it.
-func (p *Promoter) history(ctx context.Context, place Place, states []ledger.ReconcilerState) (comply.History, error) {
+// history looks up the commits that clusters run in Git, each commit once.
+func (p *Promoter) history(ctx context.Context, place EnvironmentState, states []ledger.ReconcilerState) (comply.History, error) {
 	commit := place.Rollout.Commit
 	known := map[string]bool{commit: true}
 	var hashes []string
-	asked := map[string]bool{commit: true}
+	lookedUp := map[string]bool{commit: true}
 	for _, s := range states {
-		if hash := comply.ParseRevision(s.Revision).Hash; hash != "" && !asked[hash] {
-			asked[hash] = true
+		if hash := comply.ParseRevision(s.Revision).Hash; hash != "" && !lookedUp[hash] {
+			lookedUp[hash] = true
 			hashes = append(hashes, hash)
 		}
 	}
@@ -113,8 +109,17 @@ func (p *Promoter) history(ctx context.Context, place Place, states []ledger.Rec
 	}, nil
 }
 
-// observations are what clusters said about reconcilers that are still there: one that was removed follows nothing.
-func observations(states []ledger.ReconcilerState) []comply.Observation {
+// ClusterOf converts a cluster for package comply.
+func ClusterOf(c ledger.Cluster) comply.Cluster {
+	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard}
+	for _, m := range c.Registration.Memberships {
+		member.Memberships = append(member.Memberships, comply.Membership(m))
+	}
+	return member
+}
+
+// Observations converts states for package comply. It leaves out removed reconcilers, which follow nothing.
+func Observations(states []ledger.ReconcilerState) []comply.Observation {
 	all := make([]comply.Observation, 0, len(states))
 	for _, s := range states {
 		if s.Source.Repository == "" {
@@ -125,17 +130,16 @@ func observations(states []ledger.ReconcilerState) []comply.Observation {
 			observed = s.Since
 		}
 		all = append(all, comply.Observation{
-			Cluster: s.Reconciler.Cluster, Reconciler: name(s.Reconciler),
-			Source:   s.Source,
-			Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
+			Cluster: s.Reconciler.Cluster, Reconciler: ReconcilerName(s.Reconciler),
+			Source: s.Source, Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
 			Observed: observed, Since: s.Since,
 		})
 	}
 	return all
 }
 
-// name is what a reconciler is called on its cluster.
-func name(id ledger.ReconcilerID) string {
+// ReconcilerName returns, for example, "Kustomization flux-system/apps".
+func ReconcilerName(id ledger.ReconcilerID) string {
 	if id.Namespace == "" {
 		return id.Kind + " " + id.Name
 	}

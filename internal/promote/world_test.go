@@ -20,24 +20,26 @@ import (
 
 const controlPlane = "https://git.example/platform/control-plane"
 
-// sha makes a full hash of a few letters.
+// sha returns a full hash that starts with a few letters.
 func sha(letters string) string {
 	return (fmt.Sprintf("%x", letters) + strings.Repeat("0", 40))[:40]
 }
 
-// towns is a pipeline in memory: what an environment names is published at once, on a GitOps branch of its name.
-type towns struct {
-	mu      sync.Mutex
-	reading promote.Reading
-	shown   map[string]decide.Status // by commit and environment
-	moves   []string
+// fakePipeline is a pipeline in memory. A promoted commit is published at once, on a GitOps branch named like the environment.
+type fakePipeline struct {
+	mu       sync.Mutex
+	reading  promote.State
+	statuses map[string]decide.Status // by commit and environment
+	posted   int                      // number of statuses
+	refusal  error                    // of SetStatus
+	moves    []string
 }
 
-var _ promote.Pipeline = (*towns)(nil)
+var _ promote.Pipeline = (*fakePipeline)(nil)
 
-// newTowns is a pipeline of environments one after the other, in which all name the first commit.
-func newTowns(rules map[string]*v1alpha1.Promotion, line ...string) *towns {
-	p := &towns{shown: map[string]decide.Status{}}
+// newFakePipeline returns a pipeline of environments in order, which all have the first commit.
+func newFakePipeline(rules map[string]*v1alpha1.Promotion, line ...string) *fakePipeline {
+	p := &fakePipeline{statuses: map[string]decide.Status{}}
 	p.reading.Subject = controlPlane
 	for name, r := range rules {
 		p.reading.Stages = append(p.reading.Stages, decide.Stage{Name: name, Promotion: r})
@@ -47,7 +49,7 @@ func newTowns(rules map[string]*v1alpha1.Promotion, line ...string) *towns {
 		p.reading.Line = append(p.reading.Line, promote.Commit{SHA: sha(letters)})
 	}
 	for _, name := range p.reading.Chain.Names() {
-		place := promote.Place{
+		place := promote.EnvironmentState{
 			Environment: name, Head: sha("head " + name),
 			GitOps: hub.Source{Repository: "https://git.example/platform/gitops", Ref: name},
 		}
@@ -57,18 +59,18 @@ func newTowns(rules map[string]*v1alpha1.Promotion, line ...string) *towns {
 	return p
 }
 
-// publish makes an environment name a commit, and its GitOps branch have the manifests.
-func publish(place *promote.Place, commit string) {
+// publish promotes a commit and publishes its manifests.
+func publish(place *promote.EnvironmentState, commit string) {
 	place.Commit = commit
 	place.Rollout = decide.Rollout{State: decide.RolloutMerged, Commit: revision(place.Environment, commit)}
 }
 
-// revision is the commit of a GitOps branch with the manifests of a commit.
+// revision returns the commit of a GitOps branch with the manifests of a commit.
 func revision(environment, commit string) string {
 	return sha(environment)[:12] + commit[:28]
 }
 
-func (p *towns) Read(context.Context) (*promote.Reading, error) {
+func (p *fakePipeline) Read(context.Context) (*promote.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.reading
@@ -76,34 +78,38 @@ func (p *towns) Read(context.Context) (*promote.Reading, error) {
 	return &r, nil
 }
 
-func (p *towns) place(environment string) *promote.Place {
-	i := slices.IndexFunc(p.reading.Places, func(at promote.Place) bool { return at.Environment == environment })
+func (p *fakePipeline) place(environment string) *promote.EnvironmentState {
+	i := slices.IndexFunc(p.reading.Places, func(at promote.EnvironmentState) bool { return at.Environment == environment })
 	return &p.reading.Places[i]
 }
 
-func (p *towns) Move(_ context.Context, m promote.Move) (promote.Moved, error) {
+func (p *fakePipeline) Move(_ context.Context, m promote.Move) (promote.MoveResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.place(m.Environment)
 	if at.Commit != m.From {
-		return promote.Moved{}, nil
+		return promote.MoveResult{}, nil
 	}
 	publish(at, m.Commit)
 	did := fmt.Sprintf("%s goes from %s to %s", m.Environment, m.From[:6], m.Commit[:6])
 	p.moves = append(p.moves, did)
-	return promote.Moved{Did: did}, nil
+	return promote.MoveResult{Did: did}, nil
 }
 
-func (p *towns) Withdraw(context.Context, decide.Withdraw) error { return nil }
+func (p *fakePipeline) Withdraw(context.Context, decide.Withdraw) error { return nil }
 
-func (p *towns) SetStatus(_ context.Context, s decide.SetStatus) error {
+func (p *fakePipeline) SetStatus(_ context.Context, s decide.SetStatus) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shown[s.Commit+" "+s.Environment] = s.Status
+	if p.refusal != nil {
+		return p.refusal
+	}
+	p.statuses[s.Commit+" "+s.Environment] = s.Status
+	p.posted++
 	return nil
 }
 
-// equals is the history of GitOps branches of which no commit contains another.
+// equals is a history in which no commit contains another.
 type equals struct{ asked int }
 
 func (e *equals) Reaches(_ context.Context, _ hub.Source, commit string, hashes []string) (map[string]bool, error) {
@@ -127,7 +133,7 @@ func openLedger(t testing.TB) *sqlite.Ledger {
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// join registers a cluster that serves some environments.
+// join registers a cluster that serves environments.
 func join(t testing.TB, l *sqlite.Ledger, name string, environments ...string) {
 	t.Helper()
 	r := ledger.Registration{Cluster: name, At: noon.Add(-time.Hour)}
@@ -139,7 +145,7 @@ func join(t testing.TB, l *sqlite.Ledger, name string, environments ...string) {
 	}
 }
 
-// reports makes clusters say that they run a revision.
+// reports records that clusters run a revision.
 func reports(t testing.TB, l *sqlite.Ledger, environment, revision string, at time.Time, clusters ...string) {
 	t.Helper()
 	var all []ledger.Report

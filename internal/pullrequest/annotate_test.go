@@ -54,7 +54,7 @@ func TestFindingsBecomeAnnotations(t *testing.T) {
 
 // What the forge refuses for good is not tried again either.
 func TestAnnotationsAreWrittenOnce(t *testing.T) {
-	no := func(kind error) error { return &forge.Error{Kind: kind, Op: "annotate change"} }
+	no := func(kind error) error { return &forge.Error{Kind: kind, Op: "annotate pull request"} }
 	for name, tc := range map[string]struct {
 		err   error
 		calls int // in two rounds
@@ -62,9 +62,9 @@ func TestAnnotationsAreWrittenOnce(t *testing.T) {
 		did   string
 	}{
 		"succeeds":                          {nil, 1, false, "annotated pull request 7"},
-		"without the right":                 {no(forge.ErrDenied), 1, false, "left out annotations: annotate change: denied"},
+		"without the right":                 {no(forge.ErrDenied), 1, false, "left out annotations: annotate pull request: denied"},
 		"with an expired token":             {&forge.Error{Kind: forge.ErrDenied, Status: 401}, 2, true, ""},
-		"invalid for the forge":             {no(forge.ErrInvalid), 1, false, "left out annotations: annotate change: invalid"},
+		"invalid for the forge":             {no(forge.ErrInvalid), 1, false, "left out annotations: annotate pull request: invalid"},
 		"before the forge knows the commit": {no(forge.ErrConflict), 2, false, ""},
 		"unavailable":                       {no(forge.ErrUnavailable), 2, true, ""},
 	} {

@@ -68,8 +68,8 @@ func without(body string) string {
 	return b.String()
 }
 
-// SourcePrefix begins the line that names the inputs. They may change without anything else changing.
-const SourcePrefix = "<sub>"
+// sourcePrefix begins the line that names the inputs. They may change without anything else changing.
+const sourcePrefix = "<sub>"
 
 // same reports whether two texts differ in nothing but their inputs. Forges may change line ends and the space around a text.
 func same(is, want string) bool {
@@ -81,7 +81,7 @@ func lines(body string) []string {
 	var all []string
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, SourcePrefix) && !strings.HasPrefix(line, "<!-- "+markPrefix) {
+		if line != "" && !strings.HasPrefix(line, sourcePrefix) && !strings.HasPrefix(line, "<!-- "+markPrefix) {
 			all = append(all, line)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func aText(commit, input string) string {
 	m := Mark{Name: "dev", Digest: "d", Base: "b", Commit: commit, Inputs: map[string]string{"dev": input}}
-	return forge.Mark("the plan\n\nproblem 7\n\n"+SourcePrefix+"from "+input+"</sub>\n", m.String(), 0)
+	return forge.Mark("the plan\n\nproblem 7\n\n"+sourcePrefix+"from "+input+"</sub>\n", m.String(), 0)
 }
 
 func TestTextsWithOtherInputsAreTheSame(t *testing.T) {

@@ -15,28 +15,27 @@ func (p *PullRequest) merge(ctx context.Context, proposal *Proposal, mark *Mark)
 	if !proposal.AutoMerge {
 		return nil
 	}
-	if i := slices.IndexFunc(proposal.Statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
-		p.Waits = proposal.Statuses[i].Description
+	if s := unfinished(proposal.Statuses); s != nil {
+		p.Waits = s.Description
 		return nil
 	}
 	if mark.Merging == mark.Commit {
 		p.Waits = waitsForForge
 		return nil
 	}
-	merger, err := p.autoMerger(ctx, proposal.RequiredChecks)
+	merger, awaited, err := p.autoMerger(ctx, proposal.RequiredChecks)
 	if err != nil {
+		return err
+	}
+	checks, err := readChecks(ctx, p.Repository, mark.Commit)
+	if err != nil || p.waitsFor(checks, awaited, proposal) {
 		return err
 	}
 	if merger != nil {
-		return p.autoMerge(ctx, merger, proposal, mark)
-	}
-	status, err := Unfinished(ctx, p.Repository, mark.Commit)
-	if err != nil {
-		return err
-	}
-	if status != nil {
-		p.Waits = fmt.Sprintf("status %s is %s", status.Context, status.State)
-		return nil
+		err := p.autoMerge(ctx, merger, proposal, mark)
+		if !errors.Is(err, forge.ErrUnsupported) || p.waitsFor(checks, nil, proposal) {
+			return forge.Ignore(err, forge.ErrUnsupported)
+		}
 	}
 	_, err = p.Repository.MergePullRequest(ctx, p.Open.Number, forge.Merge{Head: mark.Commit, Title: proposal.Title})
 	if errors.Is(err, forge.ErrConflict) {
@@ -51,31 +50,70 @@ func (p *PullRequest) merge(ctx context.Context, proposal *Proposal, mark *Mark)
 	return nil
 }
 
+// waitsFor reports whether a check has not succeeded, or may still appear. The forge itself waits for those that are awaited.
+func (p *PullRequest) waitsFor(checks []forge.Status, awaited []string, proposal *Proposal) bool {
+	others, listed, since := len(awaited) > len(proposal.RequiredChecks), 0, p.Open.CreatedAt
+	var ours []string
+	for _, s := range proposal.Statuses {
+		ours = append(ours, s.Context)
+	}
+	checks = slices.DeleteFunc(slices.Clone(checks), func(s forge.Status) bool {
+		if !slices.Contains(ours, s.Context) {
+			others = true
+		} else if listed++; s.Time.After(since) {
+			since = s.Time
+		}
+		return slices.Contains(awaited, s.Context)
+	})
+	if s := unfinished(checks); s != nil {
+		p.Waits = fmt.Sprintf("status %s is %s", s.Context, s.State)
+		return true
+	}
+	now := p.now()
+	if listed < len(ours) || since.After(now) {
+		since = now // the forge's list is late, or its clock is ahead
+	}
+	if others || p.Settle <= 0 || now.Sub(since) >= p.Settle {
+		return false
+	}
+	p.Next = since.Add(p.Settle)
+	p.Waits = fmt.Sprintf("checks of the commit may still appear, until %s", p.Next.UTC().Format("15:04:05 MST"))
+	return true
+}
+
+func (p *PullRequest) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
 const waitsForForge = "the forge merges it when everything that the branch requires is done"
 
 func notYet(err error) string { return "the forge does not merge it yet: " + err.Error() }
 
-// autoMerger returns the forge's ability to merge once checks succeed; nil if it has none, or must not use it:
-// it may merge a later commit of the branch, so the branch has to require the checks that judge each commit.
-func (p *PullRequest) autoMerger(ctx context.Context, required []string) (forge.AutoMerger, error) {
+// autoMerger returns the forge's ability to merge once checks succeed, and the checks that the branch requires.
+// It is nil if the forge has none, or must not use it: it may merge a later commit of the branch, so the branch has to require
+// the checks that judge each commit.
+func (p *PullRequest) autoMerger(ctx context.Context, required []string) (forge.AutoMerger, []string, error) {
 	merger, ok := p.Repository.(forge.AutoMerger)
 	protector, readable := p.Repository.(forge.Protector)
 	if !ok || !readable {
-		return nil, nil
+		return nil, nil, nil
 	}
 	protection, err := protector.Protection(ctx, p.Base)
 	switch {
 	case errors.Is(err, forge.ErrDenied), errors.Is(err, forge.ErrNotFound):
-		return nil, nil // reading it needs a right of its own
+		return nil, nil, nil // reading it needs a right of its own
 	case err != nil:
-		return nil, fmt.Errorf("read the protection of branch %q: %w", p.Base, err)
+		return nil, nil, fmt.Errorf("read the protection of branch %q: %w", p.Base, err)
 	}
 	for _, name := range required {
 		if !slices.Contains(protection.Checks, name) {
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
-	return merger, nil
+	return merger, protection.Checks, nil
 }
 
 // autoMerge asks the forge to merge later, and writes that to the mark, so that a user can take it back.
@@ -86,9 +124,9 @@ func (p *PullRequest) autoMerge(ctx context.Context, merger forge.AutoMerger, pr
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ask to merge pull request %d: %w", p.Open.Number, err)
+		return fmt.Errorf("request the merge of pull request %d: %w", p.Open.Number, err)
 	}
-	p.did("asked the forge to merge pull request %d", p.Open.Number)
+	p.did("requested the merge of pull request %d", p.Open.Number)
 	p.Waits = waitsForForge
 	mark.Merging = mark.Commit
 	return p.writeMark(ctx, proposal, mark)
@@ -96,18 +134,29 @@ func (p *PullRequest) autoMerge(ctx context.Context, merger forge.AutoMerger, pr
 
 // Unfinished returns a status, or another check that the forge knows of, that has not succeeded for a commit; nil if all have.
 func Unfinished(ctx context.Context, repository forge.Repository, commit string) (*forge.Status, error) {
+	checks, err := readChecks(ctx, repository, commit)
+	return unfinished(checks), err
+}
+
+// readChecks returns the statuses of a commit, and the other checks that the forge knows of.
+func readChecks(ctx context.Context, repository forge.Repository, commit string) ([]forge.Status, error) {
 	read := repository.Statuses
 	if checker, ok := repository.(forge.Checker); ok {
 		read = checker.Checks
 	}
-	statuses, err := read(ctx, commit)
+	checks, err := read(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("read statuses: %w", err)
 	}
+	return checks, nil
+}
+
+// unfinished returns the first status that has not succeeded; nil if all have.
+func unfinished(statuses []forge.Status) *forge.Status {
 	if i := slices.IndexFunc(statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
-		return &statuses[i], nil
+		return &statuses[i]
 	}
-	return nil, nil
+	return nil
 }
 
 // mergeLag is how long a forge may take to report a pull request as merged after it has moved the branch.

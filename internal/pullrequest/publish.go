@@ -51,7 +51,7 @@ type Draft struct {
 	Findings          []check.Finding
 	// Broken says what could not be rendered; it fails the checks like a finding that refuses.
 	Broken string
-	// Statuses and Labels are further ones. Every status is required for an automatic merge.
+	// Statuses and Labels are further ones. Every status is required: neither Kalypso nor the embedded forge merges before it succeeds.
 	Statuses []forge.Status
 	Labels   []Label
 	// Promotes is whether a new commit is promoted, and Promoted describes the label that says so.
@@ -72,8 +72,9 @@ func (p *PullRequest) Publish(ctx context.Context, d Draft) error {
 	deletions := p.deletionStatus(d)
 	statuses := append([]forge.Status{deletions, CheckStatus(d.Findings, d.Broken)}, d.Statuses...)
 	var required []string
-	for _, s := range statuses {
-		required = append(required, s.Context)
+	for i := range statuses {
+		statuses[i].Required = true
+		required = append(required, statuses[i].Context)
 	}
 	labels := []Label{{Label: forge.Label{Name: LabelPromoted, Color: "1d76db", Description: d.Promoted}, Applied: d.Promotes}}
 	if deletions.State == forge.Failure {
@@ -149,7 +150,7 @@ func (p *PullRequest) text(d Draft, approved bool, limit int) string {
 	}
 	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow %s. It is kept up to date while it is open, and what others push to its branch is replaced. "+
 		"Closed, it stays closed until there is something else to propose.\n", markdown.Code(p.Base))
-	fmt.Fprintf(&b, "\n%s%s %s.</sub>\n", SourcePrefix, d.Source, markdown.Code(d.From))
+	fmt.Fprintf(&b, "\n%s%s %s.</sub>\n", sourcePrefix, d.Source, markdown.Code(d.From))
 	if limit > 0 {
 		limit = max(limit-b.Len(), 200)
 	}

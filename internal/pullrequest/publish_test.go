@@ -43,7 +43,7 @@ func TestWhatIsBrokenFailsTheChecks(t *testing.T) {
 	}
 }
 
-func TestTextSaysThatTheRemovalsAreApproved(t *testing.T) {
+func TestTextShowsThatRemovalsAreApproved(t *testing.T) {
 	page := func(int, bool) string { return "the plan\n" }
 	p := &PullRequest{Base: "dev"}
 	for refusal, want := range map[string]bool{"8 removals": true, "": false} {

@@ -16,6 +16,10 @@ type PullRequest struct {
 	// Repository hosts it, on a forge with these Limits. [PullRequest.Locate] sets both. // required
 	Repository forge.Repository
 	Limits     forge.Limits
+	// Settle is how long after a push an automatic merge waits for checks of others to appear; [PullRequest.Locate] sets it.
+	Settle time.Duration
+	// Now is the clock; it defaults to [time.Now].
+	Now func() time.Time
 	// Committer writes to the repository. // required
 	Committer Committer
 	// URL is the repository's, as the committer knows it. // required
@@ -40,11 +44,15 @@ type PullRequest struct {
 	Refused *forge.PullRequest
 	// Waits says why the pull request is not opened, or not merged automatically.
 	Waits string
+	// Next is when another round is needed without an event, because Waits ends then; zero for never.
+	Next time.Time
 	// Did lists what was done, in order.
 	Did []string
 
 	// closed is the newest pull request that is not open; without a state if it was merged.
 	closed *forge.PullRequest
+	// early is set if the statuses of the commit were set before it was pushed.
+	early bool
 }
 
 // Forges find the forge that hosts a repository.
@@ -63,7 +71,7 @@ type Proposal struct {
 	When    time.Time
 	Title   string
 	// Body writes the text in at most limit bytes; 0 means no limit. A pull request is not edited for lines alone that begin
-	// with [SourcePrefix].
+	// with "<sub>".
 	Body func(limit int) string
 	// Digest identifies what is proposed. // required
 	Digest string
@@ -95,6 +103,9 @@ func (p *PullRequest) Locate(forges Forges) error {
 		return err
 	}
 	p.Limits = host.Limits()
+	if settler, ok := host.(forge.Settler); ok {
+		p.Settle = settler.Settle()
+	}
 	p.Repository, err = host.Repository(p.URL)
 	return err
 }
@@ -188,6 +199,7 @@ func (p *PullRequest) refused(ctx context.Context, want Mark) bool {
 
 // commit writes the files to the head branch, unless it has them on the same base already.
 func (p *PullRequest) commit(ctx context.Context, proposal *Proposal, mark *Mark) error {
+	p.early = false
 	head, err := p.Committer.Head(ctx, p.URL, p.Head)
 	if err != nil {
 		return fmt.Errorf("read branch %q: %w", p.Head, err)
@@ -210,6 +222,12 @@ func (p *PullRequest) commit(ctx context.Context, proposal *Proposal, mark *Mark
 	if head == mark.Commit {
 		return nil
 	}
+	if early, ok := p.Repository.(forge.EarlyStatuses); ok {
+		if err := p.postStatuses(ctx, proposal, mark.Commit, early.SetEarlyStatus); err != nil {
+			return err
+		}
+		p.early = true
+	}
 	if err := p.push(ctx, head, mark.Commit); err != nil {
 		return fmt.Errorf("push branch %q: %w", p.Head, err)
 	}
@@ -229,9 +247,13 @@ func (p *PullRequest) push(ctx context.Context, from, to string) (err error) {
 
 // setStatuses sets the statuses of the commit, before the text that refers to them.
 func (p *PullRequest) setStatuses(ctx context.Context, proposal *Proposal, mark *Mark) error {
-	if was := p.Published(); p.Open != nil && was.Commit == mark.Commit && maps.Equal(was.Statuses, mark.Statuses) {
+	if was := p.Published(); p.early || p.Open != nil && was.Commit == mark.Commit && maps.Equal(was.Statuses, mark.Statuses) {
 		return nil
 	}
+	return p.postStatuses(ctx, proposal, mark.Commit, p.Repository.SetStatus)
+}
+
+func (p *PullRequest) postStatuses(ctx context.Context, proposal *Proposal, commit string, set func(context.Context, string, forge.Status) error) error {
 	// A status may ask users to apply a label, which has to exist.
 	for _, label := range proposal.Labels {
 		if label.ByUsers {
@@ -242,7 +264,7 @@ func (p *PullRequest) setStatuses(ctx context.Context, proposal *Proposal, mark 
 	}
 	for _, s := range proposal.Statuses {
 		s.Description = forge.OneLine(s.Description, p.Limits.StatusDescription)
-		if err := p.Repository.SetStatus(ctx, mark.Commit, s); err != nil {
+		if err := set(ctx, commit, s); err != nil {
 			return fmt.Errorf("set status %q: %w", s.Context, err)
 		}
 		p.did("set %s to %s", s.Context, s.State)

@@ -28,7 +28,6 @@ type Reader struct {
 
 type resolveKey struct{ repo, branch, commit string }
 
-// resolvedTree is a tree and the commit it was resolved from.
 type resolvedTree struct {
 	tree   *git.Tree
 	commit git.Commit

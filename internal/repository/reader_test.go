@@ -33,7 +33,7 @@ func TestRepositoriesElsewhereCannotPointToThisMachine(t *testing.T) {
 	}
 }
 
-func TestNoBranchSaysItsPieceOnce(t *testing.T) {
+func TestMissingBranchIsReportedOnce(t *testing.T) {
 	err := noBranch(&git.Error{Kind: git.ErrBranchNotFound, Op: "read"}, git.ErrBranchNotFound)
 	if !errors.Is(err, schedule.ErrNoBranch) || !errors.Is(err, git.ErrBranchNotFound) {
 		t.Errorf("%v is not of both kinds", err)

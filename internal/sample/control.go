@@ -44,13 +44,13 @@ type Pull struct {
 	URL        string `json:"url"`
 }
 
-// MergeRequest asks to merge the pull request to a branch of a repository.
+// MergeRequest selects the pull request to a branch of a repository.
 type MergeRequest struct {
 	Repository string `json:"repository"`
 	Branch     string `json:"branch"`
 }
 
-// Merged says what was merged, and by whom.
+// Merged is a merged pull request.
 type Merged struct {
 	Pull
 	By     string `json:"by"`
@@ -142,17 +142,16 @@ func (c *Control) merge(r *http.Request) (any, error) {
 		return nil, err
 	}
 	commit, err := on.MergePullRequest(r.Context(), found[0].Number, forge.Merge{Head: found[0].Head.Commit})
-	return Merged{pull(repository, found[0]), who(r.Context(), host), commit}, err
+	return Merged{pull(repository, found[0]), account(r.Context(), host), commit}, err
 }
 
-// who is the account that acts on a forge.
-func who(ctx context.Context, host forge.Forge) string {
+func account(ctx context.Context, host forge.Forge) string {
 	if viewer, ok := host.(forge.Viewer); ok {
 		if name, err := viewer.Viewer(ctx); err == nil && name != "" {
 			return name
 		}
 	}
-	return "somebody"
+	return "an unknown account"
 }
 
 func (c *Control) repository(name string) (Repository, error) {
@@ -179,7 +178,7 @@ func answering(do func(*http.Request) (any, error)) http.Handler {
 		w.Header().Set("Content-Type", contentType)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(answer) // whoever has gone does not want to know
+		_ = json.NewEncoder(w).Encode(answer) // the client may have disconnected
 	})
 }
 

@@ -30,7 +30,7 @@ func TestFolderKeepsTheState(t *testing.T) {
 	}
 	info, err := os.Stat(filepath.Join(dir, stateFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v, want a file for nobody else", info, err)
+		t.Errorf("got %v, %v, want a private file", info, err)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestCreateLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestRemoveTakesOnlyItsOwn: also not what a link leads to that somebody put in its place.
+// TestRemoveTakesOnlyItsOwn checks that it does not follow a link that replaced one of its files.
 func TestRemoveTakesOnlyItsOwn(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "mine.txt"))

@@ -122,7 +122,7 @@ func TestPublishLeavesForeignRepositoriesAlone(t *testing.T) {
 	}
 }
 
-// TestUnpublishRemovesOnlyItsOwn: not what was there before, nor what somebody says is his by now.
+// TestUnpublishRemovesOnlyItsOwn keeps repositories that existed before, and those whose mark a user removed.
 func TestUnpublishRemovesOnlyItsOwn(t *testing.T) {
 	p, all := newPublisher(t)
 	host := &describing{Forge: p.Forge, descriptions: map[string]string{}}

@@ -78,7 +78,6 @@ func branches(names ...string) []Branch {
 	return all
 }
 
-// protected returns a protected branch for each environment.
 func protected(checks ...string) []Branch {
 	all := branches(Environments()...)
 	for i := range all {
@@ -109,10 +108,19 @@ func (b *Branch) add(from fs.FS, folder string, at Site) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+		file := strings.TrimPrefix(name, folder+"/")
+		if at.WithoutApp && onboardsApp(file) {
+			return nil
+		}
 		content, err := fs.ReadFile(from, name)
-		b.Files[strings.TrimPrefix(name, folder+"/")] = at.adapt(place(content, at))
+		b.Files[file] = at.adapt(place(content, at))
 		return err
 	})
+}
+
+// onboardsApp reports whether a file of the control plane is the registration of the application, or one of its scheduling policies.
+func onboardsApp(file string) bool {
+	return file == "workloads/"+App+".yaml" || strings.HasPrefix(file, "scheduling/"+string(Kaizen)+"/")
 }
 
 // The example names repositories relative to the control plane, "." for itself, and at addresses that do not exist.

@@ -38,7 +38,7 @@ func TestRepositoriesNameEachOther(t *testing.T) {
 		}
 		for _, name := range []string{ControlPlane, GitOps, Services, ServicesGitOps, App, AppGitOps} {
 			if !named[at.Repository(name)] {
-				t.Errorf("nobody names %s", at.Repository(name))
+				t.Errorf("%s is not used", at.Repository(name))
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Site says where the repositories of a sample are.
+// Site is where the repositories of a sample are.
 type Site struct {
 	// URL is the URL of the forge. // required
 	URL string `json:"url"`
@@ -13,10 +13,12 @@ type Site struct {
 	Org string `json:"org,omitempty"`
 	// Prefix and a dash precede the names of repositories. Optional.
 	Prefix string `json:"prefix,omitempty"`
-	// Flux lists the cluster types that use Flux, whatever the example says.
+	// Flux lists the cluster types that use Flux.
 	Flux []string `json:"flux,omitempty"`
 	// Secret is the name of the Secret with which they read repositories; empty for public ones.
 	Secret string `json:"secret,omitempty"`
+	// WithoutApp leaves the application unregistered and without scheduling policies, so that a user can onboard it.
+	WithoutApp bool `json:"withoutApp,omitempty"`
 }
 
 // Team is a team of the tutorial.

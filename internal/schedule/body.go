@@ -39,9 +39,16 @@ func pageOf(p plan.Plan, base string, findings []check.Finding, limit int, appro
 	if approved {
 		p.Refusals = nil
 	}
-	end := check.Markdown(findings)
-	if limit > 0 {
-		limit = max(limit-len(end), 200)
+	return withFindings(&p, findings, plan.MarkdownOptions{Diffs: true, Limit: limit})
+}
+
+// withFindings returns plan and findings. If there is a limit, findings take at most half of it.
+func withFindings(p *plan.Plan, findings []check.Finding, o plan.MarkdownOptions) string {
+	end := plan.Page{Limit: (o.Limit + 1) / 2, Rest: "There are more findings than fit here; `kalypso plan` shows all of them."}
+	end.Add(check.Markdown(findings))
+	text := end.String()
+	if o.Limit > 0 {
+		o.Limit -= len(text)
 	}
-	return p.Markdown(plan.MarkdownOptions{Diffs: true, Limit: limit}) + end
+	return p.Markdown(o) + text
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -51,5 +52,24 @@ func TestOneIssueForEachRootProblem(t *testing.T) {
 	}
 	if problemOf("> "+issue.Body[strings.LastIndex(issue.Body, "<!--"):], "dev") != "" {
 		t.Error("a quoted marker counts")
+	}
+}
+
+// TestFindingsDoNotExceedTheLimit checks that plan and findings together fit, and that both are shown.
+func TestFindingsDoNotExceedTheLimit(t *testing.T) {
+	d := &Draft{Plan: &plan.Plan{Environment: "dev", Before: "gitops dev@1", After: "control plane dev@2"}}
+	for i := range 50 {
+		message := fmt.Sprintf("finding %d: %s", i, strings.Repeat("very ", 40))
+		d.Findings = append(d.Findings, check.Finding{Level: check.Warn, Rule: "own", Message: message})
+		d.Plan.Problems = append(d.Plan.Problems, fleet.Problem{Severity: fleet.SeverityError, Message: "problem " + message})
+	}
+	for _, limit := range []int{1, 150, 300, 1000, 4000, 10000, 65536} {
+		text := d.Markdown(plan.MarkdownOptions{Diffs: true, Limit: limit})
+		if len(text) > limit {
+			t.Errorf("limit %d: the text has %d bytes", limit, len(text))
+		}
+		if limit >= 1000 && (!strings.Contains(text, "finding 0") || !strings.Contains(text, "problem finding 0")) {
+			t.Errorf("limit %d: plan or findings are missing:\n%s", limit, text)
+		}
 	}
 }

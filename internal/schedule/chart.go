@@ -9,16 +9,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// Bounds of a chart in the control plane.
+// Renderer renders the charts of templates, in a process with limits: anyone who can open a pull request can propose a chart.
+type Renderer interface {
+	// Render renders the targets of a job that are not in an earlier result, which may be nil. The only error is that
+	// of the context.
+	Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error)
+}
+
+// chartsOf returns what builds call to render charts. With a context that ends, it fails, and so does the draft.
+func chartsOf(ctx context.Context, r Renderer) render.Charts {
+	if r == nil {
+		return render.NoCharts
+	}
+	return func(job *chart.Job) *chart.Result {
+		result, err := r.Render(ctx, job, nil)
+		if err != nil {
+			_, result = job.Rest(nil)
+			result.Fail(err)
+		}
+		return result
+	}
+}
+
+// Limits of a chart in the control plane.
 const (
 	maxChartFiles = 2000
 	maxChartBytes = 10 << 20
 )
 
-// readCharts reads the folders of the charts that templates name, each where its template is.
+// readCharts reads the charts of templates, by template. A chart's folder is next to its template.
 func (w *walk) readCharts(ctx context.Context) map[string]fleet.Chart {
 	charts := map[string]fleet.Chart{}
 	ofMain, ofBranch := fleet.ChartTemplates(w.in.Main, w.in.Branch)
@@ -39,7 +63,7 @@ func (w *walk) readChart(ctx context.Context, at Location, t *fleet.Template) fl
 	}
 	slices.SortFunc(files, func(a, b fleet.File) int { return strings.Compare(a.Path, b.Path) })
 	if len(files) > maxChartFiles {
-		return fleet.Chart{Err: fmt.Errorf("it has %d files, want at most %d", len(files), maxChartFiles)}
+		return fleet.Chart{Err: fmt.Errorf("it has %d files, more than %d", len(files), maxChartFiles)}
 	}
 	var c fleet.Chart
 	id, size := sha256.New(), 0

@@ -20,10 +20,16 @@ func Edits(changes []bundle.Change) (put map[string][]byte, remove []string) {
 	return put, remove
 }
 
-// CommitMessage says what a commit does and which commits it was made from.
+// scheduledBy begins the second paragraph of commit messages.
+const scheduledBy = "Scheduled by Kalypso from the "
+
+// IsCommitMessage reports whether a commit has a message of [CommitMessage].
+func IsCommitMessage(message string) bool { return strings.Contains(message, "\n\n"+scheduledBy) }
+
+// CommitMessage returns a commit's message: its plan's title, and the commits that it was made from.
 func CommitMessage(loaded *Loaded, p *plan.Plan) string {
 	var b strings.Builder
-	b.WriteString(p.Title() + "\n\nScheduled by Kalypso from the " + loaded.Name() + ".\n\n")
+	b.WriteString(p.Title() + "\n\n" + scheduledBy + loaded.Name() + ".\n\n")
 	for _, line := range loaded.Inputs.Trailers() {
 		b.WriteString(line + "\n")
 	}

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Comparisons keeps the latest drafts with a base, by the commits of both sides: the same commits make the same draft.
-// Drafts that are compared with the GitOps branch are not kept, because their differences are read from it later,
-// with a context that ends. Comparisons is a cache: it is safe for concurrent use, its zero value is ready to use,
-// and nil keeps nothing.
+// Comparisons is a cache of the latest drafts with a base, by the commits of both sides. It does not keep drafts that
+// are compared with the GitOps branch, because their differences are read from it later, with a context that ends.
+// It is safe for concurrent use. The zero value is ready to use; nil keeps nothing.
 type Comparisons struct {
 	mu sync.Mutex
 	// kept has the latest one first.
@@ -22,18 +23,24 @@ type comparison struct {
 	draft *Draft
 }
 
-// Limits of what is kept: drafts, and the assignments in all of them, which keep the files that differ in memory.
+// Limits of what is kept: drafts, and the assignments in all of them.
 const (
 	maxComparisons     = 16
 	maxKeptAssignments = 50_000
 )
 
-// comparisonKey names the commits of both sides. A source that could not be read has no commit; it counts as a problem.
+// comparisonKey identifies the commits of both sides. A source that could not be read has none, but a problem, and so has
+// a name that depends on what is published.
 func comparisonKey(before, after *Loaded) string {
 	var b strings.Builder
 	b.WriteString(after.Snapshot.Environment)
 	for _, l := range []*Loaded{before, after} {
 		fmt.Fprintf(&b, "\n%s %d", l.controlPlane, len(l.Snapshot.Problems))
+		for _, p := range l.Snapshot.Problems {
+			if p.Kind == fleet.KindDuplicate {
+				fmt.Fprintf(&b, " %q", p.Message)
+			}
+		}
 		for _, input := range l.Inputs.all() {
 			fmt.Fprintf(&b, " %s@%s", input.Repo, input.Commit)
 		}
@@ -41,7 +48,7 @@ func comparisonKey(before, after *Loaded) string {
 	return b.String()
 }
 
-// get returns the draft of a key, which it makes if it is not kept.
+// get returns the draft of a key, and makes it if it is not kept.
 func (c *Comparisons) get(key string, make func() (*Draft, error)) (*Draft, error) {
 	if c == nil {
 		return make()
@@ -56,7 +63,6 @@ func (c *Comparisons) get(key string, make func() (*Draft, error)) (*Draft, erro
 	return made, err
 }
 
-// find returns the draft of a key; nil if it is not kept.
 func (c *Comparisons) find(key string) *Draft {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package schedule reads the repositories of an environment at fixed commits and schedules it.
 //
-// Each source names the next, so reading is a short walk:
+// Each source refers to the next:
 //
 //	control plane main     ─► Environment objects     ─► where the environment is described
 //	environment branch     ─► BaseRepo                ─► the promoted commit of main
@@ -8,12 +8,11 @@
 //	main at that commit    ─► WorkloadRegistrations   ─► the workload repositories
 //	environment branch     ─► GitOpsRepo              ─► what is published
 //
-// From there on everything is a pure function of the commits that were read ([Inputs]).
-// What a person has to mend in the repositories is a problem in the snapshot and never stops the rest.
-// An error means that there is nothing to schedule: the control plane itself cannot be read,
-// or it does not know the environment.
+// The result is a pure function of the commits that were read ([Inputs]). Mistakes in the repositories are problems in
+// the snapshot and never affect other objects. An error means that nothing can be scheduled: the control plane cannot
+// be read, or has no such environment.
 //
-// A [Proposer] then makes the one living change of an environment what it should be, in rounds that may be killed
-// anywhere and run again, and a [Previewer] says on the changes of a control plane what they would do.
-// It also answers a [Trial]: what any branch, change or commit would do, without a word to anybody.
+// A [Drafter] compares the result with what is published. A [Proposer] keeps each environment's pull request equal to
+// the draft, in rounds that can be interrupted and repeated. A [Previewer] comments on the control plane's pull
+// requests, and plans any branch, pull request or commit ([PlanRequest]).
 package schedule

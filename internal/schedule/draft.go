@@ -10,46 +10,43 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Draft is what the GitOps branch of an environment should hold, with what that changes and what checks report about it.
+// Draft is what an environment's GitOps branch should hold, with its plan and findings.
 type Draft struct {
 	Loaded *Loaded
 	// GitOps is the branch that the draft is compared with; nil if it is compared with another state of the control plane.
 	GitOps *GitOps
 	Bundle *bundle.Bundle
-	// Plan is what the draft changes; nil for [DraftRequest.Unpublished].
+	// Plan is nil for [DraftRequest.Unpublished].
 	Plan *plan.Plan
-	// Findings are what the checks report about the files that the draft writes. Files that stay the same were checked when they came.
+	// Findings are those about the files that the draft writes. Published files were checked when they were added.
 	Findings []check.Finding
 	// NewProblems are the errors that [DraftRequest.Base] does not have.
 	NewProblems []fleet.Problem
 }
 
-// Refused reports whether a check refuses the draft: it must not be written to the GitOps branch itself.
+// Refused reports whether a check refuses the draft. It must not be written to the GitOps branch then.
 func (d *Draft) Refused() bool { return check.Worst(d.Findings) == check.Refuse }
 
-// Report is a draft for programs.
+// OutputVersion is the version of the JSON of plans, explanations and validations, in their field "version". It changes if
+// a field is removed or gets another meaning, not if one is added. docs/reference/json.md describes the fields.
+const OutputVersion = 1
+
+// Report is the JSON form of a draft.
 type Report struct {
+	Version int `json:"version"`
 	*plan.Plan
-	// Findings are what the checks report about the files that change.
 	Findings []check.Finding `json:"findings,omitempty"`
 }
 
-// Report returns the draft for programs. It must have a plan.
-func (d *Draft) Report() Report { return Report{d.Plan, d.Findings} }
+// Report returns the JSON form of the draft. It must have a plan.
+func (d *Draft) Report() Report { return Report{OutputVersion, d.Plan, d.Findings} }
 
 // Markdown returns the plan and the findings, for a comment on a pull request.
-func (d *Draft) Markdown(o plan.MarkdownOptions) string {
-	findings := check.Markdown(d.Findings)
-	if o.Limit > 0 {
-		o.Limit = max(o.Limit-len(findings), 200)
-	}
-	return d.Plan.Markdown(o) + findings
-}
+func (d *Draft) Markdown(o plan.MarkdownOptions) string { return withFindings(d.Plan, d.Findings, o) }
 
 // Trace is called when a step begins, and returns a function to call with its error when it ends.
 type Trace func(ctx context.Context, step string) (context.Context, func(error))
 
-// run runs a step. The nil function traces nothing.
 func (t Trace) run(ctx context.Context, step string, do func(context.Context) error) error {
 	if t == nil {
 		return do(ctx)
@@ -60,12 +57,12 @@ func (t Trace) run(ctx context.Context, step string, do func(context.Context) er
 	return err
 }
 
-// Drafter makes drafts. Every command, page and round of the server gets its drafts here,
-// so that all of them show the same plan and the same findings.
+// Drafter makes drafts for all commands, pages and rounds, so that they show the same plan and the same findings.
 type Drafter struct {
-	// Loader reads the control plane and the GitOps branch. // required
-	Loader *Loader
-	// Memory makes drafting what was drafted before faster; optional.
+	Loader *Loader // required
+	// Charts renders the templates that are charts. Without it, the assignments that use them are held.
+	Charts Renderer
+	// Memory keeps results, so that only changes are rendered; optional.
 	Memory *Memory
 	// Comparisons keeps drafts with a base; optional.
 	Comparisons *Comparisons
@@ -73,10 +70,10 @@ type Drafter struct {
 	Trace Trace
 }
 
-// DraftRequest names what to draft, and what to compare it with: by default the GitOps branch.
+// DraftRequest selects what to draft, and what to compare it with: by default the GitOps branch.
 type DraftRequest struct {
 	Request
-	// Folder is a plain folder that stands in for the GitOps branch. It need not exist.
+	// Folder is a plain folder to read instead of the GitOps branch. It does not have to exist.
 	Folder string
 	// Base is another state of the control plane to compare with instead of the GitOps branch.
 	Base *Request
@@ -84,8 +81,8 @@ type DraftRequest struct {
 	Unpublished bool
 }
 
-// Draft reads an environment, builds its files, compares and checks them.
-// With an error it returns the draft as far as it got.
+// Draft reads an environment, and builds, compares and checks its files.
+// With an error, it returns an incomplete draft.
 func (d *Drafter) Draft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	w := &drafting{Drafter: d, request: r, draft: &Draft{}}
 	if err := d.Trace.run(ctx, "read", w.read); err != nil {
@@ -97,16 +94,14 @@ func (d *Drafter) Draft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	return d.Comparisons.get(comparisonKey(w.base, w.draft.Loaded), func() (*Draft, error) { return w.draft, w.make(ctx) })
 }
 
-// drafting is a draft in progress.
 type drafting struct {
 	*Drafter
 	request DraftRequest
 	draft   *Draft
-	// base and baseBundle are the state of the control plane to compare with; nil without one.
+	// base and baseBundle are for [DraftRequest.Base].
 	base       *Loaded
 	baseBundle *bundle.Bundle
-	// written are the files that differ, by path, without those that are deleted.
-	written map[string][]byte
+	checker    *check.Checker
 }
 
 func (w *drafting) read(ctx context.Context) (err error) {
@@ -119,7 +114,35 @@ func (w *drafting) read(ctx context.Context) (err error) {
 	case !w.request.Unpublished:
 		w.draft.GitOps, err = w.Loader.GitOps(ctx, w.draft.Loaded, w.request.Folder)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
+
+// settle gives each name that several owners use to the one whose assignments are published. Drafts that are not compared
+// with the GitOps branch read it for that alone: if that is not possible, the names stay contested.
+func (w *drafting) settle(ctx context.Context) error {
+	var published *bundle.Published
+	if w.draft.GitOps != nil {
+		published = w.draft.GitOps.Published
+	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 {
+		if gitOps, err := w.Loader.GitOps(ctx, w.draft.Loaded, ""); err == nil {
+			published = gitOps.Published
+		}
+	}
+	owners := published.Owners
+	if w.base != nil {
+		w.base.Snapshot = w.base.Snapshot.Settle(owners)
+		owners = func(target string) []fleet.Owner {
+			if known := published.Owners(target); len(known) > 0 {
+				return known
+			}
+			return w.base.Snapshot.Owners(target)
+		}
+	}
+	w.draft.Loaded.Snapshot = w.draft.Loaded.Snapshot.Settle(owners)
+	return ctx.Err()
 }
 
 func (w *drafting) make(ctx context.Context) error {
@@ -139,19 +162,93 @@ func (w *drafting) make(ctx context.Context) error {
 	return nil
 }
 
-func (w *drafting) build(context.Context) error {
+func (w *drafting) build(ctx context.Context) error {
 	snapshot := w.draft.Loaded.Snapshot
+	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle) *bundle.Bundle {
+		return bundle.BuildWithCharts(s, published, previous, chartsOf(ctx, w.Charts))
+	}
 	switch {
 	case w.base != nil:
-		w.baseBundle = bundle.Build(w.base.Snapshot, nil, nil)
-		w.draft.Bundle = bundle.Build(snapshot, nil, w.baseBundle)
+		w.baseBundle = build(w.base.Snapshot, nil, nil)
+		w.draft.Bundle = build(snapshot, nil, w.baseBundle)
 	case w.request.Unpublished:
-		w.draft.Bundle = bundle.Build(snapshot, nil, nil)
+		w.draft.Bundle = build(snapshot, nil, nil)
 	default:
-		w.draft.Bundle = bundle.Build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request))
-		w.Memory.put(w.request.Request, w.draft.Bundle)
+		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request))
+		if ctx.Err() == nil {
+			w.Memory.put(w.request.Request, w.draft.Bundle)
+		}
 	}
+	if ctx.Err() != nil || w.request.Unpublished {
+		return ctx.Err()
+	}
+	return w.withhold()
+}
+
+// withhold holds the assignments with a credential that the policy refuses, so that it is neither pushed nor shown.
+func (w *drafting) withhold() error {
+	b := w.draft.Bundle
+	var err error
+	if w.checker, err = w.checkerOf(b.Snapshot); err != nil {
+		return err
+	}
+	exposed := w.checker.Exposed(w.files())
+	if len(exposed) == 0 {
+		return nil
+	}
+	reasons := map[string]fleet.Problem{}
+	for _, folder := range b.Folders {
+		for i := range folder.Assignments {
+			if a := &folder.Assignments[i]; a.Held == nil {
+				for _, f := range a.Files {
+					if finding, found := exposed[f.Path]; found {
+						reasons[a.Name()] = credential(a, f, finding)
+					}
+				}
+			}
+		}
+	}
+	w.draft.Bundle = b.Withhold(reasons)
 	return nil
+}
+
+func (w *drafting) checkerOf(s *fleet.Snapshot) (*check.Checker, error) {
+	policy, _ := check.PolicyOf(s)
+	checker, err := w.Memory.checker(w.request.Request, policy)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the checks: %w", err)
+	}
+	return checker, nil
+}
+
+// files returns the new and changed files, by path.
+func (w *drafting) files() map[string][]byte {
+	if w.base != nil {
+		return w.draft.Bundle.WrittenSince(w.baseBundle)
+	}
+	written, _ := Edits(w.draft.Bundle.Changes())
+	return written
+}
+
+// credential is the problem of an assignment with a credential in a file. Its position is where the credential is
+// written, if that is in the configuration.
+func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) fleet.Problem {
+	p := fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindCredential, Object: fleet.Ref{Kind: "DeploymentTarget", Name: a.Target},
+		Assignment: a.Name(), Message: fmt.Sprintf("line %d of %s %s", finding.Line, file.Name(), finding.Message),
+		Hint: "remove it where it is written; " + finding.Hint,
+	}
+	if a.Config == nil || !bundle.IsConfig(file.Path) {
+		return p
+	}
+	for _, key := range a.Config.Keys {
+		if check.RedactValue(key.Path, key.Value) != key.Value {
+			p.Object, p.Position = fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap}, key.From.Position
+			p.Message = fmt.Sprintf("the value of %s %s", key.Path, finding.Message)
+			break
+		}
+	}
+	return p
 }
 
 func (w *drafting) plan(context.Context) (err error) {
@@ -159,25 +256,20 @@ func (w *drafting) plan(context.Context) (err error) {
 	var before plan.State
 	if w.base != nil {
 		before = plan.BundleState(w.base.Name(), w.baseBundle)
-		w.written = d.Bundle.WrittenSince(w.baseBundle)
 	} else {
 		before = plan.PublishedState(d.GitOps.String(), d.GitOps.Published)
-		w.written, _ = Edits(d.Bundle.Changes())
 	}
-	d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle)
+	if d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle); err == nil && w.checker.Hides() {
+		d.Plan.Redact(check.Redact)
+	}
 	return err
 }
 
-// check checks what the draft writes.
 func (w *drafting) check(context.Context) error {
 	d := w.draft
-	if len(w.written) > 0 || !d.Plan.Empty() {
-		policy, problems := check.PolicyOf(d.Loaded.Snapshot)
-		checker, err := w.Memory.checker(w.request.Request, policy)
-		if err != nil {
-			return fmt.Errorf("prepare the checks: %w", err)
-		}
-		d.Findings = checker.Check(w.written)
+	if written := w.files(); len(written) > 0 || !d.Plan.Empty() {
+		_, problems := check.PolicyOf(d.Loaded.Snapshot)
+		d.Findings = w.checker.Check(written)
 		d.Plan.Problems = fleet.SortProblems(append(d.Plan.Problems, problems...))
 	}
 	if w.base != nil {
@@ -187,7 +279,7 @@ func (w *drafting) check(context.Context) error {
 	return nil
 }
 
-// newErrors returns the errors that are not in before, wherever their lines have moved to.
+// newErrors returns the errors that are not in before. Their lines can differ.
 func newErrors(before, after []fleet.Problem) []fleet.Problem {
 	known := rootErrors("", before).problems
 	var found []fleet.Problem

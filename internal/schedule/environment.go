@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Environments returns the names of the environments that the control plane's base branch lists, sorted,
-// with what is wrong with the documents that describe them.
+// Environments returns the names of the environments on the control plane's base branch, sorted, and the problems of
+// their documents.
 func (l *Loader) Environments(ctx context.Context, r Request) ([]string, []fleet.Problem, error) {
 	objects, err := l.environments(ctx, r)
 	if err != nil {
@@ -22,11 +22,11 @@ func (l *Loader) Environments(ctx context.Context, r Request) ([]string, []fleet
 	return environmentNames(objects), objects.Problems, nil
 }
 
-// EnvironmentBranch says which branch of the control plane describes an environment.
+// EnvironmentBranch is an environment and its branch of the control plane.
 type EnvironmentBranch struct{ Environment, Branch string }
 
-// EnvironmentBranches returns the environments that the base branch lists, by name, with their branches.
-// Those that another repository describes are left out.
+// EnvironmentBranches returns the environments on the base branch and their branches, sorted by name. It leaves out
+// environments in other repositories.
 func (l *Loader) EnvironmentBranches(ctx context.Context, r Request) ([]EnvironmentBranch, error) {
 	objects, err := l.environments(ctx, r)
 	if err != nil {
@@ -42,18 +42,17 @@ func (l *Loader) EnvironmentBranches(ctx context.Context, r Request) ([]Environm
 	return branches, nil
 }
 
-// Description is an Environment object of the base branch, and where it says that the environment is described.
+// Description is an Environment object of the base branch, and the location that it refers to.
 type Description struct {
 	Environment *v1alpha1.Environment
 	Position    fleet.Position
-	// At is the folder that describes the environment, at the head of its branch.
+	// At is the environment's folder, at the head of its branch.
 	At Location
-	// Err says why At is not known.
+	// Err is why At is unknown; nil if it is known.
 	Err error
 }
 
-// Descriptions returns the environments that the base branch lists, by name, with what is wrong with the documents
-// that describe them.
+// Descriptions returns the environments on the base branch, sorted by name, and the problems of their documents.
 func (l *Loader) Descriptions(ctx context.Context, r Request) ([]Description, []fleet.Problem, error) {
 	objects, err := l.environments(ctx, r)
 	if err != nil {
@@ -100,8 +99,8 @@ func (l *Loader) environments(ctx context.Context, r Request) (*fleet.Objects, e
 	return objects, nil
 }
 
-// describesEnvironment reports whether an object, or a file whose objects nobody knows, is or may be an Environment.
-// A file that cannot be read may be anything; only one in a folder of that name is likely to be an Environment.
+// describesEnvironment reports whether an object is an Environment. A file whose objects are unknown may contain one if
+// it is in a folder called environments.
 func describesEnvironment(object fleet.Ref, at fleet.Position) bool {
 	return object.Kind == "Environment" || object.Kind == "" && strings.Contains(at.File, "environments/")
 }
@@ -110,8 +109,8 @@ func (l *Loader) baseHead(r Request) Location {
 	return Location{Repo: r.ControlPlane, Folder: r.Main, Branch: DefaultBase}
 }
 
-// findEnvironment returns where the environment is described: by its Environment object on main,
-// else on the branch of its name.
+// findEnvironment returns the location of the environment: that of its Environment object on main,
+// or else the branch with its name.
 func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	r := w.request
 	w.controlPlane = r.ControlPlane
@@ -119,7 +118,7 @@ func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	if err != nil && (r.Branch == "" || ctx.Err() != nil) && !errors.Is(err, ErrNoBranch) {
 		return Location{}, err
 	}
-	w.known, w.unsure = environmentNames(objects), unsure(objects)
+	w.known, w.incomplete = environmentNames(objects), unsure(objects)
 	at := Location{Repo: r.ControlPlane, Folder: r.Branch, Branch: r.Environment, Commit: r.BranchRef}
 	if objects == nil {
 		return at, nil
@@ -133,6 +132,12 @@ func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	if r.Branch != "" {
 		return at, nil
 	}
+	for _, e := range objects.Environments {
+		if e.Value.Spec.ControlPlane.Branch == r.Environment {
+			return Location{}, fmt.Errorf("no environment %q: that is the branch of environment %q; did you mean -e %s?",
+				r.Environment, e.Value.Name, e.Value.Name)
+		}
+	}
 	if err := lostEnvironment(objects, r.Environment); err != nil {
 		return Location{}, err
 	}
@@ -142,8 +147,8 @@ func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	return at, nil
 }
 
-// lostEnvironment is an error when an environment may be described by a document that cannot be read:
-// the branch of its name is no substitute, because the document may say another one.
+// lostEnvironment returns an error if the Environment object may be in a document that cannot be read. The branch with
+// the environment's name cannot be used then, because the document may name another one.
 func lostEnvironment(objects *fleet.Objects, name string) error {
 	for _, u := range objects.Unreadable {
 		if !describesEnvironment(u.Ref, u.Position) || u.Ref.Name != "" && u.Ref.Name != name {
@@ -151,10 +156,10 @@ func lostEnvironment(objects *fleet.Objects, name string) error {
 		}
 		for _, p := range objects.Problems {
 			if p.Severity == fleet.SeverityError && p.Object == u.Ref && p.Position.File == u.Position.File {
-				return fmt.Errorf("%s: nobody knows where environment %q is described: %s", p.Position, name, p.Message)
+				return fmt.Errorf("%s: the location of environment %q is unknown: %s", p.Position, name, p.Message)
 			}
 		}
-		return fmt.Errorf("%s: nobody knows where environment %q is described", u.Position, name)
+		return fmt.Errorf("%s: the location of environment %q is unknown", u.Position, name)
 	}
 	return nil
 }
@@ -166,10 +171,7 @@ func (w *walk) locate(at Location, e fleet.Object[v1alpha1.Environment]) (Locati
 	if err != nil {
 		return Location{}, fmt.Errorf("%s: environment %q: %w", e.Position, e.Value.Name, err)
 	}
-	at.Path = path
-	if spec.Branch != "" {
-		at.Branch = spec.Branch
-	}
+	at.Path, at.Branch = path, cmp.Or(spec.Branch, at.Branch)
 	if at.Folder != "" || spec.Repo == "" {
 		return at, nil
 	}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,24 +14,27 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
-// Explanation says why a target is, or is not, on each cluster type, and how it is configured there.
+// Explanation explains why a target is or is not assigned to each cluster type, and how it is configured there.
 type Explanation struct {
+	Version     int    `json:"version"`
 	Environment string `json:"environment"`
 	Target      string `json:"target"`
 	// Pairs has one entry for each requested cluster type, sorted by name.
 	Pairs []Pair `json:"pairs"`
-	// Findings are what the checks report about the files of these pairs.
+	// Unreadable are the objects that could change the answer and cannot be used, with the reason.
+	Unreadable []fleet.Problem `json:"unreadable,omitempty"`
+	// Findings are those about the files of these pairs.
 	Findings []check.Finding `json:"findings,omitempty"`
 }
 
 // Pair is the target on one cluster type.
 type Pair struct {
 	placement.Explanation
-	// Held says why the assignment cannot be rendered; nil when it can, or when there is none.
+	// Held explains why the assignment cannot be rendered; nil if it can be, or does not exist.
 	Held *fleet.Problem `json:"held,omitempty"`
-	// Config are the keys of its platform configuration that were asked for, with their origin.
+	// Config are the requested keys of its platform configuration, with their origins.
 	Config []config.Key `json:"config,omitempty"`
-	// OtherKeys are the keys that there are, when none is the one that was asked for.
+	// OtherKeys are the existing keys if the requested one is not among them.
 	OtherKeys []string `json:"otherKeys,omitempty"`
 }
 
@@ -49,35 +53,104 @@ func Explain(draft *Draft, target, clusterType, key string) (*Explanation, error
 	if len(clusterTypes) == 0 {
 		return nil, fmt.Errorf("environment %q has no cluster type", snapshot.Environment)
 	}
-	e := &Explanation{Environment: snapshot.Environment}
+	policy, _ := check.PolicyOf(snapshot)
+	checker, err := check.New(policy)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the checks: %w", err)
+	}
+	e := &Explanation{Version: OutputVersion, Environment: snapshot.Environment, Unreadable: undecided(snapshot)}
 	files := map[string][]byte{}
 	for _, name := range clusterTypes {
 		reasons, err := b.Decisions.Explain(target, name)
 		if err != nil {
-			return nil, err
+			if environment := elsewhere(snapshot, target); environment != "" && !b.Decisions.Has(target) {
+				return nil, fmt.Errorf("no target %q in environment %q: it is for environment %q", target, snapshot.Environment, environment)
+			}
+			return nil, unknownName(err, e.Unreadable)
 		}
 		e.Target = reasons.Target
 		e.Pairs = append(e.Pairs, explainPair(b, reasons, key))
+		if checker.Hides() {
+			e.Pairs[len(e.Pairs)-1].redact()
+		}
 		if a, ok := b.Assignment(name, reasons.Target); ok {
 			for _, f := range a.Files {
 				files[f.Path] = f.Content
 			}
 		}
 	}
+	e.Unreadable = fleet.SortProblems(append(e.Unreadable, namesakes(snapshot, e.Target)...))
 	if len(files) == 0 {
 		return e, nil
-	}
-	policy, _ := check.PolicyOf(snapshot)
-	checker, err := check.New(policy)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}
 	e.Findings = checker.Check(files)
 	return e, nil
 }
 
+// undecided returns why objects that decide about assignments cannot be used.
+func undecided(s *fleet.Snapshot) []fleet.Problem {
+	var found []fleet.Problem
+	for _, u := range s.Unreadable {
+		switch u.Ref.Kind {
+		case "SchedulingPolicy", "Workload", "WorkloadRegistration", "DeploymentTarget", "ClusterType", "":
+		default:
+			continue
+		}
+		p := fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: u.Ref, Position: u.Position, Message: "it cannot be read",
+		}
+		for _, known := range s.Problems {
+			if known.Severity == fleet.SeverityError && known.Object == u.Ref && known.Position.Source == u.Position.Source && known.Position.File == u.Position.File {
+				p = known
+				break
+			}
+		}
+		found = append(found, p)
+	}
+	return fleet.SortProblems(found)
+}
+
+// namesakes returns the problems of other targets with the same name, which are not scheduled.
+func namesakes(s *fleet.Snapshot, target string) []fleet.Problem {
+	var found []fleet.Problem
+	for _, p := range s.Problems {
+		if p.Kind == fleet.KindDuplicate && p.Object == (fleet.Ref{Kind: "DeploymentTarget", Name: target}) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// elsewhere returns the environment of a target of another environment; empty if there is none of that name.
+func elsewhere(s *fleet.Snapshot, target string) string {
+	if environment := s.Elsewhere[target]; environment != "" {
+		return environment
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Elsewhere)) {
+		if workload, short, _ := strings.Cut(name, "/"); fleet.TargetName(workload, short) == target {
+			return s.Elsewhere[name]
+		}
+	}
+	return ""
+}
+
+// unknownName adds to the error for an unknown name that it may be among what cannot be read.
+func unknownName(err error, unreadable []fleet.Problem) error {
+	for _, p := range unreadable {
+		if p.Object.Kind == "SchedulingPolicy" {
+			continue
+		}
+		what := p.Message
+		if p.Object != (fleet.Ref{}) {
+			what = p.Object.String() + ": " + what
+		}
+		return fmt.Errorf("%w; but not everything could be read: %s: %s", err, p.Position, what)
+	}
+	return err
+}
+
 func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pair {
-	// The policy that comes nearest tells most about what is missing.
+	// The policy with the fewest failed conditions explains best what is missing.
 	slices.SortStableFunc(reasons.Policies, func(a, b placement.PolicyReason) int {
 		return cmp.Compare(len(a.Failed), len(b.Failed))
 	})
@@ -101,7 +174,19 @@ func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pa
 	return p
 }
 
-// topKeys returns the keys of a configuration without what lies below them.
+// redact hides credentials.
+func (p *Pair) redact() {
+	p.Config = slices.Clone(p.Config)
+	for i := range p.Config {
+		k := &p.Config[i]
+		k.Value, k.Over = check.RedactValue(k.Path, k.Value), slices.Clone(k.Over)
+		for n := range k.Over {
+			k.Over[n].Value = check.RedactValue(k.Path, k.Over[n].Value)
+		}
+	}
+}
+
+// topKeys returns the top-level keys of a configuration.
 func topKeys(c *config.Composed) []string {
 	var keys []string
 	for _, k := range c.Keys {
@@ -115,7 +200,7 @@ func topKeys(c *config.Composed) []string {
 	return slices.Compact(keys)
 }
 
-// matchesKey reports whether a path is the key that was asked for, or lies below it.
+// matchesKey reports whether a path is the requested key, or below it.
 func matchesKey(path, key string) bool {
 	if key == "" {
 		return false

@@ -42,7 +42,7 @@ func TestExplainNamesTheNearestPolicyFirst(t *testing.T) {
 	}
 }
 
-func TestExplainShowsTheConfigurationThatWasAskedFor(t *testing.T) {
+func TestExplainShowsTheRequestedConfiguration(t *testing.T) {
 	for _, tt := range []struct {
 		key  string
 		want []string

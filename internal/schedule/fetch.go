@@ -9,53 +9,52 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// maxFetches is how many repositories are read at the same time.
+// maxFetches is how many repositories are read concurrently.
 const maxFetches = 8
 
-// wish is a source that an object of the control plane names.
-type wish struct {
+// reference is a repository that an object of the control plane refers to.
+type reference struct {
 	name       string // of the object
 	repository v1alpha1.Repository
 }
 
 // readConfigRepos reads the configuration repositories of the environment branch.
 func (w *walk) readConfigRepos(ctx context.Context) map[string]fleet.Fetched {
-	var wishes []wish
+	var references []reference
 	for _, c := range w.in.Branch.ConfigRepos {
-		wishes = append(wishes, wish{c.Value.Name, c.Value.Spec})
+		references = append(references, reference{c.Value.Name, c.Value.Spec})
 	}
-	return w.fetch(ctx, wishes, "configuration repositories")
+	return w.fetch(ctx, references, "configuration repositories")
 }
 
-// readWorkloads reads the places that the registrations name.
 func (w *walk) readWorkloads(ctx context.Context) map[string]fleet.Fetched {
-	var wishes []wish
+	var references []reference
 	for _, r := range fleet.Registrations(w.in.Main, w.in.Branch) {
-		wishes = append(wishes, wish{r.Value.Name, r.Value.Spec.Workload})
+		references = append(references, reference{r.Value.Name, r.Value.Spec.Workload})
 	}
-	return w.fetch(ctx, wishes, "workloads")
+	return w.fetch(ctx, references, "workloads")
 }
 
-// fetch reads several sources at once. One that cannot be read stands for itself and does not stop the others.
-func (w *walk) fetch(ctx context.Context, wishes []wish, what string) map[string]fleet.Fetched {
-	if len(wishes) > 0 {
-		w.progress(fmt.Sprintf("reading %d %s", len(wishes), what))
+// fetch reads several repositories, by object. A failure does not affect the others.
+func (w *walk) fetch(ctx context.Context, references []reference, what string) map[string]fleet.Fetched {
+	if len(references) > 0 {
+		w.progress(fmt.Sprintf("reading %d %s", len(references), what))
 	}
-	results := make([]fleet.Fetched, len(wishes))
-	inputs := make([]Input, len(wishes))
+	results := make([]fleet.Fetched, len(references))
+	inputs := make([]Input, len(references))
 	limit := make(chan struct{}, maxFetches)
 	var wait sync.WaitGroup
-	for i := range wishes {
+	for i := range references {
 		limit <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-limit }()
-			results[i].Objects, inputs[i], results[i].Err = w.readWish(ctx, wishes[i])
+			results[i].Objects, inputs[i], results[i].Err = w.readReference(ctx, references[i])
 		})
 	}
 	wait.Wait()
-	fetched := make(map[string]fleet.Fetched, len(wishes))
-	for i := range wishes {
-		fetched[wishes[i].name] = results[i]
+	fetched := make(map[string]fleet.Fetched, len(references))
+	for i := range references {
+		fetched[references[i].name] = results[i]
 		if results[i].Err == nil {
 			w.inputs.Others = append(w.inputs.Others, inputs[i])
 		}
@@ -63,14 +62,13 @@ func (w *walk) fetch(ctx context.Context, wishes []wish, what string) map[string
 	return fetched
 }
 
-func (w *walk) readWish(ctx context.Context, wish wish) (*fleet.Objects, Input, error) {
-	at, err := w.repository(wish.repository)
+func (w *walk) readReference(ctx context.Context, r reference) (*fleet.Objects, Input, error) {
+	at, err := w.repository(r.repository)
 	if err != nil {
 		return nil, Input{}, err
 	}
-	name := wish.repository.Repo
+	name := r.repository.Repo
 	if at.Repo == w.controlPlane && at.Branch != "" {
-		// People call a branch of the control plane by its own name.
 		name = at.Branch
 	}
 	return w.read(ctx, name, at)

@@ -10,48 +10,25 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// GitOps is the branch that the files of an environment go to, as it is now.
+// GitOps is an environment's GitOps branch with its content.
 type GitOps struct {
-	Location Location
-	// Head is zero for a branch that does not exist yet.
-	Head
-	// Exists is false for a branch that does not exist yet.
-	Exists bool
-	// Published is what the branch holds; nil when it does not exist yet.
+	GitOpsBranch
+	// Published is nil if the branch does not exist.
 	Published *bundle.Published
 }
 
-// String names the branch and its commit: "gitops dev@8c6fb4a".
-func (g *GitOps) String() string {
-	switch {
-	case g.Location.Folder != "" || g.Exists && g.Commit == "":
-		return g.place()
-	case !g.Exists:
-		return g.place() + " (not there yet)"
-	}
-	return g.place() + "@" + g.Commit[:min(7, len(g.Commit))]
-}
-
-// place names the branch, or the folder that stands in for it.
-func (g *GitOps) place() string {
-	if g.Location.Folder != "" {
-		return g.Location.Folder
-	}
-	return "gitops " + g.Location.Branch
-}
-
-// ErrNoGitOpsRepo says that an environment does not say where its files go.
+// ErrNoGitOpsRepo is returned if an environment does not define where its files are written.
 var ErrNoGitOpsRepo = errors.New("the environment has no readable GitOpsRepo; add one that names the repository and branch for its files")
 
-// GitOps reads what is published for an environment. folder, when it is not empty, is a plain folder that
-// stands in for the branch; it need not exist.
+// GitOps reads what is published for an environment. If folder is not empty, it is a plain folder to read instead of
+// the branch. It does not have to exist.
 func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*GitOps, error) {
 	at, err := l.gitOpsLocation(loaded, folder)
 	if err != nil {
 		return nil, err
 	}
-	g := &GitOps{Location: at}
-	l.progress("reading " + g.place())
+	g := &GitOps{GitOpsBranch: GitOpsBranch{Location: at}}
+	l.progress("reading " + g.name())
 	branch, head, err := l.Repositories.GitOps(ctx, at)
 	if errors.Is(err, ErrNoBranch) {
 		return g, nil
@@ -61,7 +38,7 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 	}
 	g.Exists, g.Head = true, head
 	branch.Root = at.Path
-	g.Published, err = bundle.ReadPublished(branch, knownClusterTypes(loaded.Snapshot))
+	g.Published, err = bundle.ReadPublished(branch, loaded.Snapshot.Environment, knownClusterTypes(loaded.Snapshot), loaded.mayExist)
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
@@ -71,7 +48,7 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error) {
 	repo := loaded.Snapshot.GitOps
 	switch {
-	case repo == nil && (folder == "" || mayHaveGitOpsRepo(loaded.Snapshot)):
+	case repo == nil && (folder == "" || hasUnreadableGitOpsRepo(loaded.Snapshot)):
 		return Location{}, noGitOpsRepo(loaded.Snapshot)
 	case repo == nil:
 		return Location{Folder: folder}, nil
@@ -85,7 +62,7 @@ func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error)
 	return Location{Repo: url, Branch: repo.Branch, Path: repo.Path}, nil
 }
 
-// noGitOpsRepo says why it is not known where the files go: first what is wrong with the GitOpsRepo that is there.
+// noGitOpsRepo explains why there is no GitOpsRepo: because of the problem of an invalid one, if there is one.
 func noGitOpsRepo(s *fleet.Snapshot) error {
 	for _, p := range s.Problems {
 		if p.Severity == fleet.SeverityError && p.Object.Kind == "GitOpsRepo" {
@@ -100,16 +77,16 @@ func noGitOpsRepo(s *fleet.Snapshot) error {
 	return ErrNoGitOpsRepo
 }
 
-// mayHaveGitOpsRepo says whether there is a GitOpsRepo that cannot be read. It may name a path, and a folder that was
-// written below it would have everything twice.
-func mayHaveGitOpsRepo(s *fleet.Snapshot) bool {
+// hasUnreadableGitOpsRepo reports whether a GitOpsRepo may exist that cannot be read. It may set a path. Without that
+// path, a folder would get all files twice.
+func hasUnreadableGitOpsRepo(s *fleet.Snapshot) bool {
 	return slices.ContainsFunc(s.Unreadable, func(u fleet.Unreadable) bool {
 		return u.Ref.Kind == "GitOpsRepo" || u.Ref == fleet.Ref{}
 	})
 }
 
-// knownClusterTypes returns the names whose folders may be taken over from the original scheduler:
-// the cluster types of the snapshot, and those that exist and cannot be read.
+// knownClusterTypes returns the cluster types whose folders can be adopted from the original scheduler, including those
+// that cannot be read.
 func knownClusterTypes(s *fleet.Snapshot) []string {
 	var names []string
 	for _, ct := range s.ClusterTypes {
@@ -123,5 +100,5 @@ func knownClusterTypes(s *fleet.Snapshot) []string {
 	return names
 }
 
-// Name is what people call the loaded state: "control plane dev@1f0c2aa, main@5523a85".
+// Name describes the loaded state: "control plane dev@1f0c2aa, main@5523a85".
 func (l *Loaded) Name() string { return "control plane " + l.Inputs.String() }

@@ -50,7 +50,7 @@ func TestPlanOfAnEmptyBranchAddsEverything(t *testing.T) {
 	if g.Exists || p.Counts != (plan.Counts{Added: 10}) {
 		t.Errorf("got exists %v and %+v, want no branch and 10 added", g.Exists, p.Counts)
 	}
-	if p.Before != "gitops dev (not there yet)" || !strings.HasPrefix(p.After, "control plane dev@") {
+	if p.Before != "gitops dev (does not exist yet)" || !strings.HasPrefix(p.After, "control plane dev@") {
 		t.Errorf("got %q compared with %q", p.After, p.Before)
 	}
 }
@@ -68,7 +68,7 @@ func TestProgressDoesNotForetell(t *testing.T) {
 	}
 }
 
-func TestPlanOfWhatIsPublishedIsEmpty(t *testing.T) {
+func TestPlanOfPublishedFilesIsEmpty(t *testing.T) {
 	s := helloFleet(t, nil)
 	s.publish(t, "dev")
 	g, p := s.plan(t, "dev", "")
@@ -86,7 +86,7 @@ func TestPlanOfWhatIsPublishedIsEmpty(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadKeepsWhatIsPublished(t *testing.T) {
+func TestUnreadableInputKeepsPublishedFiles(t *testing.T) {
 	s := helloFleet(t, nil)
 	s.publish(t, "dev")
 	s.broken["platform-services"] = errors.New("the server is down")
@@ -99,7 +99,7 @@ func TestWhatCannotBeReadKeepsWhatIsPublished(t *testing.T) {
 	s.files["control-plane/dev/base-repo.yaml"] = baseRepo(".", "abc")
 	_, p = s.plan(t, "dev", "")
 	if p.Counts != (plan.Counts{Held: 10}) {
-		t.Errorf("got %+v, want everything held while nobody knows what is promoted", p.Counts)
+		t.Errorf("got %+v, want everything held while the promoted commit is unknown", p.Counts)
 	}
 }
 
@@ -154,5 +154,5 @@ func TestValidateNamesTargetsOfUnknownEnvironments(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody says that there is no environment staging")
+	t.Error("there is no problem about the unknown environment staging")
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Inputs are the commits an environment was read at. A plain folder has no commit.
+// Inputs are the commits that an environment was read at. A plain folder has no commit.
 type Inputs struct {
 	// Branch and Main are the environment's branch and the base branch of the control plane.
 	Branch, Main Input
@@ -17,7 +17,7 @@ type Inputs struct {
 
 // Input is one source with its commit.
 type Input struct {
-	// Name is what people call it: the name of a branch of the control plane, or a URL.
+	// Name is the display name: a branch of the control plane, or a URL.
 	Name   string `json:"name"`
 	Repo   string `json:"repo"`
 	Branch string `json:"branch,omitempty"`
@@ -41,14 +41,13 @@ func (w *walk) sortedInputs() Inputs {
 	slices.SortFunc(w.inputs.Others, func(a, b Input) int {
 		return strings.Compare(a.Repo+"\x00"+a.Branch, b.Repo+"\x00"+b.Branch)
 	})
-	// A workload in the control plane itself is no other input.
 	w.inputs.Others = slices.DeleteFunc(slices.Compact(w.inputs.Others), func(i Input) bool {
 		return i == w.inputs.Main || i == w.inputs.Branch
 	})
 	return w.inputs
 }
 
-// commits returns the commits by the names of their inputs.
+// commits returns the commits by input name.
 func (i Inputs) commits() map[string]string {
 	commits := map[string]string{}
 	for _, input := range i.all() {
@@ -59,11 +58,10 @@ func (i Inputs) commits() map[string]string {
 	return commits
 }
 
-// all returns every input.
 func (i Inputs) all() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
 
-// Time returns when the newest of the commits was made; zero when all inputs are plain folders.
-// A commit that is dated by it is the same whenever it is made.
+// Time returns the time of the newest commit; zero if all inputs are plain folders. It is the date of generated
+// commits, so that they are reproducible.
 func (i Inputs) Time() time.Time {
 	var newest time.Time
 	for _, input := range i.all() {
@@ -74,7 +72,7 @@ func (i Inputs) Time() time.Time {
 	return newest
 }
 
-// Trailers returns the inputs as lines for the end of a commit message, one for each source that has a commit:
+// Trailers returns the lines for the end of a commit message, one for each source with a commit:
 //
 //	Kalypso-Inputs: dev@1f0c2aa…
 //	Kalypso-Inputs: https://example.com/shop@77d1e04…

@@ -15,10 +15,10 @@ import (
 // LabelProblem marks the issues that report problems.
 const LabelProblem = "kalypso/problem"
 
-// maxIssues is how many problems of an environment are reported as issues; one broken file can make hundreds.
+// maxIssues is how many problems of an environment are reported as issues. One invalid file can cause hundreds.
 const maxIssues = 20
 
-// report makes the open issues of the environment its errors: one for each root problem, closed when it is mended.
+// report opens an issue for each root error of the environment, and closes those of corrected ones.
 func (r *round) report(ctx context.Context) error {
 	wanted := rootErrors(r.environment, r.Bundle.Problems)
 	issues, err := r.pull.Repository.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
@@ -29,7 +29,7 @@ func (r *round) report(ctx context.Context) error {
 	for _, issue := range issues {
 		id := problemOf(issue.Body, r.environment)
 		if id == "" {
-			continue // it is of another environment, or somebody else's
+			continue // of another environment, or opened by a user
 		}
 		if _, still := wanted.problems[id]; still && !open[id] {
 			open[id] = true
@@ -76,7 +76,7 @@ type rootProblems struct {
 	problems map[string]fleet.Problem
 }
 
-// rootErrors returns the errors of an environment, each once however many assignments suffer from it.
+// rootErrors returns the errors of an environment, each once even if it affects several assignments.
 func rootErrors(environment string, problems []fleet.Problem) rootProblems {
 	roots := rootProblems{problems: map[string]fleet.Problem{}}
 	for _, p := range problems {
@@ -92,7 +92,7 @@ func rootErrors(environment string, problems []fleet.Problem) rootProblems {
 	return roots
 }
 
-// problemID identifies a problem as people see it: a line that moves does not make it another one.
+// problemID identifies a problem, independent of its line.
 func problemID(environment string, p fleet.Problem) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		environment, string(p.Kind), p.Object.String(), p.Position.Source, p.Position.File, p.Message,
@@ -102,7 +102,7 @@ func problemID(environment string, p fleet.Problem) string {
 
 func problemMarker(environment, id string) string { return "kalypso/problem " + environment + " " + id }
 
-// problemOf returns the id of the problem that an issue of an environment reports; empty when it reports none.
+// problemOf returns the ID of the problem that an environment's issue reports; empty if it reports none.
 func problemOf(body, environment string) string {
 	prefix := "<!-- " + problemMarker(environment, "")
 	for line := range strings.Lines(body) {
@@ -119,7 +119,7 @@ func issueOf(environment, id string, p fleet.Problem, limits forge.Limits) forge
 		where = " (" + p.Position.String() + ")"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Kalypso found this while it scheduled the environment `%s`:\n\n", environment)
+	fmt.Fprintf(&b, "Kalypso found this problem in the environment `%s`:\n\n", environment)
 	fmt.Fprintf(&b, "%s\n", markdown.Block("text", p.Message))
 	if p.Position.File != "" {
 		fmt.Fprintf(&b, "\nIn %s of %s.\n", markdown.Code(p.Position.String()), markdown.Code(p.Position.Source))
@@ -127,7 +127,7 @@ func issueOf(environment, id string, p fleet.Problem, limits forge.Limits) forge
 	if p.Hint != "" {
 		fmt.Fprintf(&b, "\nWhat to do:\n\n%s\n", markdown.Block("text", p.Hint))
 	}
-	b.WriteString("\nWhat depends on it stays as it is published. This issue is closed when the problem is mended.\n")
+	b.WriteString("\nWhat depends on it stays as published. This issue is closed automatically when the problem is corrected.\n")
 	return forge.NewIssue{
 		Title:  forge.OneLine(markdown.Plain(environment+": "+p.Message+where), limits.Title),
 		Body:   forge.Mark(b.String(), problemMarker(environment, id), limits.Body),

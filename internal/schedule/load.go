@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -11,32 +12,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// DefaultBase is the branch that holds what is promoted.
+// DefaultBase is the branch whose commits are promoted.
 const DefaultBase = "main"
 
-// Request names what to schedule.
+// Request selects an environment, and what to read it from.
 type Request struct {
 	// ControlPlane is the URL or path of the control plane repository. // required
 	ControlPlane string
-	// Environment is the name of the environment. // required
-	Environment string
+	Environment  string // required
 
-	// Main and Branch are plain folders that stand in for the base branch and the environment's; empty for none.
+	// Main and Branch are plain folders to read instead of the base branch and the environment's branch; optional.
 	Main, Branch string
 
-	// BranchRef and MainRef are commits or other revisions to read instead of the environment branch's head and
-	// the promoted commit of main; empty for those.
+	// BranchRef and MainRef are revisions to read instead of the environment branch's head and the promoted commit of
+	// main; optional.
 	BranchRef, MainRef string
 }
 
 // Loader reads environments.
 type Loader struct {
-	// Repositories is where the sources come from. // required
-	Repositories Repositories
-	// Progress is told what is being read; nil for nobody.
+	Repositories Repositories // required
+	// Progress is called with what is about to be read; optional.
 	Progress func(what string)
-
-	// Cache keeps parsed files, which makes later loads faster; nil keeps nothing.
+	// Cache keeps parsed files; optional.
 	Cache *fleet.Cache
 }
 
@@ -44,15 +42,17 @@ type Loader struct {
 type Loaded struct {
 	Snapshot *fleet.Snapshot
 	Inputs   Inputs
-	// Environments are the names of all environments that main knows, sorted.
+	// Environments are the names of all environments on main, sorted.
 	Environments []string
-	// Read are the places that were asked for, whether they could be read or not.
+	// incomplete means that more environments may be on main, in documents that cannot be read.
+	incomplete bool
+	// Read are the locations that were requested, including those that could not be read.
 	Read []Location
 
 	controlPlane string
 }
 
-// Load reads everything about one environment.
+// Load reads an environment and everything that it refers to.
 func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	walk := &walk{Loader: l, request: r}
 	at, err := walk.findEnvironment(ctx)
@@ -75,6 +75,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	}
 	walk.in.Environment = r.Environment
 	snapshot := fleet.Assemble(walk.in)
+	walk.refuseOwnBranch(snapshot)
 	if walk.held {
 		snapshot.PromotedCommit = ""
 	}
@@ -83,7 +84,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	return &Loaded{
 		Snapshot:     snapshot,
 		Inputs:       walk.sortedInputs(),
-		Environments: walk.known,
+		Environments: walk.known, incomplete: walk.incomplete,
 		Read:         append(walk.places, l.baseHead(r)),
 		controlPlane: walk.controlPlane,
 	}, nil
@@ -101,38 +102,35 @@ type walk struct {
 	request Request
 	in      fleet.Inputs
 	inputs  Inputs
-	// known are the environments that main lists.
-	known []string
-	// unsure says that there may be more, which cannot be read.
-	unsure bool
-	// controlPlane is the repository of the environment branch, which relative URLs are resolved against.
+	// known are the environments on main. incomplete means that there may be more, which cannot be read.
+	known      []string
+	incomplete bool
+	// controlPlane is the repository of the environment branch, for relative URLs.
 	controlPlane string
 	problems     []fleet.Problem
-	// held says that the promoted commit does not count.
+	// held means that the promoted commit is ignored.
 	held bool
 
-	// branchAt and mainAt are where the environment branch and main were read; mainAt is zero when main was not.
+	// branchAt and mainAt are where the environment branch and main were read. mainAt is zero if main was not read.
 	branchAt, mainAt Location
 
 	mu     sync.Mutex
 	places []Location
 }
 
-// read lists and reads one source.
 func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objects, Input, error) {
-	w.asked(at)
+	w.record(at)
 	source, err := w.Repositories.Source(ctx, at)
 	if err != nil {
 		return nil, Input{}, err
 	}
-	// People write passwords into URLs, and names are shown and committed.
-	source.Name = secret.Redact(name)
+	source.Name = secret.Redact(name) // a URL can contain a password
 	input := Input{Name: source.Name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
 	return fleet.Read(w.Cache, source), input, nil
 }
 
-// asked notes a place. Several are read at the same time.
-func (w *walk) asked(at Location) {
+// record adds a location. It is safe for concurrent use.
+func (w *walk) record(at Location) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.places = append(w.places, at)
@@ -141,7 +139,7 @@ func (w *walk) asked(at Location) {
 // readMain reads the base branch at the promoted commit.
 func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 	if lost, ok := w.in.Branch.LostBaseRepo(DefaultBase); ok && w.request.Main == "" && w.request.MainRef == "" {
-		return w.holdMain(lost), Input{Name: DefaultBase + " (not known)"}, nil
+		return w.holdMain(lost), Input{Name: DefaultBase + " (unknown)"}, nil
 	}
 	at := Location{Repo: w.controlPlane, Branch: DefaultBase}
 	if base, origin, ok := w.in.Branch.BaseRepo(DefaultBase); ok {
@@ -151,18 +149,15 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 		}
 		at = located
 		at.Commit = base.Spec.Commit
-		if stray, err := w.stray(ctx, at); stray || err != nil {
-			return w.holdStray(base, origin), Input{Name: DefaultBase + " (not known)"}, err
+		if off, err := w.isOffBranch(ctx, at); off || err != nil {
+			return w.holdOffBranch(base, origin), Input{Name: DefaultBase + " (unknown)"}, err
 		}
 	}
 	if w.request.MainRef != "" {
 		at.Commit = w.request.MainRef
 	}
 	at.Folder = w.request.Main
-	name := at.Branch
-	if name == "" {
-		name = DefaultBase
-	}
+	name := cmp.Or(at.Branch, DefaultBase)
 	w.progress("reading " + name)
 	w.mainAt = at
 	objects, input, err := w.read(ctx, name, at)
@@ -172,19 +167,19 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 	return objects, input, nil
 }
 
-// holdMain stands in for main when nobody knows which commit of it is promoted: everything stays as it is published.
+// holdMain returns the objects to use if the promoted commit is unknown. Everything stays as published.
 func (w *walk) holdMain(lost fleet.Unreadable) *fleet.Objects {
 	w.problems = append(w.problems, fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: lost.Ref, Position: lost.Position,
-		Message: "which commit of main is promoted cannot be read, so nothing is scheduled",
-		Hint:    "mend the BaseRepo; until then everything stays as it is published",
+		Message: "the promoted commit of main cannot be read, so nothing is scheduled",
+		Hint:    "correct the BaseRepo; until then everything stays as published",
 	})
 	return &fleet.Objects{Unreadable: []fleet.Unreadable{{Position: lost.Position}}}
 }
 
-// stray reports whether the promoted commit is not one of the base branch: then nobody has agreed to what it says.
-// A commit that does not exist, or a branch, is for reading it to report.
-func (w *walk) stray(ctx context.Context, at Location) (bool, error) {
+// isOffBranch reports whether the promoted commit exists, but is not on the base branch, so that its content was never
+// approved. Reading reports a commit or branch that does not exist.
+func (w *walk) isOffBranch(ctx context.Context, at Location) (bool, error) {
 	if at.Commit == "" || w.request.Main != "" || w.request.MainRef != "" {
 		return false, nil
 	}
@@ -195,19 +190,19 @@ func (w *walk) stray(ctx context.Context, at Location) (bool, error) {
 	return err == nil && !on, nil
 }
 
-// holdStray stands in for main when the promoted commit is not one of it.
-func (w *walk) holdStray(base *v1alpha1.BaseRepo, origin fleet.Origin) *fleet.Objects {
+// holdOffBranch returns the objects to use if the promoted commit is not on main. Everything stays as published.
+func (w *walk) holdOffBranch(base *v1alpha1.BaseRepo, origin fleet.Origin) *fleet.Objects {
 	w.problems = append(w.problems, fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindHeld,
 		Object: fleet.Ref{Kind: "BaseRepo", Name: base.Name}, Position: origin.Position,
 		Message: fmt.Sprintf("commit %s is not on branch %q, so nothing is scheduled from it", fleet.ShortCommit(base.Spec.Commit), cmp.Or(base.Spec.Branch, DefaultBase)),
-		Hint:    "promote a commit that was merged; until then everything stays as it is published",
+		Hint:    "promote a commit that was merged; until then everything stays as published",
 	})
 	w.held = true
 	return &fleet.Objects{Unreadable: []fleet.Unreadable{{Position: origin.Position}}}
 }
 
-// describe names the commit of the base branch that was asked for.
+// describe returns the requested commit of the base branch, for errors.
 func (w *walk) describe(name string, at Location) string {
 	switch {
 	case w.request.MainRef != "":
@@ -218,7 +213,7 @@ func (w *walk) describe(name string, at Location) string {
 	return name
 }
 
-// repository returns the location that a document of the control plane names.
+// repository returns the location of a repository in a document of the control plane.
 func (w *walk) repository(r v1alpha1.Repository) (Location, error) {
 	path, err := fleet.CleanPath(r.Path)
 	if err != nil {
@@ -229,4 +224,9 @@ func (w *walk) repository(r v1alpha1.Repository) (Location, error) {
 		return Location{}, err
 	}
 	return Location{Repo: repo, Branch: r.Branch, Path: path}, nil
+}
+
+// mayExist reports whether an environment may exist: it is on main, or main does not tell.
+func (l *Loaded) mayExist(environment string) bool {
+	return l.incomplete || len(l.Environments) == 0 || slices.Contains(l.Environments, environment)
 }

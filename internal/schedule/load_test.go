@@ -77,7 +77,7 @@ func TestLoadHoldsWhenTheBaseRepoCannotBeRead(t *testing.T) {
 	s := helloFleet(t, map[string]string{"control-plane/dev/base-repo.yaml": baseRepo(".", "abc")})
 	loaded := s.load(t, Request{Environment: "dev"})
 	if len(loaded.Snapshot.Targets) > 0 {
-		t.Error("targets come from the head of main, though nobody knows what is promoted")
+		t.Error("targets come from the head of main, although the promoted commit is unknown")
 	}
 	if len(loaded.Snapshot.Unreadable) == 0 {
 		t.Error("nothing is held")
@@ -151,7 +151,7 @@ func TestEnvironmentThatCannotBeRead(t *testing.T) {
 	for _, content := range []string{"kind: [", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: dev}\nspec: {controlPlane: 7}\n"} {
 		s := helloFleet(t, map[string]string{"control-plane/main/.environments/dev.yaml": content})
 		_, err := (&Loader{Repositories: s}).Load(t.Context(), Request{ControlPlane: "control-plane", Environment: "dev"})
-		if err == nil || !strings.Contains(err.Error(), ".environments/dev.yaml:") || !strings.Contains(err.Error(), "nobody knows") {
+		if err == nil || !strings.Contains(err.Error(), ".environments/dev.yaml:") || !strings.Contains(err.Error(), "is unknown") {
 			t.Errorf("%q: got error %v, want one that says why the branch is not known", content, err)
 		}
 		if problems := s.load(t, Request{Environment: "stage"}).Snapshot.Problems; len(problems) == 0 || strings.Contains(problems[0].Message, "does not exist") {

@@ -12,38 +12,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// StatusPlan is the context of the status on the changes of a control plane.
+// StatusPlan is the context of the status on a control plane's pull requests.
 const StatusPlan = "kalypso/plan"
 
-// previewMarker is how the comment with the plans is found again.
+// previewMarker identifies the comment with the plans.
 const previewMarker = "kalypso/plan"
 
-// Previewer says on each open change of a control plane what it would do to the fleet.
+// Previewer comments on a control plane's pull requests with what they would change in the fleet.
 type Previewer struct {
 	// Drafter makes the drafts. // required
 	Drafter *Drafter
 	// Forges host the control plane. // required
 	Forges pullrequest.Forges
-	// Forks previews changes from forks as well. Such a change may name any repository and any template,
-	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
+	// Forks also plans pull requests from forks. These can refer to any repository and template, and anyone who can
+	// fork can open one. Planning reads what they choose, with the credentials of this program.
 	Forks bool
 }
 
-// Preview is what a change of a control plane would do.
+// Preview is the result of planning a pull request, branch or commit.
 type Preview struct {
-	// Drafts has one for each environment that the change touches, in the order of their names.
+	// Drafts has one for each affected environment, sorted by name.
 	Drafts []*Draft
-	// Change is the one that a [Trial] asked about; nil where it asked about something else.
+	// Change is the pull request of a [PlanRequest]; nil for other requests.
 	Change *forge.PullRequest
 }
 
-// Preview compares the control plane with and without a change, for each environment that it touches,
-// and says the result as a comment and as a status of the change's head.
+// Preview compares the control plane with and without a pull request, for each environment that it affects, and posts
+// the result as a comment and as a status on its head.
 //
-// A change to an environment's branch touches that environment. A change to main touches all of them,
-// each as it will be when the change is promoted to it.
+// A pull request for an environment's branch affects that environment. One for main affects all of them, each after
+// promotion to it.
 //
-// Nothing is read of a change from a fork unless [Previewer.Forks] allows it: its status says so, and the preview is nil.
+// Pull requests from forks are not read unless [Previewer.Forks] is set: they only get a status, and the preview is nil.
 func (p *Previewer) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (*Preview, error) {
 	host, err := p.Forges.Forge(controlPlane)
 	if err != nil {
@@ -54,13 +54,13 @@ func (p *Previewer) Preview(ctx context.Context, controlPlane string, change for
 		return nil, fmt.Errorf("find the control plane: %w", err)
 	}
 	if change.Head.Fork != "" && !p.Forks {
-		return nil, setStatus(ctx, repo, host.Limits(), change.Head.Commit, notPlanned)
+		return nil, setHeadStatus(ctx, repo, host.Limits(), change, notPlanned)
 	}
 	preview, err := p.merged(ctx, controlPlane, mergeOf(change))
 	if err != nil {
 		return nil, p.unable(ctx, repo, host.Limits(), change, err)
 	}
-	return preview, p.say(ctx, repo, host.Limits(), change, preview)
+	return preview, p.post(ctx, repo, host.Limits(), change, preview)
 }
 
 // notPlanned is the status of changes from forks.
@@ -71,9 +71,9 @@ var notPlanned = forge.Status{
 // merge is a commit that would be merged into a branch of a control plane.
 type merge struct {
 	head, base string
-	// fetch is where the commit can be fetched from, when it is on no branch.
+	// fetch is where the commit can be fetched from if it is not on a branch.
 	fetch string
-	// environment is the only one that is asked about; empty for all.
+	// environment is the only one to plan; empty for all.
 	environment string
 }
 
@@ -81,7 +81,7 @@ func mergeOf(c forge.PullRequest) merge {
 	return merge{head: c.Head.Commit, base: c.Base.Branch, fetch: c.Fetch}
 }
 
-// merged plans every environment that a merge touches.
+// merged plans every environment that a merge affects.
 func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*Preview, error) {
 	request := Request{ControlPlane: controlPlane}
 	branches, err := p.Drafter.Loader.EnvironmentBranches(ctx, request)
@@ -90,11 +90,14 @@ func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*
 	}
 	fork, err := p.Drafter.Loader.Repositories.Fork(ctx, Location{Repo: controlPlane, Branch: m.base}, m.fetch, m.head)
 	if err != nil {
+		if other := p.cutFrom(ctx, controlPlane, m, branches); other != "" {
+			return nil, fmt.Errorf("%w: this branch was cut from %q, not from %q; use --into %s", ErrInvalidPlan, other, m.base, other)
+		}
 		return nil, fmt.Errorf("find where the change begins: %w", err)
 	}
 	preview := &Preview{}
 	if m.environment != "" && !slices.ContainsFunc(branches, func(b EnvironmentBranch) bool { return b.Environment == m.environment }) {
-		return nil, fmt.Errorf("%w: the control plane has no environment %q", ErrTrial, m.environment)
+		return nil, fmt.Errorf("%w: the control plane has no environment %q", ErrInvalidPlan, m.environment)
 	}
 	for _, b := range branches {
 		if m.environment != "" && b.Environment != m.environment {
@@ -119,31 +122,51 @@ func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*
 	return preview, nil
 }
 
-// say writes the comment, and then the status that leads to it.
-func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, preview *Preview) error {
+// cutFrom returns the branch of an environment that a change shares history with; empty if there is none.
+func (p *Previewer) cutFrom(ctx context.Context, controlPlane string, m merge, branches []EnvironmentBranch) string {
+	for _, b := range branches {
+		at := Location{Repo: controlPlane, Branch: b.Branch}
+		if _, err := p.Drafter.Loader.Repositories.Fork(ctx, at, m.fetch, m.head); err == nil && b.Branch != m.base {
+			return b.Branch
+		}
+	}
+	return ""
+}
+
+// post writes the comment, and then the status that links to it.
+func (p *Previewer) post(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, preview *Preview) error {
 	comment, err := repo.UpsertComment(ctx, change.Number, previewMarker, previewText(preview, limits.Comment))
 	if err != nil {
 		return fmt.Errorf("comment on change %d: %w", change.Number, err)
 	}
 	status := preview.status()
 	status.URL = comment.URL
-	return setStatus(ctx, repo, limits, change.Head.Commit, status)
+	return setHeadStatus(ctx, repo, limits, change, status)
 }
 
-// unable says on the change that it could not be planned, and returns why.
+// unable posts a status with the reason why a pull request could not be planned, and returns the reason.
 func (p *Previewer) unable(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, cause error) error {
 	if ctx.Err() != nil {
 		return cause
 	}
 	status := forge.Status{Context: StatusPlan, State: forge.Errored, Description: cause.Error()}
-	if err := setStatus(ctx, repo, limits, change.Head.Commit, status); err != nil {
+	if err := setHeadStatus(ctx, repo, limits, change, status); err != nil {
 		return fmt.Errorf("%w (and %w)", cause, err)
 	}
 	return cause
 }
 
-// setStatus sets a status that is not set already.
-func setStatus(ctx context.Context, repo forge.Repository, limits forge.Limits, commit string, s forge.Status) error {
+// setHeadStatus posts a status on the head of a pull request. GitLab takes none for commits that only a fork has: that is not an error.
+func setHeadStatus(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, s forge.Status) error {
+	err := SetStatus(ctx, repo, limits, change.Head.Commit, s)
+	if change.Head.Fork != "" {
+		return forge.Ignore(err, forge.ErrNotFound)
+	}
+	return err
+}
+
+// SetStatus posts a status on a commit, unless the commit already has it. It shortens the description to the forge's limit.
+func SetStatus(ctx context.Context, repo forge.Repository, limits forge.Limits, commit string, s forge.Status) error {
 	s.Description = forge.OneLine(s.Description, limits.StatusDescription)
 	statuses, err := repo.Statuses(ctx, commit)
 	if err != nil {
@@ -161,7 +184,7 @@ func setStatus(ctx context.Context, repo forge.Repository, limits forge.Limits, 
 	return nil
 }
 
-// status fails if the change brings in errors, or manifests that a check refuses.
+// status fails if there are new errors, or manifests that a check refuses.
 func (p *Preview) status() forge.Status {
 	s := forge.Status{Context: StatusPlan, State: forge.Success, Description: p.Summary()}
 	var findings []check.Finding
@@ -183,7 +206,7 @@ func (p *Preview) status() forge.Status {
 	return s
 }
 
-// Summary says in one line what happens in each environment.
+// Summary returns the changes in each environment, on one line.
 func (p *Preview) Summary() string {
 	var parts []string
 	for _, d := range p.Drafts {
@@ -197,19 +220,19 @@ func (p *Preview) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// previewText is the comment: a plan for each environment, each with its share of the room.
+// previewText returns the comment: a plan for each environment, each with the same share of the limit.
 func previewText(p *Preview, limit int) string {
 	if len(p.Drafts) == 0 {
-		return "This change touches no environment."
+		return "This pull request affects no environment."
 	}
-	room := 0
+	share := 0
 	if limit > 0 {
-		room = (limit - 400) / len(p.Drafts)
+		share = max(1, (limit-400)/len(p.Drafts))
 	}
 	var b strings.Builder
-	b.WriteString("What this change does to the fleet, when it is merged and promoted:\n\n")
+	b.WriteString("Changes in the fleet when this is merged and promoted:\n\n")
 	for _, d := range p.Drafts {
-		b.WriteString(d.Markdown(plan.MarkdownOptions{Diffs: true, Limit: room}))
+		b.WriteString(d.Markdown(plan.MarkdownOptions{Diffs: true, Limit: share}))
 		b.WriteString("\n")
 	}
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -12,36 +13,35 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Proposer keeps the one pull request of each environment up to date.
+// Proposer keeps the pull request of each environment up to date.
 //
-// It is level-triggered: every round reads where things stand and does what is missing, so it may be killed after any step
-// and run again, and two of them at once end in the same state. A round without changes makes two requests to the forge:
+// It is level-triggered: every round reads the current state and does what is missing. It can be killed after any step
+// and run again, and concurrent rounds end in the same state. A round without changes makes two requests to the forge:
 // for the pull request, and for the issues.
 type Proposer struct {
-	// Drafter makes the drafts that are proposed. Its Trace is called for the other steps of a round, too. // required
+	// Drafter makes the drafts. Its Trace is also called for the other steps of a round. // required
 	Drafter *Drafter
-	// Committer writes to the GitOps repository. // required
+	// Committer writes to the GitOps repositories. // required
 	Committer pullrequest.Committer
-	// Forges host the GitOps repositories. // required
+	// Forges host them. // required
 	Forges pullrequest.Forges
 }
 
-// Outcome says what a round found and did.
+// Outcome is the result of a round.
 type Outcome struct {
-	// Inputs are the commits that the environment was read at; zero when it could not be.
+	// Inputs are the commits that the environment was read at; zero if it could not be read.
 	Inputs Inputs
-	// GitOps is the branch that the files go to, and Head its commit that they were compared with.
+	// GitOps is the branch for the files, and Head its commit that they were compared with.
 	GitOps Location
 	Head   string
-	// Loaded is what was read, and Bundle what was made of it; nil when the round did not come so far. They are shared: do not
-	// change them.
+	// Loaded is what was read, Bundle and Plan what was made from it; nil if the round failed before. They are shared,
+	// and must not be changed.
 	Loaded *Loaded
 	Bundle *bundle.Bundle
-	// Plan says what is to change; nil when the round did not come so far.
-	Plan *plan.Plan
-	// Findings are what the checks found in the files that are to be written.
+	Plan   *plan.Plan
+	// Findings are those about the files to write.
 	Findings []check.Finding
-	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
+	// Files is how many files change.
 	Files int
 	// PullRequest is open, or was merged in this round; nil if there is none.
 	PullRequest *forge.PullRequest
@@ -49,13 +49,15 @@ type Outcome struct {
 	Refused *forge.PullRequest
 	// Did lists what was done, in order.
 	Did []string
-	// Read are the places that were read, with the head branch. When one of them moves, another round may be needed.
+	// Read are the locations that were read, and the head branch. If one of them moves, another round may be needed.
 	Read []Location
-	// Waits says why the pull request is not merged automatically.
+	// Waits explains why the pull request is not merged automatically.
 	Waits string
+	// Next is when another round is needed without an event; zero for never.
+	Next time.Time
 }
 
-// Round updates the pull request of an environment.
+// Round updates an environment's pull request.
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
 	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: request})
 	r := &round{Proposer: p, Draft: draft, environment: request.Environment, outcome: draft.Outcome()}
@@ -73,7 +75,7 @@ func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error)
 	return r.outcome, nil
 }
 
-// Outcome returns the outcome of a round that did nothing but make the draft, which may be incomplete.
+// Outcome returns the outcome of a round that only made the draft, which may be incomplete.
 func (d *Draft) Outcome() *Outcome {
 	if d.GitOps == nil {
 		return &Outcome{}
@@ -89,7 +91,6 @@ func (d *Draft) Outcome() *Outcome {
 	return o
 }
 
-// round is one round in progress.
 type round struct {
 	*Proposer
 	*Draft
@@ -99,7 +100,7 @@ type round struct {
 	pull *pullrequest.PullRequest
 }
 
-// find finds the pull request of the environment.
+// find finds the environment's pull request.
 func (r *round) find(ctx context.Context) error {
 	at := r.GitOps.Location
 	r.pull = &pullrequest.PullRequest{
@@ -125,6 +126,6 @@ func (r *round) propose(ctx context.Context) error {
 		r.Plan.Before = r.GitOps.String()
 	}
 	r.outcome.PullRequest, r.outcome.Refused = r.pull.Open, r.pull.Refused
-	r.outcome.Waits, r.outcome.Did = r.pull.Waits, r.pull.Did
+	r.outcome.Waits, r.outcome.Next, r.outcome.Did = r.pull.Waits, r.pull.Next, r.pull.Did
 	return err
 }

@@ -11,48 +11,76 @@ import (
 
 // Location is a folder on a branch of a repository.
 type Location struct {
-	// Repo is a URL or a path. Folder is a plain folder that stands in for a branch; then the other fields but Path do not count.
+	// Repo is a URL or a path. Folder is a plain folder to read instead of a branch; all other fields except Path are ignored then.
 	Repo, Folder string
-	// Branch may be empty for the default branch.
+	// Branch is the name of the branch. Default: the default branch.
 	Branch string
-	// Commit is a commit of the branch; empty means its head.
+	// Commit is a commit of the branch. Default: its head.
 	Commit string
-	// Path is clean and relative to the root; empty means the root.
+	// Path is clean and relative to the root. Default: the root.
 	Path string
 }
 
-// Repositories is where the sources come from.
+// Repositories reads control planes, their sources and GitOps branches.
 type Repositories interface {
-	// Source lists the YAML files at a location, without what ignore files and conventions leave out.
-	// Errors are [ErrNoBranch] where the repository has no such branch, [ErrNoCommit] where it has no such commit, and any other
-	// where it cannot be read.
+	// Source lists the YAML files at a location, without ignored files. It returns [ErrNoBranch], [ErrNoCommit], or
+	// another error if the repository cannot be read.
 	Source(ctx context.Context, at Location) (fleet.Source, error)
-	// Environments lists the YAML files at a location, those included that ignore files name.
+	// Environments lists the YAML files at a location, including ignored ones.
 	Environments(ctx context.Context, at Location) (fleet.Source, error)
-	// Files lists all files at a location, their paths relative to the root of the repository. A folder that does not exist has none.
+	// Files lists all files at a location, by path from the root of the repository. A folder that does not exist has none.
 	Files(ctx context.Context, at Location) ([]fleet.File, error)
 	// GitOps lists all files of a branch and returns the commit they were read at.
 	GitOps(ctx context.Context, at Location) (bundle.Branch, Head, error)
-	// Same reports whether two URLs lead to one repository.
+	// Same reports whether two URLs are of the same repository.
 	Same(a, b string) bool
-	// Contains reports whether a commit lies in the history of a branch.
+	// Contains reports whether a commit is in the history of a branch.
 	Contains(ctx context.Context, branch Location, commit string) (bool, error)
-	// Fork returns the commit at which the history of a commit left that of a branch. ref is where the commit can be fetched
-	// from, when it is not on a branch of the repository.
+	// Fork returns the newest commit that the history of a commit shares with a branch. ref is where the commit can be
+	// fetched from if it is not on a branch of the repository.
 	Fork(ctx context.Context, branch Location, ref, commit string) (string, error)
-	// Resolve returns the URL that a document of a repository means by a URL that may be relative to that repository,
-	// as those of Git submodules are. A repository elsewhere cannot point to this machine.
+	// Resolve resolves a URL in a document of a repository. Like the URLs of Git submodules, it can be relative to that
+	// repository. It returns an error for a local path in the document of a remote repository.
 	Resolve(repository, url string) (string, error)
 }
 
-// Head is the commit at the end of a branch; zero for a plain folder.
+// Head is the newest commit of a branch; zero for a plain folder.
 type Head struct {
 	Commit string
 	Time   time.Time
 }
 
-// ErrNoBranch says that a repository exists and the branch does not.
-var ErrNoBranch = errors.New("no such branch")
+// GitOpsBranch is the current state of a GitOps branch.
+type GitOpsBranch struct {
+	Location Location
+	// Head is zero for a branch that does not exist.
+	Head
+	Exists bool
+}
 
-// ErrNoCommit says that a repository exists and the commit does not, or that several begin as it is written.
-var ErrNoCommit = errors.New("no such commit")
+// String returns the branch with its commit: "gitops dev@8c6fb4a".
+func (b *GitOpsBranch) String() string {
+	switch {
+	case b.Location.Folder != "" || b.Exists && b.Commit == "":
+		return b.name()
+	case !b.Exists:
+		return b.name() + " (does not exist yet)"
+	}
+	return b.name() + "@" + fleet.ShortCommit(b.Commit)
+}
+
+// name returns the name of the branch, or the folder that replaces it.
+func (b *GitOpsBranch) name() string {
+	if b.Location.Folder != "" {
+		return b.Location.Folder
+	}
+	return "gitops " + b.Location.Branch
+}
+
+// Errors of [Repositories].
+var (
+	// ErrNoBranch is returned if the repository does not have the branch.
+	ErrNoBranch = errors.New("no such branch")
+	// ErrNoCommit is returned if the repository does not have the commit, or an abbreviated one is ambiguous.
+	ErrNoCommit = errors.New("no such commit")
+)

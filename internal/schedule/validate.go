@@ -11,16 +11,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// Validation is what is to be said about one environment.
+// Validation is the result of validating an environment.
 type Validation struct {
-	Environment string `json:"environment"`
-	// ClusterTypes, Targets and Assignments count what was found.
-	ClusterTypes int `json:"clusterTypes"`
-	Targets      int `json:"targets"`
-	Assignments  int `json:"assignments"`
+	Environment  string `json:"environment"`
+	ClusterTypes int    `json:"clusterTypes"`
+	Targets      int    `json:"targets"`
+	Assignments  int    `json:"assignments"`
 	// Held counts the assignments that cannot be rendered.
-	Held int `json:"held"`
-	// Problems are all problems, sorted.
+	Held     int             `json:"held"`
 	Problems []fleet.Problem `json:"problems"`
 }
 
@@ -54,10 +52,11 @@ func Validate(draft *Draft) Validation {
 	return v
 }
 
-// precedence lists the configuration keys whose winner is not the one that the original scheduler took.
+// precedence lists the values whose meaning depends on quotes, and the keys for which the original scheduler uses another
+// layer.
 func precedence(b *bundle.Bundle) []fleet.Problem {
 	composer, _ := config.NewComposer(b.Snapshot) // its problems are those of the build
-	var problems []fleet.Problem
+	problems := composer.Quoting()
 	for _, ct := range b.Snapshot.ClusterTypes {
 		stack := composer.Stack(ct)
 		for _, a := range b.Decisions.For(ct.Name) {
@@ -68,10 +67,47 @@ func precedence(b *bundle.Bundle) []fleet.Problem {
 	return problems
 }
 
-// unknownEnvironments warns of targets whose environment no Environment object describes: they run nowhere,
-// most likely because of a spelling. Without any Environment object nobody knows what exists.
+// CompareOriginal returns a notice for each value, schema, list and template of a draft whose result differs from what the
+// original scheduler does, with both results.
+func CompareOriginal(draft *Draft) []fleet.Problem {
+	b := draft.Bundle
+	composer, _ := config.NewComposer(b.Snapshot) // its problems are those of the build
+	var found []fleet.Problem
+	for _, ct := range b.Snapshot.ClusterTypes {
+		stack := composer.Stack(ct)
+		for _, a := range b.Decisions.For(ct.Name) {
+			found = append(found, composer.Original(stack, a.Target)...)
+		}
+		found = fleet.SortProblems(found)
+		if ct.ConfigType == fleet.NoConfig {
+			found = append(found, fleet.Problem{
+				Severity: fleet.SeverityNotice, Kind: fleet.KindOriginalDiffers, Object: fleet.Ref{Kind: "ClusterType", Name: ct.Name}, Position: ct.Position,
+				Message: `config type "none" writes no configuration file here; the original scheduler looks for a template of that name and does not schedule without it`,
+			})
+		}
+	}
+	for _, p := range b.Problems {
+		theirs := ""
+		switch p.Kind {
+		case fleet.KindTemplateBuiltin:
+			theirs = "the original scheduler has no built-in templates and does not schedule without it"
+		case fleet.KindTemplateExecution:
+			theirs = `the original scheduler prints "<no value>" for an absent key and goes on`
+		default:
+			continue
+		}
+		found = append(found, fleet.Problem{
+			Severity: fleet.SeverityNotice, Kind: fleet.KindOriginalDiffers, Object: p.Object, Position: p.Position, Assignment: p.Assignment,
+			Message: p.Message + "; " + theirs,
+		})
+	}
+	return fleet.SortProblems(found)
+}
+
+// unknownEnvironments warns about targets whose environment has no Environment object, probably because of a typing
+// error. Without any Environment object, the environments are unknown.
 func (w *walk) unknownEnvironments() []fleet.Problem {
-	if len(w.known) == 0 || w.unsure {
+	if len(w.known) == 0 || w.incomplete {
 		return nil
 	}
 	var problems []fleet.Problem
@@ -97,8 +133,8 @@ func (w *walk) unknownEnvironments() []fleet.Problem {
 	return problems
 }
 
-// withoutRead leaves out the warnings about Workloads in the control plane that were read through a registration:
-// the same repository can be written in many ways, as a URL, by its path, or as ".".
+// withoutRead removes the warnings about Workloads in the control plane that were read through a registration.
+// Registrations can refer to the same repository by URL, by path, or by ".".
 func (w *walk) withoutRead(problems []fleet.Problem) []fleet.Problem {
 	type place struct{ file, name string }
 	read := map[place]bool{}

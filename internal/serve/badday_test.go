@@ -20,13 +20,13 @@ func (f *fakeFlows) fail(err error) {
 	f.err = err
 }
 
-func TestAForgeThatIsDownForAnHourIsCaughtUpWith(t *testing.T) {
+func TestForgeThatIsDownForAnHour(t *testing.T) {
 	f := &fakeFlows{}
 	keep(t, f, func(k *Keeper) {
 		f.taken()
 		f.fail(&forge.Error{Kind: forge.ErrUnavailable, Op: "find changes"})
-		// What happens meanwhile is not lost, though no event is repeated.
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "dev"})
+		// An event during that time is not lost, although no event is repeated.
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "dev"})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		tries := f.taken()
@@ -36,7 +36,7 @@ func TestAForgeThatIsDownForAnHourIsCaughtUpWith(t *testing.T) {
 		f.fail(nil)
 		time.Sleep(lastRetry)
 		synctest.Wait()
-		if n := count(f.taken(), "round dev"); n < 1 || n > 2 { // the usual look may come in between
+		if n := count(f.taken(), "round dev"); n < 1 || n > 2 { // the regular poll may come in between
 			t.Errorf("%d rounds after the forge is back, want one", n)
 		}
 	})
@@ -46,11 +46,11 @@ func count(calls []string, call string) int {
 	return len(slices.DeleteFunc(calls, func(c string) bool { return c != call }))
 }
 
-func TestAnEnvironmentThatFailsStandsInNobodysWay(t *testing.T) {
+func TestFailingEnvironmentDoesNotBlockOthers(t *testing.T) {
 	f := &fakeFlows{failing: "dev", err: &forge.Error{Kind: forge.ErrDenied, Right: "to write pull requests"}}
 	keep(t, f, func(k *Keeper) {
 		f.taken()
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "stage"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "stage"})
 		want(t, f, "round stage")
 	})
 }
@@ -71,16 +71,16 @@ func TestLogsHaveALineForEachThingDone(t *testing.T) {
 		Waits:       "status build is pending",
 		Read:        []schedule.Location{{Repo: controlPlane, Branch: "dev"}},
 	}
-	k.tell(i, o, k.remember(i, o))
+	k.logOutcome(i, o, k.remember(i, o))
 	o.Did = nil
-	k.tell(i, o, k.remember(i, o)) // it still waits, which is nothing new
+	k.logOutcome(i, o, k.remember(i, o)) // it still waits for the same reason
 	k.retry(i, errors.New("no"))
 	where := "controlPlane=" + controlPlane + " environment=dev"
 	want := strings.Join([]string{
 		`level=INFO msg="committed 1f0c2aa" ` + where + ` change=7 url=https://forge.example.com/7`,
 		`level=INFO msg="opened pull request 7" ` + where + ` change=7 url=https://forge.example.com/7`,
 		`level=INFO msg=waiting ` + where + ` change=7 url=https://forge.example.com/7 for="status build is pending"`,
-		`level=ERROR msg="not done, trying again" ` + where + ` work=environment failures=1 error=no`,
+		`level=ERROR msg="round failed, trying again" ` + where + ` work=environment failures=1 error=no`,
 	}, "\n") + "\n"
 	if lines.String() != want {
 		t.Errorf("logged\n%swant\n%s", &lines, want)

@@ -14,18 +14,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Board has what the last rounds found, for everybody who asks. It is only memory: a server that starts fills it with its
-// first rounds. The zero value is ready; it is safe for concurrent use.
+// Board has the results of the last rounds, in memory. A new server fills it with its first rounds.
+// The zero value is ready; it is safe for concurrent use.
 type Board struct {
 	mu     sync.Mutex
 	planes map[string]*query.ControlPlane
-	// names are the environments of each control plane, once that is known.
+	// names are the environments of each control plane, once they are known.
 	names map[string][]string
 }
 
 var _ query.Fleet = (*Board)(nil)
 
-// plane returns a control plane to be changed, under the lock. What was given out before does not change.
+// plane returns a copy of a control plane that the caller may change, under the lock. Earlier results of ControlPlanes stay unchanged.
 func (b *Board) plane(url string) *query.ControlPlane {
 	if b.planes == nil {
 		b.planes = map[string]*query.ControlPlane{}
@@ -35,7 +35,7 @@ func (b *Board) plane(url string) *query.ControlPlane {
 		was = &query.ControlPlane{URL: url}
 	}
 	now := &query.ControlPlane{
-		URL: url, Err: was.Err, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
+		URL: url, Err: was.Err, Environments: was.Environments, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
 	}
 	if now.Scheduling == nil {
 		now.Scheduling = map[string]*query.Scheduled{}
@@ -44,7 +44,7 @@ func (b *Board) plane(url string) *query.ControlPlane {
 	return now
 }
 
-// Environments says which environments a control plane has; what is known of others is forgotten.
+// Environments sets the environments of a control plane, and forgets others.
 func (b *Board) Environments(controlPlane string, names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,18 +54,26 @@ func (b *Board) Environments(controlPlane string, names []string) {
 	b.names[controlPlane] = names
 	plane := b.plane(controlPlane)
 	plane.Err = nil
+	plane.Environments = append([]string{}, names...)
 	maps.DeleteFunc(plane.Scheduling, func(name string, _ *query.Scheduled) bool { return !slices.Contains(names, name) })
 }
 
-// Unread says why the environments of a control plane could not be read. What was found before stays.
+// Known returns the environments of a control plane, as they were last set.
+func (b *Board) Known(controlPlane string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.names[controlPlane])
+}
+
+// Unread sets the error of reading a control plane's environments. Earlier results are kept.
 func (b *Board) Unread(controlPlane string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.plane(controlPlane).Err = err
 }
 
-// Scheduled says what a round of scheduling found. Of one that failed the error is kept, beside what was found before.
-// The round of an environment that was removed meanwhile is nothing to show.
+// Scheduled sets the result of a scheduling round. After an error, the result of the last successful round is kept.
+// Rounds of removed environments are ignored.
 func (b *Board) Scheduled(controlPlane, environment string, o *schedule.Outcome, err error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,14 +94,14 @@ func (b *Board) Scheduled(controlPlane, environment string, o *schedule.Outcome,
 	plane.Scheduling[environment] = s
 }
 
-// Promoted says what a round of promotion found.
+// Promoted sets the result of a promotion round.
 func (b *Board) Promoted(controlPlane string, o *promote.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.plane(controlPlane).Promotion = o
 }
 
-// Registered says which applications a control plane delivers, by their subjects; what is known of others is forgotten.
+// Registered sets the applications that a control plane delivers, by subject, and forgets others.
 func (b *Board) Registered(controlPlane string, subjects []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +109,7 @@ func (b *Board) Registered(controlPlane string, subjects []string) {
 	plane.Applications = slices.DeleteFunc(plane.Applications, func(a *query.Application) bool { return !slices.Contains(subjects, a.Subject) })
 }
 
-// Delivered says what a round of an application found. It returns what is known of the application now, and was before; nil for
-// nothing.
+// Delivered adds a round of an application. It returns the application after and before the round; was is nil before the first.
 func (b *Board) Delivered(r query.Round) (now, was *query.Application) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +130,7 @@ func (b *Board) Delivered(r query.Round) (now, was *query.Application) {
 	return now, was
 }
 
-// Outcome returns what the last round of an environment that did not fail found; nil when there was none.
+// Outcome returns the result of an environment's last successful scheduling round; nil before the first.
 func (b *Board) Outcome(controlPlane, environment string) *schedule.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +141,7 @@ func (b *Board) Outcome(controlPlane, environment string) *schedule.Outcome {
 	return plane.Scheduling[environment].Outcome
 }
 
-// ControlPlanes returns what is known of each control plane, by URL.
+// ControlPlanes implements [query.Fleet].
 func (b *Board) ControlPlanes() []query.ControlPlane {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-func TestARoundThatFailsLeavesWhatWasKnown(t *testing.T) {
+func TestFailedRoundKeepsEarlierResults(t *testing.T) {
 	var b Board
 	found := &schedule.Outcome{Head: "1"}
 	b.Scheduled(controlPlane, "dev", found, nil, time.Unix(1, 0))
@@ -30,7 +30,7 @@ func TestARoundThatFailsLeavesWhatWasKnown(t *testing.T) {
 	}
 }
 
-func TestAControlPlaneThatCannotBeReadSaysWhyUntilItIs(t *testing.T) {
+func TestUnreadableControlPlaneHasAReason(t *testing.T) {
 	var b Board
 	b.Promoted(controlPlane, &promote.Outcome{})
 	before := b.ControlPlanes()[0]
@@ -46,7 +46,7 @@ func TestAControlPlaneThatCannotBeReadSaysWhyUntilItIs(t *testing.T) {
 	}
 }
 
-func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
+func TestReturnedResultsDoNotChange(t *testing.T) {
 	var b Board
 	b.Scheduled(controlPlane, "dev", &schedule.Outcome{}, nil, time.Unix(1, 0))
 	before := b.ControlPlanes()[0]
@@ -57,7 +57,7 @@ func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
 		t.Errorf("changed to %+v", before)
 	}
 	after := b.ControlPlanes()[0]
-	b.Scheduled(controlPlane, "dev", &schedule.Outcome{}, nil, time.Unix(2, 0)) // its last round ends only now
+	b.Scheduled(controlPlane, "dev", &schedule.Outcome{}, nil, time.Unix(2, 0)) // its last round ends after its removal
 	if again := b.ControlPlanes()[0]; len(again.Scheduling) != 1 {
 		t.Errorf("shows %+v, want nothing of dev any more", again)
 	}
@@ -66,7 +66,7 @@ func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestApplicationsAreThoseThatAreRegistered(t *testing.T) {
+func TestRegisteredApplications(t *testing.T) {
 	var b Board
 	round := func(workload string, at int64) query.Round {
 		request := deliver.Request{Source: "https://forge.example.com/teams/" + workload, Workload: workload}
@@ -75,7 +75,7 @@ func TestApplicationsAreThoseThatAreRegistered(t *testing.T) {
 	b.Delivered(round("shop", 1))
 	before := b.ControlPlanes()[0]
 	b.Delivered(round("cart", 1))
-	if now, was := b.Delivered(round("shop", 2)); was == nil || now.Looked.Equal(was.Looked) || !now.Same(was) {
+	if now, was := b.Delivered(round("shop", 2)); was == nil || now.LastRound.Equal(was.LastRound) || !now.Same(was) {
 		t.Errorf("got %+v after %+v", now, was)
 	}
 	if all := b.ControlPlanes()[0].Applications; len(all) != 2 || all[0].Name != "cart" || all[1].Subject != shop {
@@ -85,12 +85,12 @@ func TestApplicationsAreThoseThatAreRegistered(t *testing.T) {
 	if all := b.ControlPlanes()[0].Applications; len(all) != 1 || all[0].Name != "cart" {
 		t.Errorf("shows %+v", all)
 	}
-	if len(before.Applications) != 1 || before.Applications[0].Looked.Unix() != 1 {
+	if len(before.Applications) != 1 || before.Applications[0].LastRound.Unix() != 1 {
 		t.Errorf("what was given out changed to %+v", before.Applications)
 	}
 }
 
-func TestNothingIsKnownAtFirst(t *testing.T) {
+func TestEmptyBoard(t *testing.T) {
 	var b Board
 	if b.Outcome(controlPlane, "dev") != nil || len(b.ControlPlanes()) != 0 {
 		t.Error("something is known")

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -12,26 +13,25 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Chains is the work that follows what was published, on its way to the clusters and from environment to environment.
-// Every method may be called at any time, by several goroutines, and again.
+// Chains records published commits, and promotes them. Its methods can be called concurrently and repeatedly.
 type Chains interface {
-	// Record notes what the GitOps branches of an environment want, its platform's and its applications'.
+	// Record records the GitOps branches of an environment: those of the platform and of its applications.
 	Record(ctx context.Context, controlPlane, environment string) (*Recorded, error)
-	// Promote moves the commits of a control plane along the chain of its environments.
+	// Promote promotes the commits of a control plane along its chain.
 	Promote(ctx context.Context, controlPlane string) (*Promoted, error)
 }
 
-// Recorded says what a look at GitOps branches found.
+// Recorded is the result of recording GitOps branches.
 type Recorded struct {
-	// Did lists what was noted, in order; empty when there was nothing new.
+	// Did lists what was recorded, in order.
 	Did []string
-	// Problems are what could not be noted, and why.
+	// Problems are the branches or files that could not be recorded, with reasons.
 	Problems []string
-	// Read are the branches that were looked at.
+	// Read are the branches that were read.
 	Read []schedule.Location
 }
 
-// Add adds what recording a branch found.
+// Add adds the result of one branch.
 func (r *Recorded) Add(o *record.Outcome) {
 	name := fmt.Sprintf("branch %s of %s", o.Branch.Branch, o.Branch.Repository)
 	if n := len(o.Recorded); n > 0 {
@@ -45,53 +45,53 @@ func (r *Recorded) Add(o *record.Outcome) {
 		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s", name, o.Rewritten.Reason))
 	}
 	if o.Gone {
-		r.Problems = append(r.Problems, name+" does not exist any more; what is recorded of it stays")
+		r.Problems = append(r.Problems, name+" no longer exists; its recorded commits are kept")
 	}
 	for _, p := range o.Problems {
 		at := name
-		if p.Position.File != "" { // it is not about the branch as a whole
+		if p.Position.File != "" { // otherwise it is about the whole branch
 			at += ": " + p.Position.String()
 		}
 		r.Problems = append(r.Problems, at+": "+p.Message)
 	}
 }
 
-// Promoted says what was done in a chain.
+// Promoted is the result of a promotion round.
 type Promoted struct {
-	// Did lists what was done, in order; empty for a round in which nothing had to be.
+	// Did lists what was done, in order.
 	Did []string
-	// Moved are the environments whose inputs were changed by it.
+	// Moved are the environments whose inputs changed.
 	Moved []string
-	// Next is when to look again though nothing happens; zero when that is not needed.
+	// Next is when another round is needed without an event; zero for never.
 	Next time.Time
-	// Environments are how they stand now.
+	// Environments are the states after the round.
 	Environments []promote.Standing
 }
 
-// How long a chain is left alone after something happened to it: clusters report one after the other, and one look is enough
-// for all that report within a moment. A look at a large fleet takes longer, and the next one waits for twice as long, so that
-// clusters that report all the time do not keep the server busy; but never so long that people wonder.
+// Delays before a round of a chain. Clusters report one after the other, and one round serves all reports in that time.
+// The delay is delayFactor times the duration of the last round, within limits, so that frequent reports of a large fleet do not
+// keep the server busy.
 const (
-	settle     = 200 * time.Millisecond
-	settleMost = time.Second
-	settleTime = 2
+	minDelay    = 200 * time.Millisecond
+	maxDelay    = time.Second
+	delayFactor = 2
 )
 
-// settles is how long a chain is left alone.
-func (k *Keeper) settles(subject string) time.Duration {
+// delay returns the delay before the next round of a chain.
+func (k *Keeper) delay(subject string) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return min(max(settle, settleTime*k.looks[subject]), settleMost)
+	return min(max(minDelay, delayFactor*k.durations[subject]), maxDelay)
 }
 
-// looked notes how long the last look at a chain took.
-func (k *Keeper) looked(subject string, took time.Duration) {
+// noteDuration stores the duration of a chain's last round.
+func (k *Keeper) noteDuration(subject string, took time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.looks[subject] = took
+	k.durations[subject] = took
 }
 
-// record notes what is published. What clusters do about it is looked at next.
+// record records what is published, and schedules a promotion round.
 func (k *Keeper) record(ctx context.Context, i item) error {
 	recorded, err := k.Chains.Record(ctx, i.controlPlane, i.environment)
 	if recorded != nil {
@@ -100,38 +100,38 @@ func (k *Keeper) record(ctx context.Context, i item) error {
 		now := found{read: placesOf(recorded.Read), problems: recorded.Problems}
 		k.rounds[i] = now
 		k.mu.Unlock()
-		k.say(i, recorded.Did, news(recorded.Problems, was.problems))
+		k.log(i, recorded.Did, newProblems(recorded.Problems, was.problems))
 		if len(recorded.Did) > 0 {
-			k.followAll(i.controlPlane) // targets may have other cluster types now
+			k.followAll(i.controlPlane) // assignments may have changed
 		}
 	}
 	if err == nil {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, k.settles(i.controlPlane))
+		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, k.delay(i.controlPlane))
 	}
 	return err
 }
 
-// promote moves a chain. What it moved is scheduled at once.
+// promote runs a promotion round, and schedules the environments that changed.
 func (k *Keeper) promote(ctx context.Context, i item) error {
 	begun := time.Now()
 	promoted, err := k.Chains.Promote(ctx, i.controlPlane)
-	k.looked(i.controlPlane, time.Since(begun))
+	k.noteDuration(i.controlPlane, time.Since(begun))
 	if promoted == nil {
 		return err
 	}
-	k.say(i, promoted.Did, nil)
-	k.Metrics.stand(promoted.Environments)
+	k.log(i, promoted.Did, nil)
+	k.Metrics.stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
 	for _, environment := range promoted.Moved {
 		k.queue.Add(item{task: doRound, controlPlane: i.controlPlane, environment: environment})
 	}
 	if !promoted.Next.IsZero() {
-		k.queue.AddAfter(i, max(time.Until(promoted.Next), k.settles(i.controlPlane)))
+		k.queue.AddAfter(i, max(time.Until(promoted.Next), k.delay(i.controlPlane)))
 	}
 	return err
 }
 
-// say logs what was done, and what went wrong.
-func (k *Keeper) say(i item, did, problems []string) {
+// log logs what was done, and problems.
+func (k *Keeper) log(i item, did, problems []string) {
 	log := k.Log.With(i.attributes()...)
 	for _, what := range did {
 		log.Info(what)
@@ -141,40 +141,30 @@ func (k *Keeper) say(i item, did, problems []string) {
 	}
 }
 
-// news returns what is said and was not said before.
-func news(said, before []string) []string {
-	known := map[string]bool{}
-	for _, what := range before {
-		known[what] = true
-	}
-	var fresh []string
-	for _, what := range said {
-		if !known[what] {
-			fresh = append(fresh, what)
-		}
-	}
-	return fresh
+// newProblems returns the problems that were not reported before.
+func newProblems(problems, before []string) []string {
+	return slices.DeleteFunc(slices.Clone(problems), func(p string) bool { return slices.Contains(before, p) })
 }
 
-// Reported counts the reports that clusters sent, and soon runs the chains that they are about. It returns at once.
-func (k *Keeper) Reported(reports []ledger.Report) {
+// HandleReports counts stored reports, and schedules the chains that they concern. It does not block.
+func (k *Keeper) HandleReports(reports []ledger.Report) {
 	k.start()
 	k.Metrics.reported(len(reports))
 	for _, url := range k.ControlPlanes {
 		k.promoteSoon(url)
 	}
-	for _, i := range k.following(reports) {
-		k.queue.AddAfter(i, k.settles(i.application))
+	for _, i := range k.chainsOf(reports) {
+		k.queue.AddAfter(i, k.delay(i.application))
 	}
 }
 
-// Continue soon runs a chain again: a user gave it a command, or a verification ended. The subject is the URL of a
-// control plane, or an application as the ledger names it. It returns at once.
-func (k *Keeper) Continue(subject string) {
+// RunChain schedules a round of a chain, after a user's command or a verification. The subject is the URL of a control plane,
+// or the subject of an application in the ledger. It does not block.
+func (k *Keeper) RunChain(subject string) {
 	k.start()
 	if _, ok := deliver.WorkloadOf(subject); ok {
 		for _, url := range k.ControlPlanes {
-			k.queue.AddAfter(item{task: doFollow, controlPlane: url, application: subject}, k.settles(subject))
+			k.queue.AddAfter(item{task: doFollow, controlPlane: url, application: subject}, k.delay(subject))
 		}
 		return
 	}
@@ -183,9 +173,9 @@ func (k *Keeper) Continue(subject string) {
 	}
 }
 
-// promoteSoon looks at a chain in a moment.
+// promoteSoon schedules a promotion round, if there are chains.
 func (k *Keeper) promoteSoon(controlPlane string) {
 	if k.Chains != nil {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: controlPlane}, k.settles(controlPlane))
+		k.queue.AddAfter(item{task: doPromote, controlPlane: controlPlane}, k.delay(controlPlane))
 	}
 }

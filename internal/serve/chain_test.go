@@ -15,14 +15,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// fakeChains notes what the keeper asks for, beside the flows.
+// fakeChains records the keeper's calls, in addition to those of the flows.
 type fakeChains struct {
 	flows *fakeFlows
-	// moved and next are what the next look at a chain comes to.
+	// moved and next are the results of the next round.
 	moved []string
 	next  time.Duration
 	err   error
-	// takes is how long each look takes.
+	// takes is the duration of each round.
 	takes time.Duration
 }
 
@@ -46,50 +46,50 @@ func (c *fakeChains) Promote(context.Context, string) (*Promoted, error) {
 	return p, err
 }
 
-// keepChains runs a keeper with chains, until its work of the start is done.
+// keepChains runs a keeper with chains. test begins when the first rounds have ended.
 func keepChains(t *testing.T, c *fakeChains, test func(k *Keeper)) {
 	t.Helper()
 	keepWith(t, c.flows, c, func(k *Keeper) {
-		time.Sleep(2 * settle)
+		time.Sleep(2 * minDelay)
 		want(t, c.flows, "environments", "promote", "record dev", "record stage", "round dev", "round stage")
 		test(k)
 	})
 }
 
-func TestWhatIsPublishedIsRecordedAndThenPromoted(t *testing.T) {
+func TestPublishedCommitsAreRecordedAndPromoted(t *testing.T) {
 	keepChains(t, &fakeChains{flows: &fakeFlows{}}, func(*Keeper) {})
 }
 
-func TestReportsOfAMomentAreOneLookAtTheChain(t *testing.T) {
+func TestConcurrentReportsLeadToOneRound(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		for range 1000 {
-			k.Reported(nil)
+			k.HandleReports(nil)
 		}
 		want(t, c.flows)
-		time.Sleep(2 * settle)
+		time.Sleep(2 * minDelay)
 		want(t, c.flows, "promote")
 	})
 }
 
-func TestWhatWasPromotedIsScheduledAtOnce(t *testing.T) {
+func TestPromotedCommitsAreScheduledAtOnce(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.moved = []string{"stage"}
-		k.Reported(nil)
-		time.Sleep(settle)
+		k.HandleReports(nil)
+		time.Sleep(minDelay)
 		want(t, c.flows, "promote", "record stage", "round stage")
-		time.Sleep(2 * settle)
+		time.Sleep(2 * minDelay)
 		want(t, c.flows, "promote")
 	})
 }
 
-func TestAChainIsLookedAtWhenItsTimeComes(t *testing.T) {
+func TestChainRunsAtItsNextTime(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.next = 10 * time.Minute
-		k.Reported(nil)
-		time.Sleep(settle)
+		k.HandleReports(nil)
+		time.Sleep(minDelay)
 		want(t, c.flows, "promote")
 		time.Sleep(9 * time.Minute)
 		want(t, c.flows)
@@ -102,8 +102,8 @@ func TestAChainThatFailsIsTriedAgain(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.err = errors.New("the ledger is locked")
-		k.Reported(nil)
-		time.Sleep(settle)
+		k.HandleReports(nil)
+		time.Sleep(minDelay)
 		want(t, c.flows, "promote")
 		time.Sleep(firstRetry)
 		want(t, c.flows, "promote")
@@ -113,36 +113,36 @@ func TestAChainThatFailsIsTriedAgain(t *testing.T) {
 func TestAPushToAnApplicationsBranchIsRecorded(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "dev"})
-		time.Sleep(2 * settle)
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "dev"})
+		time.Sleep(2 * minDelay)
 		want(t, c.flows, "promote", "record dev")
 	})
 }
 
-// TestAnEnvironmentThatIsRemovedIsLeftAlone, whatever happens to the branches that it was made from.
-func TestAnEnvironmentThatIsRemovedIsLeftAlone(t *testing.T) {
+// TestRemovedEnvironmentHasNoRounds checks that events on its former branches start no round.
+func TestRemovedEnvironmentHasNoRounds(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.flows.mu.Lock()
 		c.flows.without = "stage"
 		c.flows.mu.Unlock()
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
-		time.Sleep(2 * settle)
-		c.flows.taken() // a round of it may have been on its way
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		time.Sleep(2 * minDelay)
+		c.flows.taken() // a round may have been running
 		for _, branch := range []string{"main", "stage"} {
-			k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: branch})
+			k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: branch})
 		}
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "stage"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "stage"})
 		c.moved = []string{"stage"}
-		k.Reported(nil)
-		time.Sleep(2 * settle)
+		k.HandleReports(nil)
+		time.Sleep(2 * minDelay)
 		if calls := c.flows.taken(); slices.Contains(calls, "round stage") || slices.Contains(calls, "record stage") {
 			t.Errorf("calls: %q", calls)
 		}
 	})
 }
 
-func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
+func TestRecordedOutcomeIsDescribed(t *testing.T) {
 	branch := record.Branch{Repository: "https://forge.example.com/teams/shop-gitops", Branch: "dev"}
 	var r Recorded
 	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"1"}, Problems: []fleet.Problem{
@@ -151,22 +151,22 @@ func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
 	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"2", "3"}, Gone: true})
 	const name = "branch dev of https://forge.example.com/teams/shop-gitops"
 	want := Recorded{Did: []string{"recorded 1 commit of " + name, "recorded 2 commits of " + name}, Problems: []string{
-		name + ": the branch is odd", name + ": web/descriptor.yaml:3: no version", name + " does not exist any more; what is recorded of it stays",
+		name + ": the branch is odd", name + ": web/descriptor.yaml:3: no version", name + " no longer exists; its recorded commits are kept",
 	}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// A look that takes long is not made again at once, however much is reported.
-func TestALargeFleetIsNotLookedAtAllTheTime(t *testing.T) {
+// After a slow round there is a longer delay, however many reports arrive.
+func TestSlowChainsRunLessOften(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.takes = 400 * time.Millisecond
-		k.Reported(nil)
-		time.Sleep(settle + c.takes)
+		k.HandleReports(nil)
+		time.Sleep(minDelay + c.takes)
 		want(t, c.flows, "promote")
-		k.Reported(nil)
+		k.HandleReports(nil)
 		time.Sleep(700 * time.Millisecond)
 		want(t, c.flows)
 		time.Sleep(time.Second)

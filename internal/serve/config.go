@@ -15,100 +15,113 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
 // Config is the configuration file of the server. docs/schemas/serve.json is its JSON Schema.
 //
-// Credentials are never written into it: it names the environment variables and files that hold them.
+// It contains no credentials: it names the environment variables and files that have them.
 type Config struct {
-	// ControlPlanes are the URLs of the control plane repositories to keep scheduled.
+	// ControlPlanes are the URLs of the control plane repositories.
 	ControlPlanes []string `json:"controlPlanes"`
-	// Listen is the address to serve on. Default: 127.0.0.1:8080.
+	// Listen is the address to listen on. Default: 127.0.0.1:8080.
 	Listen string `json:"listen,omitempty"`
-	// URL is where people and forges reach the server. Default: http:// and the address that is listened on.
+	// URL is the public address of the server. Default: http:// and the listen address.
 	URL string `json:"url,omitempty"`
-	// Data is the folder of the local forge, and of what else the server keeps. Default: kalypso-data.
+	// Data is the folder of the embedded forge, the ledger and other state. Default: kalypso-data.
 	Data string `json:"data,omitempty"`
-	// LocalForge serves the forge that comes with the server. Default: true when no forge is configured.
+	// LocalForge enables the embedded forge. Default: true if no forge is configured.
 	LocalForge *bool `json:"localForge,omitempty"`
-	// Forges are those that host control planes and GitOps repositories.
+	// Forges host control planes and GitOps repositories.
 	Forges []forge.Connection `json:"forges,omitempty"`
-	// Map reads repositories from elsewhere: URL to path or URL.
+	// Map reads repositories from other locations: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
-	// PreviewForks says on pull requests from forks, too, what they would do to the fleet. Such a request may name any
-	// repository and any template, which the server then reads and renders: allow it only where strangers cannot fork.
-	// Default: false; such requests get a status that says so.
+	// PreviewForks enables previews of pull requests from forks. They can name any repository and template, which the server
+	// then reads and renders: enable it only if strangers cannot fork. Default: false; such pull requests get a status that says so.
 	PreviewForks bool `json:"previewForks,omitempty"`
-	// SigningKeyFile is an SSH or OpenPGP key that commits are signed with; the environment variable
-	// KALYPSO_SIGNING_PASSPHRASE unlocks it. Default: commits are not signed.
+	// SigningKeyFile is an SSH or OpenPGP key that signs commits; the environment variable KALYPSO_SIGNING_PASSPHRASE
+	// unlocks it. Default: commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`
-	// Ledger is where it is kept what ran where: a file, or the URL of a PostgreSQL database, without a password: PGPASSWORD and
-	// PGPASSFILE have that. Default: ledger.db in Data.
+	// Ledger is the history of the fleet: a file, or the URL of a PostgreSQL database without a password, which is in PGPASSWORD
+	// or PGPASSFILE. Default: ledger.db in the data folder.
 	Ledger string `json:"ledger,omitempty"`
-	// Retention is how long it is remembered what reconcilers became, at least a day. Default: for ever.
+	// Retention is how long observations are kept, at least a day. Default: forever.
 	Retention metav1.Duration `json:"retention,omitempty"`
-	// Chains name environments one after the other, by the URL of their control plane: it is how environments without rules of
-	// their own take part in promotion. Nothing is promoted along a chain that nobody wrote down.
+	// Chains are the environments without promotion rules that are promoted in order, by the URL of their control plane.
 	Chains map[string][]string `json:"chains,omitempty"`
-	// Verify says what verifications may do.
+	// Verify restricts verifications.
 	Verify VerifyConfig `json:"verify,omitempty"`
-	// Access says who may do what.
+	// Access configures who has access.
 	Access AccessConfig `json:"access,omitempty"`
-	// Poll is how often everything is looked at, whether events come or not. Default: 1m.
+	// Poll is the interval at which everything is read again, besides events. Default: 1m.
 	Poll metav1.Duration `json:"poll,omitempty"`
-	// Workers is how many environments are worked on at once. Default: 4.
+	// Workers is the number of environments that are processed concurrently, and also that of applications. Default: 4.
 	Workers int `json:"workers,omitempty"`
-	// Log says how to log.
+	// Sources limits what one repository on another machine can take.
+	Sources SourcesConfig `json:"sources,omitempty"`
+	// Log configures the log.
 	Log LogConfig `json:"log,omitempty"`
-	// Tracing says where spans go. Default: nowhere, unless the environment has OpenTelemetry's variables.
+	// Tracing configures tracing. Default: off, unless OpenTelemetry's environment variables are set.
 	Tracing TracingConfig `json:"tracing,omitempty"`
 }
 
-// VerifyConfig says what verifications and scans may do. They are written in the control plane.
+// SourcesConfig limits what one repository on another machine can take. A repository that exceeds a limit of time is not contacted
+// for a minute, and then for longer pauses. What needs it is held meanwhile.
+type SourcesConfig struct {
+	// Answer is the time to connect and to list branches. Default: 30s.
+	Answer metav1.Duration `json:"answer,omitempty"`
+	// Transfer is the time to send or receive commits. Default: 5m.
+	Transfer metav1.Duration `json:"transfer,omitempty"`
+}
+
+// VerifyConfig restricts the verifications and scans of control planes.
 type VerifyConfig struct {
-	// Programs are those that verifications and scans may run on this machine, by their whole paths. Default: none.
+	// Programs are the absolute paths of the programs that verifications and scans may run on this machine. Default: none.
 	Programs []string `json:"programs,omitempty"`
-	// Hosts are names and addresses that verifications may ask although they are private to this machine or network:
-	// smoke.internal, or 10.0.0.7. Default: none.
+	// Hosts are the private host names and addresses that verifications may send requests to: smoke.internal, or 10.0.0.7. Default: none.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// AccessConfig says who may do what. There are always tokens; see kalypso token.
+// AccessConfig configures access besides tokens, which are always accepted; see kalypso token.
 type AccessConfig struct {
-	// Anonymous says who may read without a token: never; local, which is programs of this machine where the server only listens
-	// to those; or always. Default: local.
+	// Anonymous allows reading without a token: never; local, for programs on this machine if the server listens on a loopback
+	// address; or always. Default: local.
 	Anonymous string `json:"anonymous,omitempty"`
-	// OIDC signs people in with what an issuer says about them.
+	// Hosts are further host names that the server answers for, besides localhost, IP addresses and the host of url. Default: none if the
+	// server listens on a loopback address, otherwise all.
+	Hosts []string `json:"hosts,omitempty"`
+	// TrustedProxies are the addresses or networks of proxies whose header X-Forwarded-For names the client: 10.1.0.0/16. Default: none.
+	TrustedProxies []string `json:"trustedProxies,omitempty"`
+	// OIDC lets users sign in with an OpenID Connect issuer.
 	OIDC *OIDCConfig `json:"oidc,omitempty"`
 }
 
 // OIDCConfig is an OpenID Connect issuer.
 type OIDCConfig struct {
-	// Issuer is its URL, Audience the client ID that it knows this server by.
+	// Issuer is its URL, Audience the client ID of this server.
 	Issuer   string `json:"issuer"`
 	Audience string `json:"audience"`
-	// Roles are the roles of groups: reader, operator or admin. Nobody else has one.
+	// Roles are the roles of groups: reader, operator or admin. Users in no listed group have no role.
 	Roles map[string]string `json:"roles"`
 	// RolesClaim is the claim with the groups. Default: groups.
 	RolesClaim string `json:"rolesClaim,omitempty"`
-	// NameClaim is the claim that people are called by. Default: email where it is verified, else sub.
+	// NameClaim is the claim with the user's name. Default: email if it is verified, else sub.
 	NameClaim string `json:"nameClaim,omitempty"`
-	// ClientSecretEnv names the environment variable with the secret that the issuer knows this server by, when people sign in
-	// with a browser. Default: none, for issuers that know it as a public client.
+	// ClientSecretEnv is the environment variable with the client secret, for signing in with a browser. Default: none, for public clients.
 	ClientSecretEnv string `json:"clientSecretEnv,omitempty"`
-	// Scopes are asked for beside openid when people sign in with a browser. Default: profile and email.
+	// Scopes are requested in addition to openid. Default: profile and email.
 	Scopes []string `json:"scopes,omitempty"`
 }
 
-// TracingConfig says where OpenTelemetry's spans go, by OTLP over HTTP.
+// TracingConfig configures OpenTelemetry spans, sent by OTLP over HTTP.
 type TracingConfig struct {
-	// Endpoint is the URL of a collector: http://127.0.0.1:4318/v1/traces. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says.
+	// Endpoint is the URL of a collector: http://127.0.0.1:4318/v1/traces. Default: OTEL_EXPORTER_OTLP_ENDPOINT.
 	Endpoint string `json:"endpoint,omitempty"`
 }
 
-// LogConfig says how to log.
+// LogConfig configures the log.
 type LogConfig struct {
-	// Format is text or json. Default: text on a terminal, else json.
+	// Format is text or json. Default: text on a terminal, otherwise json.
 	Format string `json:"format,omitempty"`
 	// Level is debug, info, warn or error. Default: info.
 	Level string `json:"level,omitempty"`
@@ -121,12 +134,14 @@ const (
 	minimumPoll   = 5 * time.Second
 
 	minimumRetention = 24 * time.Hour
+	// maxTransfer is less than the time limit of a round.
+	maxTransfer = 9 * time.Minute
 	// ledgerFile is the name of the ledger in the data folder.
 	ledgerFile = "ledger.db"
 )
 
-// ParseConfig reads a configuration file, which may be empty. A field that does not exist is an error.
-// overlay lays over it what flags say, before the defaults are filled in; it may be nil.
+// ParseConfig reads a configuration file, which may be empty. Unknown fields are errors.
+// overlay applies flags before the defaults; it may be nil.
 func ParseConfig(text []byte, overlay func(*Config)) (*Config, error) {
 	c := &Config{}
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
@@ -139,7 +154,7 @@ func ParseConfig(text []byte, overlay func(*Config)) (*Config, error) {
 	return c, nil
 }
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func (c *Config) complete() {
 	c.Listen = cmp.Or(c.Listen, DefaultListen)
 	c.Data = cmp.Or(c.Data, DefaultData)
@@ -160,7 +175,7 @@ func (c *Config) complete() {
 	}
 }
 
-// Check returns everything that is wrong with the configuration, joined; nil when nothing is.
+// Check returns all errors of the configuration, joined.
 func (c *Config) Check() error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
@@ -176,26 +191,32 @@ func (c *Config) Check() error {
 	if c.Poll.Duration < minimumPoll {
 		problem("poll: %s is less than %s", c.Poll.Duration, minimumPoll)
 	}
+	if s := c.Sources; s.Answer.Duration < 0 || s.Transfer.Duration < 0 || s.Transfer.Duration > maxTransfer {
+		problem("sources: want positive times, and a transfer of at most %s", maxTransfer)
+	}
 	if r := c.Retention.Duration; r != 0 && r < minimumRetention {
 		problem("retention: %s is less than %s", r, minimumRetention)
 	}
 	if u, err := url.Parse(c.Ledger); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
-			problem("ledger: leave the password out of the URL; PGPASSWORD or PGPASSFILE have it")
+			problem("ledger: remove the password from the URL; set PGPASSWORD or PGPASSFILE")
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(c.Chains)) {
 		if !slices.Contains(c.ControlPlanes, at) {
-			problem("chains: %q is none of the control planes", at)
+			problem("chains: %q is not one of the control planes", at)
 		}
 	}
 	for _, program := range c.Verify.Programs {
 		if !filepath.IsAbs(program) {
-			problem("verify.programs: %q is no whole path", program)
+			problem("verify.programs: %q is not an absolute path", program)
 		}
 	}
 	if !slices.Contains([]string{"never", "local", "always"}, c.Access.Anonymous) {
-		problem("access.anonymous: %q is none of never, local and always", c.Access.Anonymous)
+		problem("access.anonymous: %q is not never, local or always", c.Access.Anonymous)
+	}
+	if _, err := access.ParseProxies(c.Access.TrustedProxies); err != nil {
+		problem("access.trustedProxies: %w", err)
 	}
 	if o := c.Access.OIDC; o != nil {
 		if err := o.check(); err != nil {
@@ -206,10 +227,10 @@ func (c *Config) Check() error {
 		problem("workers: %d is negative", c.Workers)
 	}
 	if !slices.Contains([]string{"", "text", "json"}, c.Log.Format) {
-		problem("log.format: %q is neither text nor json", c.Log.Format)
+		problem("log.format: %q is not text or json", c.Log.Format)
 	}
 	if !slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.Log.Level) {
-		problem("log.level: %q is none of debug, info, warn and error", c.Log.Level)
+		problem("log.level: %q is not debug, info, warn or error", c.Log.Level)
 	}
 	if u, err := url.Parse(c.Tracing.Endpoint); c.Tracing.Endpoint != "" && (err != nil || u.Host == "" || u.User != nil) {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
@@ -222,17 +243,17 @@ func (o *OIDCConfig) check() error {
 		return errors.New("issuer: want a URL such as https://login.example.com, without credentials")
 	}
 	if o.Audience == "" {
-		return errors.New("audience: name the client ID that the issuer knows this server by")
+		return errors.New("audience: set the client ID of this server")
 	}
 	for _, group := range slices.Sorted(maps.Keys(o.Roles)) {
 		if !slices.Contains([]string{"reader", "operator", "admin"}, o.Roles[group]) {
-			return fmt.Errorf("roles: %q gives %q, which is none of reader, operator and admin", group, o.Roles[group])
+			return fmt.Errorf("roles: %q has the role %q, want reader, operator or admin", group, o.Roles[group])
 		}
 	}
 	return nil
 }
 
-// CheckForges returns everything that is wrong with the forges, joined; nil when nothing is.
+// CheckForges returns all errors of the forges, joined.
 func (c *Config) CheckForges() error {
 	var problems []error
 	names := map[string]bool{}
@@ -241,7 +262,7 @@ func (c *Config) CheckForges() error {
 			problems = append(problems, fmt.Errorf("forges[%d]: %w", i, err))
 		}
 		if names[f.Name] {
-			problems = append(problems, fmt.Errorf("forges[%d]: another forge has the name %q too; give it one of its own", i, f.Name))
+			problems = append(problems, fmt.Errorf("forges[%d]: another forge has the name %q; use a different one", i, f.Name))
 		}
 		names[f.Name] = true
 	}

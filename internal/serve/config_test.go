@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
+func TestConfigReportsAllErrors(t *testing.T) {
 	config, err := ParseConfig([]byte(`
 listen: nowhere
 url: https://user:hunter2@kalypso.example.com
@@ -62,8 +62,25 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-func TestConfigRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestConfigRefusesUnknownFields(t *testing.T) {
 	if _, err := ParseConfig([]byte("controlPlane: x"), nil); err == nil || !strings.Contains(err.Error(), "controlPlane") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+func TestOIDCConfigIsChecked(t *testing.T) {
+	const access = "controlPlanes: [https://example.com/platform/control-plane]\naccess: {oidc: "
+	for want, text := range map[string]string{
+		"access.oidc: issuer:":   "{audience: kalypso, roles: {}}",
+		"access.oidc: audience:": "{issuer: 'https://login.example.com', roles: {}}",
+		"access.oidc: roles:":    "{issuer: 'https://login.example.com', audience: kalypso, roles: {machines: cluster}}",
+	} {
+		c, err := ParseConfig([]byte(access+text+"}"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
 	}
 }

@@ -11,46 +11,48 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Deliveries is the work on the applications that control planes register. An application is named by what the ledger knows it by.
-// Every method may be called at any time, by several goroutines, and again; rounds of one application come one after the other.
+// Deliveries delivers the applications that control planes register, identified by their subjects in the ledger.
+// Its methods can be called concurrently and repeatedly; rounds of one application run one after the other.
 type Deliveries interface {
 	// Registered returns the applications of a control plane.
 	Registered(ctx context.Context, controlPlane string) (*Registered, error)
-	// Deliver makes a round of each environment of an application, and one of its chain.
+	// Deliver runs a round of all environments of an application, and of its chain.
 	Deliver(ctx context.Context, controlPlane, application string) (*Delivered, error)
-	// Follow makes a round of the chain alone, with what the last rounds of the environments found. It asks no forge unless there
-	// is something to do, so it is what reports of clusters lead to.
+	// Follow runs a round of the chain only, with the last results of the environments. It makes no requests to forges unless something
+	// has to be done.
 	Follow(ctx context.Context, controlPlane, application string) (*Delivered, error)
 }
 
 // Registered are the applications of a control plane.
 type Registered struct {
 	Applications []string
-	// Problems are registrations that cannot be looked at.
+	// Problems are invalid registrations.
 	Problems []string
 }
 
-// Delivered says what a round of an application came to.
+// Delivered is the result of a round of an application.
 type Delivered struct {
-	// Application is how it stands now; nil when nothing is known.
+	// Application is the state after the round; may be nil.
 	Application *query.Application
-	// Did lists what was done, in order; empty for a round in which nothing had to be.
+	// Did lists what was done, in order.
 	Did []string
-	// Problems are what went wrong in single environments.
+	// Problems are errors of single environments.
 	Problems []string
-	// Read are the locations that were read; empty for a round of the chain alone.
+	// Read are the locations that were read; empty for a round of the chain only.
 	Read []schedule.Location
-	// Next is when to look again though nothing happens; zero when that is not needed.
+	// Next is when another round of the chain is needed without an event; zero for never.
 	Next time.Time
+	// Again is when another round of all environments is needed without an event; zero for never.
+	Again time.Time
 }
 
-// lookAtApplications finds the applications of a control plane, and puts all of them into the queue.
-func (k *Keeper) lookAtApplications(ctx context.Context, controlPlane string) error {
+// listApplications lists the applications of a control plane, and enqueues all of them.
+func (k *Keeper) listApplications(ctx context.Context, controlPlane string) error {
 	registered, err := k.Deliveries.Registered(ctx, controlPlane)
 	if registered == nil || err != nil {
 		return err
 	}
-	i := item{task: lookAtApplications, controlPlane: controlPlane}
+	i := item{task: listApplications, controlPlane: controlPlane}
 	k.mu.Lock()
 	was := k.rounds[i]
 	k.rounds[i] = found{problems: registered.Problems}
@@ -58,33 +60,32 @@ func (k *Keeper) lookAtApplications(ctx context.Context, controlPlane string) er
 	k.applications[controlPlane] = registered.Applications
 	for _, application := range gone {
 		delete(k.rounds, item{task: doDeliver, controlPlane: controlPlane, application: application})
-		delete(k.looks, application)
-		k.Metrics.undelivered(application)
+		delete(k.durations, application)
+		k.Metrics.undelivered(controlPlane, application)
 	}
 	k.mu.Unlock()
-	k.say(i, nil, news(registered.Problems, was.problems))
+	k.log(i, nil, newProblems(registered.Problems, was.problems))
 	k.deliverAll(controlPlane)
 	return nil
 }
 
-// deliverAll puts the applications of a control plane that are known into the queue.
+// deliverAll enqueues the known applications of a control plane.
 func (k *Keeper) deliverAll(controlPlane string) {
 	for _, application := range k.registered(controlPlane) {
 		k.queue.Add(item{task: doDeliver, controlPlane: controlPlane, application: application})
 	}
 }
 
-// Deliver looks at an application again, because something else than its repositories has changed, such as what scans found.
-// It returns at once.
+// Deliver schedules a round of an application whose repositories have not changed, for example after a scan. It does not block.
 func (k *Keeper) Deliver(controlPlane, application string) {
 	k.start()
-	k.queue.AddAfter(item{task: doDeliver, controlPlane: controlPlane, application: application}, k.settles(application))
+	k.queue.AddAfter(item{task: doDeliver, controlPlane: controlPlane, application: application}, k.delay(application))
 }
 
-// followAll looks in a moment at the chains of the applications of a control plane.
+// followAll schedules rounds of the chains of a control plane's applications.
 func (k *Keeper) followAll(controlPlane string) {
 	for _, application := range k.registered(controlPlane) {
-		k.queue.AddAfter(item{task: doFollow, controlPlane: controlPlane, application: application}, k.settles(application))
+		k.queue.AddAfter(item{task: doFollow, controlPlane: controlPlane, application: application}, k.delay(application))
 	}
 }
 
@@ -94,37 +95,40 @@ func (k *Keeper) registered(controlPlane string) []string {
 	return k.applications[controlPlane]
 }
 
-// deliver makes a round of an application. When it did something there may be more to do.
+// deliver runs a round of an application. If it did something, another round may be needed.
 func (k *Keeper) deliver(ctx context.Context, i item) error {
 	delivered, err := k.Deliveries.Deliver(ctx, i.controlPlane, i.application)
-	if delivered == nil || k.gone(i) { // meanwhile
+	if delivered == nil || k.gone(i) { // it was removed during the round
 		return err
 	}
 	k.mu.Lock()
 	was := k.rounds[i]
 	now := found{read: placesOf(delivered.Read), problems: delivered.Problems}
 	if err != nil || len(delivered.Problems) > 0 {
-		now.read = append(now.read, was.read...) // what could not be read this time still counts
+		now.read = append(now.read, was.read...) // some locations may not have been read this time
 	}
 	slices.SortFunc(now.read, place.compare)
 	now.read = slices.Compact(now.read)
 	k.rounds[i] = now
 	k.mu.Unlock()
-	k.delivered(i, delivered, news(delivered.Problems, was.problems))
+	k.delivered(i, delivered, newProblems(delivered.Problems, was.problems))
 	if err == nil && len(delivered.Did) > 0 {
-		k.queue.AddAfter(i, k.settles(i.application))
+		k.queue.AddAfter(i, k.delay(i.application))
+	}
+	if !delivered.Again.IsZero() {
+		k.queue.AddAfter(i, time.Until(delivered.Again))
 	}
 	return err
 }
 
-// follow makes a round of an application's chain. What it moved is delivered at once.
+// follow runs a round of an application's chain. If it did something, the application is delivered again.
 func (k *Keeper) follow(ctx context.Context, i item) error {
 	begun := time.Now()
 	delivered, err := k.Deliveries.Follow(ctx, i.controlPlane, i.application)
-	if k.gone(i) { // meanwhile
+	if k.gone(i) { // it was removed during the round
 		return err
 	}
-	k.looked(i.application, time.Since(begun))
+	k.noteDuration(i.application, time.Since(begun))
 	if delivered == nil {
 		return err
 	}
@@ -135,19 +139,19 @@ func (k *Keeper) follow(ctx context.Context, i item) error {
 	return err
 }
 
-// delivered tells what a round came to, and looks at the chain again when it says so.
+// delivered logs the result of a round, and schedules the next one.
 func (k *Keeper) delivered(i item, d *Delivered, problems []string) {
-	k.say(i, d.Did, problems)
+	k.log(i, d.Did, problems)
 	k.Metrics.delivered(d.Application)
 	if !d.Next.IsZero() {
 		again := item{task: doFollow, controlPlane: i.controlPlane, application: i.application}
-		k.queue.AddAfter(again, max(time.Until(d.Next), k.settles(i.application)))
+		k.queue.AddAfter(again, max(time.Until(d.Next), k.delay(i.application)))
 	}
 }
 
-// following returns the chains of the applications that read what reconcilers follow now;
-// all of them if a reconciler follows nothing any more, as the ledger does not say what it followed before.
-func (k *Keeper) following(reports []ledger.Report) []item {
+// chainsOf returns the chains of the applications whose branches reconcilers follow according to reports. A report without a source
+// concerns all, because the ledger does not have the previous source.
+func (k *Keeper) chainsOf(reports []ledger.Report) []item {
 	places := map[place]bool{}
 	every := false
 	for i := range reports {

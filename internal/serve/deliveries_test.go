@@ -2,9 +2,11 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,16 +20,16 @@ import (
 
 const shop, cart = "https://forge.example.com/teams/shop#shop", "https://forge.example.com/teams/cart#cart"
 
-// fakeDeliveries notes what the keeper asks for. Its rounds read the source, the configuration and the GitOps repository of dev.
+// fakeDeliveries records the keeper's calls. Its rounds read the source, the configuration and the GitOps repository of dev.
 type fakeDeliveries struct {
 	flows *fakeFlows
 
 	mu   sync.Mutex
 	gone string
-	// did is what the next round does, and next when it wants to be looked at again.
+	// did is the result of the next round, and next the time at which it needs another one.
 	did  []string
 	next time.Duration
-	// slow is how long a round takes.
+	// slow is the duration of a round.
 	slow time.Duration
 }
 
@@ -47,7 +49,7 @@ func (d *fakeDeliveries) Deliver(_ context.Context, _, application string) (*Del
 	time.Sleep(slow)
 	done := d.done(name)
 	done.Read = []schedule.Location{
-		{Repo: "https://forge.example.com/teams/" + name}, // its default branch, whichever that is
+		{Repo: "https://forge.example.com/teams/" + name}, // its default branch
 		{Repo: "https://forge.example.com/teams/" + name + "-configs", Branch: "dev"},
 		{Repo: "git@forge.example.com:teams/" + name + "-gitops.git", Branch: "dev"},
 	}
@@ -65,7 +67,8 @@ func (d *fakeDeliveries) done(name string) *Delivered {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	done := &Delivered{Did: d.did, Application: &query.Application{
-		Name: name, Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deployed}},
+		ControlPlane: controlPlane, Name: name,
+		Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deployed}},
 	}}
 	if d.next > 0 {
 		done.Next = time.Now().Add(d.next)
@@ -74,11 +77,11 @@ func (d *fakeDeliveries) done(name string) *Delivered {
 	return done
 }
 
-// keepDeliveries runs a keeper with two applications, until its work of the start is done.
+// keepDeliveries runs a keeper with two applications. test begins when the first rounds have ended.
 func keepDeliveries(t *testing.T, d *fakeDeliveries, test func(k *Keeper)) {
 	t.Helper()
 	keepAll(t, d.flows, nil, d, func(k *Keeper) {
-		time.Sleep(2 * settle)
+		time.Sleep(2 * minDelay)
 		started := d.flows.taken()
 		for _, call := range []string{"applications", "deliver cart", "deliver shop"} {
 			if !slices.Contains(started, call) {
@@ -103,7 +106,7 @@ func TestEventsWakeTheApplicationThatTheyAreAbout(t *testing.T) {
 			{forge.Event{Kind: forge.EventStatus, Repository: "teams/cart-gitops"}, []string{"deliver cart"}},
 			{forge.Event{Kind: forge.EventPush, Repository: "teams/other", Branch: "main"}, nil},
 		} {
-			k.Handle(c.event)
+			k.HandleEvent(c.event)
 			time.Sleep(time.Millisecond)
 			want(t, d.flows, c.calls...)
 		}
@@ -114,19 +117,19 @@ func TestReportsWakeTheChainOfTheApplicationThatTheyAreAbout(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
 		for range 100 {
-			k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "dev"}}}})
+			k.HandleReports([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "dev"}}}})
 		}
 		want(t, d.flows)
-		time.Sleep(2 * settle)
+		time.Sleep(2 * minDelay)
 		want(t, d.flows, "follow shop")
-		k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "stage"}}}})
-		time.Sleep(2 * settle)
+		k.HandleReports([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "stage"}}}})
+		time.Sleep(2 * minDelay)
 		want(t, d.flows)
-		k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{}}}}) // a reconciler follows nothing any more
-		time.Sleep(2 * settle)
+		k.HandleReports([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{}}}}) // a reconciler without a source
+		time.Sleep(2 * minDelay)
 		want(t, d.flows, "follow cart", "follow shop")
-		k.Continue(cart)
-		time.Sleep(2 * settle)
+		k.RunChain(cart)
+		time.Sleep(2 * minDelay)
 		want(t, d.flows, "follow cart")
 	})
 }
@@ -135,11 +138,11 @@ func TestWhatAnApplicationsChainMovedIsDeliveredAtOnce(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
 		d.did = []string{"promoted 1.4.0 to stage"}
-		k.Continue(shop)
-		time.Sleep(settle)
+		k.RunChain(shop)
+		time.Sleep(minDelay)
 		want(t, d.flows, "deliver shop", "follow shop")
 		d.next = time.Minute
-		k.Continue(shop)
+		k.RunChain(shop)
 		time.Sleep(30 * time.Second)
 		want(t, d.flows, "follow shop")
 		time.Sleep(31 * time.Second)
@@ -147,35 +150,33 @@ func TestWhatAnApplicationsChainMovedIsDeliveredAtOnce(t *testing.T) {
 	})
 }
 
-func TestApplicationsThatAreGoneAreForgotten(t *testing.T) {
+func TestRemovedApplicationsAreForgotten(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
 		d.gone = cart
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
 		time.Sleep(time.Millisecond)
 		d.flows.taken()
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
-		k.Continue(cart)
-		time.Sleep(2 * settle)
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
+		k.RunChain(cart)
+		time.Sleep(2 * minDelay)
 		want(t, d.flows)
 	})
 }
 
-// Its registration may go while it is looked at.
-func TestWhatIsGoneMeanwhileIsForgottenAsWell(t *testing.T) {
+// An application can be unregistered during its round.
+func TestApplicationRemovedDuringItsRound(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
-		registry := prometheus.NewRegistry()
-		k.Metrics = NewMetrics(registry)
 		d.slow = time.Minute
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
 		time.Sleep(time.Second)
 		d.mu.Lock()
 		d.gone = cart
 		d.mu.Unlock()
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
 		time.Sleep(5 * time.Minute)
-		if shown := labels(t, registry, "kalypso_application_phase"); slices.Contains(shown, "cart") || !slices.Contains(shown, "shop") {
+		if shown := labels(t, d.flows.registry, "kalypso_application_phase"); slices.Contains(shown, "cart") || !slices.Contains(shown, "shop") {
 			t.Errorf("shown are %q", shown)
 		}
 		for i := range k.rounds {
@@ -186,17 +187,17 @@ func TestWhatIsGoneMeanwhileIsForgottenAsWell(t *testing.T) {
 	})
 }
 
-func TestMetricsForgetWhatIsNotSoAnyMore(t *testing.T) {
+func TestMetricsForgetFormerStates(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
-	a := &query.Application{Name: "shop", Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deploying}}}
+	a := &query.Application{Name: "shop", ControlPlane: controlPlane, Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deploying}}}
 	m.delivered(a)
 	a.Environments[0].Phase = decide.Deployed
 	m.delivered(a)
-	if got := labels(t, registry, "kalypso_application_phase"); !slices.Equal(got, []string{"dev", "deployed", "shop"}) {
+	if got := labels(t, registry, "kalypso_application_phase"); !slices.Equal(got, []string{controlPlane, "dev", "deployed", "shop"}) {
 		t.Errorf("shown are %q", got)
 	}
-	m.undelivered(shop)
+	m.undelivered(controlPlane, shop)
 	for _, metric := range []string{"kalypso_application_phase", "kalypso_application_change_open"} {
 		if got := labels(t, registry, metric); len(got) > 0 {
 			t.Errorf("%s still shows %q", metric, got)
@@ -204,7 +205,7 @@ func TestMetricsForgetWhatIsNotSoAnyMore(t *testing.T) {
 	}
 }
 
-// labels are the values of the labels of a metric, of all its series.
+// labels returns the label values of all series of a metric.
 func labels(t *testing.T, registry *prometheus.Registry, metric string) []string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -222,4 +223,30 @@ func labels(t *testing.T, registry *prometheus.Registry, metric string) []string
 		}
 	}
 	return all
+}
+
+// TestSlowApplicationsDoNotHoldUpEnvironments uses one worker for each lane, and an application whose round takes an hour.
+func TestSlowApplicationsDoNotHoldUpEnvironments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeFlows{}
+		d := &fakeDeliveries{flows: f, slow: time.Hour}
+		k := &Keeper{
+			Flows: f, Deliveries: d, ControlPlanes: []string{controlPlane}, Poll: 30 * time.Hour, Workers: 1, Timeout: 2 * time.Hour,
+			Log: slog.New(slog.DiscardHandler),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { k.Run(ctx); close(done) }()
+		time.Sleep(time.Minute)
+		if started := f.taken(); !slices.Contains(started, "deliver cart") || slices.Contains(started, "deliver shop") {
+			t.Fatalf("calls: %q", started)
+		}
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "dev"})
+		synctest.Wait()
+		if calls := f.taken(); !slices.Contains(calls, "round dev") {
+			t.Errorf("the environment waits for the application: %q", calls)
+		}
+		cancel()
+		<-done
+	})
 }

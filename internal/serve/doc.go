@@ -1,13 +1,13 @@
-// Package serve keeps the fleets of control planes scheduled, as one process.
+// Package serve decides when rounds run: on a timer, and after webhooks and reports.
 //
-//	poll, with jitter ┐                    ┌─► round of an environment: its one living change
-//	webhooks          ├─► queue, one item  ┼─► preview on a change of a control plane
-//	(verified)        │   each, retried    ├─► chain of a control plane: its commits go on
-//	reports           ┘                    └─► application: its changes, and the chain that its commits go along
+//	poll, with jitter    ┐                    ┌─► environment: its pull request
+//	webhooks, verified   ├─► queue, one item  ┼─► preview of a pull request of a control plane
+//	reports of clusters  │   each, retried    ├─► chain of a control plane
+//	commands of users    ┘                    └─► application: its pull requests and its chain
 //
-// Everything is level-triggered. An event only says where to look; what is done is decided by what is there then,
-// so that lost, late, repeated and forged events do no harm, and a thousand of them become one round.
-// An item that fails is tried again with growing pauses and stands in nobody's way.
+// Rounds are level-triggered. An event only selects what to read; the round acts on what it reads. So lost, late,
+// repeated and forged events do no harm, and a thousand events lead to one round. A failed item is retried with growing pauses and
+// does not block others.
 //
-// The package is a shell: it decides when, and leaves what to packages scheduling, promoting and delivery.
+// What a round does is in packages schedule, promote and deliver.
 package serve

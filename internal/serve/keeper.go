@@ -13,54 +13,61 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Flows is the work that a server does. Every method may be called at any time, by several goroutines, and again.
+// Flows schedules environments and previews pull requests. Its methods can be called concurrently and repeatedly.
 type Flows interface {
 	// Environments returns the names of a control plane's environments.
 	Environments(ctx context.Context, controlPlane string) ([]string, error)
-	// Round makes the change of an environment what it should be.
+	// Round brings the pull request of an environment up to date.
 	Round(ctx context.Context, controlPlane, environment string) (*schedule.Outcome, error)
-	// Changes returns the open changes of a control plane.
+	// Changes returns the open pull requests of a control plane.
 	Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error)
-	// Preview says on a change of a control plane what it would do. It returns nil for a change that it does not plan.
+	// Preview posts on a pull request of a control plane what it changes. It returns nil for one that is not planned.
 	Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (*schedule.Preview, error)
 }
 
-// task is what is to be done.
+// ErrNotRead means that an environment was not read since the start of the server. Its first round runs soon.
+var ErrNotRead = errors.New("the environment has not been read yet")
+
+// ErrNotPushed means that a control plane on the embedded forge has no commit yet. The first push wakes the keeper.
+var ErrNotPushed = errors.New("nothing was pushed to the control plane yet")
+
+// task is a kind of work.
 type task string
 
 const (
-	// lookAround finds the environments and changes of a control plane, and looks at all of them.
-	lookAround task = "control plane"
-	// lookAtChanges finds the open changes of a control plane, and previews those that moved.
-	lookAtChanges task = "changes"
-	doRound       task = "environment"
-	doPreview     task = "change"
-	// doRecord notes what the GitOps branches of an environment want.
+	// doRefresh enqueues the environments, pull requests and applications of a control plane.
+	doRefresh task = "control plane"
+	// listChanges enqueues previews of the pull requests that changed.
+	listChanges task = "changes"
+	doRound     task = "environment"
+	doPreview   task = "change"
+	// doRecord records the GitOps branches of an environment.
 	doRecord task = "branches"
-	// doPromote moves the commits of a control plane along its chain.
+	// doPromote runs a promotion round of a control plane.
 	doPromote task = "chain"
-	// lookAtApplications finds the applications that a control plane registers.
-	lookAtApplications task = "applications"
-	// doDeliver keeps the changes of an application what they should be, and moves its commits.
+	// listApplications enqueues the applications of a control plane.
+	listApplications task = "applications"
+	// doDeliver runs a round of an application.
 	doDeliver task = "application"
-	// doFollow moves the commits of an application, after clusters or people said something.
+	// doFollow runs a round of an application's chain only.
 	doFollow task = "application chain"
 )
 
-// item is one piece of work. Equal items wait in the queue only once.
+// item is one piece of work. The queue contains equal items only once.
 type item struct {
 	task         task
 	controlPlane string
-	environment  string // of a round, and of a record
-	change       int    // of a preview
+	environment  string // for doRound and doRecord
+	change       int    // for doPreview
 	application  string // its subject
 }
 
-// attributes say in logs what an item is about.
+// attributes returns the log attributes of an item.
 func (i item) attributes() []any {
 	about := []any{"controlPlane", i.controlPlane}
 	switch i.task {
@@ -76,56 +83,62 @@ func (i item) attributes() []any {
 
 // Keeper runs the rounds of control planes.
 type Keeper struct {
-	// Flows do the work. // required
+	// Flows schedules environments. // required
 	Flows Flows
-	// Chains follow what was published; nil when nobody does.
+	// Chains records and promotes commits. Optional.
 	Chains Chains
-	// Deliveries is the work on applications; nil when nobody does it.
+	// Deliveries delivers applications. Optional.
 	Deliveries Deliveries
 	// ControlPlanes are their URLs. // required
 	ControlPlanes []string
-	// Poll is how often everything is looked at, whether events come or not; each time up to a fifth earlier or later,
-	// so that servers do not move in step. 0 means one minute.
+	// Poll is the interval at which everything is read again; randomized by up to a fifth, so that servers do not poll at the same time.
+	// Default: one minute.
 	Poll time.Duration
-	// Workers is how many items are worked on at once. 0 means four.
+	// Workers is the number of concurrent rounds of environments, and also that of applications and previews. Default: 4.
 	Workers int
-	// Timeout bounds the work on one item. 0 means ten minutes.
+	// Timeout limits one round. Default: ten minutes.
 	Timeout time.Duration
-	// Log is told what happens. // required
+	// Log receives what was done, and errors. // required
 	Log *slog.Logger
-	// Metrics count it; nil for none.
+	// Metrics is optional.
 	Metrics *Metrics
+	// OnError is called with the error of each failed round. Optional.
+	OnError func(error)
 
-	queue workqueue.TypedRateLimitingInterface[item]
+	queue *queue
 
 	mu sync.Mutex
-	// rounds are what the last round of each environment found.
+	// rounds are the results of the last rounds.
 	rounds map[item]found
-	// changes are the open changes of each control plane, by number.
+	// changes are the open pull requests of each control plane, by number.
 	changes map[string]map[int]forge.PullRequest
-	// looks are how long the last look at the chain of each control plane took.
-	looks map[string]time.Duration
-	// seen are the environments of the control planes that were looked at; when all were, the server is ready.
+	// durations are the durations of the last rounds of chains, by control plane or application.
+	durations map[string]time.Duration
+	// seen are the environments of each control plane that was read. The server is ready when all were read.
 	seen map[string][]string
-	// applications are those that each control plane registers.
+	// applications are the registered applications of each control plane.
 	applications map[string][]string
+	// finished is when the last round of each environment succeeded or, before the first one, when the environment was first read.
+	finished map[item]time.Time
 }
 
-// The pauses before an item that failed is tried again.
+// Pauses before a failed item is retried.
 const (
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
 )
 
-// Run works until the context ends, and returns when the work that was begun is done or abandoned.
+// Run works until the context ends, and returns when the running rounds have ended.
 func (k *Keeper) Run(ctx context.Context) {
 	k.start()
 	var wait sync.WaitGroup
 	for range cmp.Or(k.Workers, 4) {
-		wait.Go(func() {
-			for k.next(ctx) {
-			}
-		})
+		for _, lane := range []workqueue.TypedRateLimitingInterface[item]{k.queue.environments, k.queue.others} {
+			wait.Go(func() {
+				for k.next(ctx, lane) {
+				}
+			})
+		}
 	}
 	wait.Go(func() { k.poll(ctx) })
 	<-ctx.Done()
@@ -133,24 +146,25 @@ func (k *Keeper) Run(ctx context.Context) {
 	wait.Wait()
 }
 
-// start prepares the queue; [Keeper.Handle] may be called from then on.
+// start creates the queue. [Keeper.HandleEvent] can be called before Run.
 func (k *Keeper) start() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.queue != nil {
 		return
 	}
-	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
+	k.queue = newQueue()
 	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.PullRequest{}, map[string][]string{}
-	k.looks, k.applications = map[string]time.Duration{}, map[string][]string{}
+	k.durations, k.applications = map[string]time.Duration{}, map[string][]string{}
+	k.finished = map[item]time.Time{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
-// poll puts every control plane into the queue, again and again.
+// poll enqueues every control plane at each interval.
 func (k *Keeper) poll(ctx context.Context) {
 	for {
 		for _, url := range k.ControlPlanes {
-			k.queue.Add(item{task: lookAround, controlPlane: url})
+			k.queue.Add(item{task: doRefresh, controlPlane: url})
 		}
 		timer := time.NewTimer(jitter(cmp.Or(k.Poll, time.Minute)))
 		select {
@@ -162,18 +176,18 @@ func (k *Keeper) poll(ctx context.Context) {
 	}
 }
 
-// jitter returns a duration up to a fifth shorter or longer.
+// jitter returns a duration that is randomly up to a fifth shorter or longer.
 func jitter(d time.Duration) time.Duration {
 	return d - d/5 + rand.N(2*d/5+1)
 }
 
-// next works on one item; false when the queue has ended.
-func (k *Keeper) next(ctx context.Context) bool {
-	i, ended := k.queue.Get()
+// next works on one item of a lane; false when it is shut down.
+func (k *Keeper) next(ctx context.Context, lane workqueue.TypedRateLimitingInterface[item]) bool {
+	i, ended := lane.Get()
 	if ended {
 		return false
 	}
-	defer k.queue.Done(i)
+	defer lane.Done(i)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -182,82 +196,146 @@ func (k *Keeper) next(ctx context.Context) bool {
 	begun := time.Now()
 	err := k.work(bounded, i)
 	took := time.Since(begun)
-	defer func() { k.Metrics.worked(i, took, err) }() // whoever sees it counted finds it in the log
+	defer func() { k.Metrics.worked(i, took, err) }() // after it is logged
 	switch {
 	case err == nil:
-		k.queue.Forget(i)
+		lane.Forget(i)
 	case ctx.Err() != nil:
-		// The server stops; the next one starts from what Git says.
+		// The server stops. The next start reads everything again.
 	default:
 		k.retry(i, err)
 	}
 	return true
 }
 
-// retry puts an item back, after the pause that the forge asks for or a growing one.
+// retry enqueues a failed item again, after the pause that the forge requests or a growing one.
 func (k *Keeper) retry(i item, err error) {
 	log := k.Log.With(i.attributes()...)
+	if k.OnError != nil {
+		k.OnError(err)
+	}
 	var limited *forge.Error
 	if errors.As(err, &limited) && limited.RetryAfter > 0 {
 		log.Warn("waiting for the forge", "work", i.task, "for", limited.RetryAfter.String(), "error", err)
 		k.queue.AddAfter(i, limited.RetryAfter)
 		return
 	}
-	if errors.Is(err, pullrequest.ErrMoved) {
-		log.Info("a branch moved meanwhile, looking again", "work", i.task)
-	} else {
-		log.Error("not done, trying again", "work", i.task, "failures", k.queue.NumRequeues(i)+1, "error", err)
+	switch {
+	case errors.Is(err, pullrequest.ErrMoved):
+		log.Info("a branch moved during the round, trying again", "work", i.task)
+	case errors.Is(err, ErrNotRead):
+		log.Info("waiting", "for", "the first round of an environment")
+	case errors.Is(err, ErrNotPushed):
+		if k.queue.of(i).NumRequeues(i) == 0 {
+			log.Info("waiting for the first push to the control plane", "error", err)
+		}
+	default:
+		log.Error("round failed, trying again", "work", i.task, "failures", k.queue.of(i).NumRequeues(i)+1, "error", err)
 	}
-	k.queue.AddRateLimited(i)
+	k.queue.of(i).AddRateLimited(i)
 }
 
 func (k *Keeper) work(ctx context.Context, i item) error {
 	if k.gone(i) {
 		return nil
 	}
-	k.begin(i)
-	defer k.end(i)
+	k.startRound(i)
+	defer k.endRound(i)
 	switch i.task {
 	case doRound:
 		return k.round(ctx, i)
 	case doPreview:
 		return k.preview(ctx, i)
-	case lookAtChanges:
-		return k.lookAtChanges(ctx, i.controlPlane)
+	case listChanges:
+		return k.listChanges(ctx, i.controlPlane)
 	case doRecord:
 		return k.record(ctx, i)
 	case doPromote:
 		return k.promote(ctx, i)
-	case lookAtApplications:
-		return k.lookAtApplications(ctx, i.controlPlane)
+	case listApplications:
+		return k.listApplications(ctx, i.controlPlane)
 	case doDeliver:
 		return k.deliver(ctx, i)
 	case doFollow:
 		return k.follow(ctx, i)
 	}
-	if k.Deliveries != nil {
-		k.queue.Add(item{task: lookAtApplications, controlPlane: i.controlPlane})
-	}
-	return errors.Join(k.lookAtEnvironments(ctx, i.controlPlane), k.lookAtChanges(ctx, i.controlPlane))
+	return k.refresh(ctx, i.controlPlane)
 }
 
-// lookAtEnvironments puts the environments of a control plane into the queue.
-func (k *Keeper) lookAtEnvironments(ctx context.Context, controlPlane string) error {
+// refresh lists what a control plane has, and enqueues it.
+func (k *Keeper) refresh(ctx context.Context, controlPlane string) error {
+	err := k.listEnvironments(ctx, controlPlane)
+	if errors.Is(err, ErrNotPushed) {
+		return err
+	}
+	if k.Deliveries != nil {
+		k.queue.Add(item{task: listApplications, controlPlane: controlPlane})
+	}
+	return errors.Join(err, k.listChanges(ctx, controlPlane))
+}
+
+// listEnvironments enqueues the environments of a control plane.
+func (k *Keeper) listEnvironments(ctx context.Context, controlPlane string) error {
 	environments, err := k.Flows.Environments(ctx, controlPlane)
 	if err != nil {
 		return err
 	}
 	k.mu.Lock()
+	for _, name := range k.seen[controlPlane] {
+		if !slices.Contains(environments, name) {
+			k.Metrics.removed(controlPlane, name)
+			delete(k.finished, roundOf(controlPlane, name))
+		}
+	}
 	k.seen[controlPlane] = environments
+	for _, name := range environments {
+		if _, known := k.finished[roundOf(controlPlane, name)]; !known {
+			k.setFinished(roundOf(controlPlane, name))
+		}
+	}
 	k.mu.Unlock()
 	for _, name := range environments {
-		k.queue.Add(item{task: doRound, controlPlane: controlPlane, environment: name})
+		k.queue.Add(roundOf(controlPlane, name))
 	}
 	return nil
 }
 
-// gone reports whether an item is about an environment or application that its control plane does not have any more. What its
-// last round read is forgotten then, so that events do not lead to it.
+// roundOf returns the item of an environment's rounds.
+func roundOf(controlPlane, environment string) item {
+	return item{task: doRound, controlPlane: controlPlane, environment: environment}
+}
+
+// setFinished notes that a round succeeded now. The caller holds the lock.
+func (k *Keeper) setFinished(i item) {
+	now := time.Now()
+	k.finished[i] = now
+	k.Metrics.finished(i.controlPlane, i.environment, now)
+}
+
+// Overdue is an environment without a successful round for a while.
+type Overdue struct {
+	ControlPlane, Environment string
+	// Since is when the last round succeeded or, before the first one, when the environment was first read.
+	Since time.Time
+}
+
+// Overdue returns the environments of which no round has succeeded for a time, sorted.
+func (k *Keeper) Overdue(after time.Duration) []Overdue {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []Overdue
+	for i, at := range k.finished {
+		if time.Since(at) > after {
+			all = append(all, Overdue{i.controlPlane, i.environment, at})
+		}
+	}
+	slices.SortFunc(all, func(a, b Overdue) int {
+		return cmp.Or(cmp.Compare(a.ControlPlane, b.ControlPlane), cmp.Compare(a.Environment, b.Environment))
+	})
+	return all
+}
+
+// gone reports whether the environment or application of an item was removed, and forgets its last round.
 func (k *Keeper) gone(i item) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -276,9 +354,19 @@ func (k *Keeper) gone(i item) bool {
 	return true
 }
 
-// lookAtChanges puts the open changes of a control plane into the queue whose ends moved since they were looked at:
-// a plan can only differ then.
-func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
+// known returns the states of the environments that were not removed during the round.
+func (k *Keeper) known(controlPlane string, environments []promote.Standing) []promote.Standing {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	names, ok := k.seen[controlPlane]
+	if !ok {
+		return environments
+	}
+	return slices.DeleteFunc(slices.Clone(environments), func(e promote.Standing) bool { return !slices.Contains(names, e.Environment) })
+}
+
+// listChanges enqueues previews of the open pull requests whose head or base changed: only then can their plan change.
+func (k *Keeper) listChanges(ctx context.Context, controlPlane string) error {
 	changes, err := k.Flows.Changes(ctx, controlPlane)
 	if err != nil {
 		return err
@@ -302,23 +390,36 @@ func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
 func (k *Keeper) round(ctx context.Context, i item) error {
 	outcome, err := k.Flows.Round(ctx, i.controlPlane, i.environment)
 	first := k.isNew(i)
+	if k.gone(i) { // it was removed during the round
+		return err
+	}
+	if err == nil {
+		k.mu.Lock()
+		if _, known := k.finished[i]; known { // it was not removed meanwhile
+			k.setFinished(i)
+		}
+		k.mu.Unlock()
+	}
 	if outcome != nil {
-		k.Metrics.outcome(i.environment, outcome)
-		k.tell(i, outcome, k.remember(i, outcome))
+		k.Metrics.outcome(i.controlPlane, i.environment, outcome)
+		k.logOutcome(i, outcome, k.remember(i, outcome))
 	}
 	if err == nil && first {
-		k.deliverAll(i.controlPlane) // what applications are checked by in this environment is known only now
+		k.deliverAll(i.controlPlane) // the check policies of this environment are known now
 	}
 	if err == nil && k.Chains != nil {
 		k.queue.Add(item{task: doRecord, controlPlane: i.controlPlane, environment: i.environment})
 	}
 	if err == nil && outcome != nil && outcome.PullRequest != nil && outcome.PullRequest.State == forge.Merged {
-		k.queue.Add(i) // what it merged is published once the next round has seen it, whether the forge says something or not
+		k.queue.Add(i) // the next round reads what was merged, even without an event of the forge
+	}
+	if err == nil && outcome != nil && !outcome.Next.IsZero() {
+		k.queue.AddAfter(i, time.Until(outcome.Next))
 	}
 	return err
 }
 
-// isNew reports whether no round of an item has come to anything yet.
+// isNew reports whether no round of an item has had a result.
 func (k *Keeper) isNew(i item) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -326,8 +427,8 @@ func (k *Keeper) isNew(i item) bool {
 	return !known || last.first
 }
 
-// tell logs each thing that a round did, and what it waits for when that is something new.
-func (k *Keeper) tell(i item, o *schedule.Outcome, was found) {
+// logOutcome logs what a round did, and what it waits for if that is new.
+func (k *Keeper) logOutcome(i item, o *schedule.Outcome, was found) {
 	log := k.Log.With(i.attributes()...)
 	if o.PullRequest != nil {
 		log = log.With("change", o.PullRequest.Number, "url", o.PullRequest.URL)
@@ -345,7 +446,7 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 	change, ok := k.changes[i.controlPlane][i.change]
 	k.mu.Unlock()
 	if !ok {
-		return nil // it was closed meanwhile
+		return nil // it was closed
 	}
 	preview, err := k.Flows.Preview(ctx, i.controlPlane, change)
 	log := k.Log.With(i.attributes()...)
@@ -353,14 +454,14 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 	case err != nil:
 		return err
 	case preview == nil:
-		log.Info("did not plan a change from a fork", "url", change.URL, "fork", change.Head.Fork)
+		log.Info("pull request from a fork was not planned", "url", change.URL, "fork", change.Head.Fork)
 	default:
-		log.Info("said what it would do", "url", change.URL, "result", preview.Summary())
+		log.Info("posted the preview of a pull request", "url", change.URL, "result", preview.Summary())
 	}
 	return nil
 }
 
-// Ready reports whether every control plane was read since the start.
+// Ready reports whether all control planes were read since the start.
 func (k *Keeper) Ready() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -19,20 +20,25 @@ import (
 
 const controlPlane = "https://forge.example.com/platform/control-plane"
 
-// fakeFlows notes what the keeper asks for. Its rounds read the control plane, a workload and the GitOps repository.
+// fakeFlows records the keeper's calls. Its rounds read the control plane, a workload and the GitOps repository.
 type fakeFlows struct {
 	mu      sync.Mutex
 	calls   []string
 	changes []forge.PullRequest
-	// err answers the next rounds; with failing only those of that environment. With hold they wait until wait is closed, which is made within the bubble.
+	// err is returned by the next rounds; with failing, only by those of that environment. With hold, rounds wait until wait is closed,
+	// which is created inside the bubble.
 	err     error
 	failing string
 	hold    bool
 	wait    chan struct{}
-	// merges is the environment whose next round merges its change.
+	// merges is the environment whose next round merges its pull request.
 	merges string
-	// without is an environment that is not there any more.
+	// again is the environment whose next round needs another one after a minute.
+	again string
+	// without is a removed environment.
 	without string
+	// registry gets the keeper's metrics.
+	registry *prometheus.Registry
 }
 
 func (f *fakeFlows) note(call string) {
@@ -41,7 +47,7 @@ func (f *fakeFlows) note(call string) {
 	f.calls = append(f.calls, call)
 }
 
-// taken returns the calls since it was asked last, sorted: several workers have no order.
+// taken returns the calls since the last call of taken, sorted, because workers run concurrently.
 func (f *fakeFlows) taken() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +89,11 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	if f.merges == environment {
 		f.merges, merged = "", &forge.PullRequest{Number: 7, State: forge.Merged}
 	}
-	return &schedule.Outcome{PullRequest: merged, Read: []schedule.Location{
+	var next time.Time
+	if f.again == environment {
+		f.again, next = "", time.Now().Add(time.Minute)
+	}
+	return &schedule.Outcome{PullRequest: merged, Next: next, Read: []schedule.Location{
 		{Repo: url, Branch: environment},
 		{Repo: url, Branch: "main"},
 		{Repo: "git@forge.example.com:teams/shop.git", Branch: "main"},
@@ -99,7 +109,7 @@ func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.PullRequest) (*
 	return &schedule.Preview{}, nil
 }
 
-// keep runs a keeper in a bubble of its own time. Its work of the start is done when test begins.
+// keep runs a keeper in a synctest bubble. test begins when the first rounds have ended.
 func keep(t *testing.T, f *fakeFlows, test func(k *Keeper)) {
 	t.Helper()
 	keepWith(t, f, nil, test)
@@ -116,9 +126,10 @@ func keepAll(t *testing.T, f *fakeFlows, c Chains, d Deliveries, test func(k *Ke
 		if f.hold {
 			f.wait = make(chan struct{})
 		}
+		f.registry = prometheus.NewRegistry()
 		k := &Keeper{
 			Flows: f, Chains: c, Deliveries: d, ControlPlanes: []string{controlPlane}, Poll: time.Hour,
-			Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: NewMetrics(f.registry),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -139,15 +150,24 @@ func want(t *testing.T, f *fakeFlows, calls ...string) {
 	}
 }
 
-func TestEverythingIsLookedAtFromTimeToTime(t *testing.T) {
+func TestPolling(t *testing.T) {
 	f := &fakeFlows{}
 	keep(t, f, func(k *Keeper) {
 		want(t, f, "environments", "round dev", "round stage")
 		if !k.Ready() {
 			t.Error("not ready after the first look")
 		}
-		time.Sleep(73 * time.Minute) // later than the latest jitter
+		time.Sleep(73 * time.Minute) // longer than the maximum jitter
 		want(t, f, "environments", "round dev", "round stage")
+	})
+}
+
+func TestARoundThatWaitsIsRepeated(t *testing.T) {
+	f := &fakeFlows{again: "stage"}
+	keep(t, f, func(*Keeper) {
+		f.taken()
+		time.Sleep(2 * time.Minute)
+		want(t, f, "round stage")
 	})
 }
 
@@ -162,7 +182,9 @@ func TestAnEventLeadsToTheRoundsThatReadThePlace(t *testing.T) {
 		"another branch of it":       {forge.Event{Kind: forge.EventPush, Repository: "teams/shop", Branch: "topic"}, nil},
 		"a label on a GitOps change": {forge.Event{Kind: forge.EventLabel, Repository: "platform/gitops", Branch: "stage"}, []string{"round stage"}},
 		"a status anywhere there":    {forge.Event{Kind: forge.EventStatus, Repository: "platform/gitops"}, []string{"round dev", "round stage"}},
-		"somebody else's repository": {forge.Event{Kind: forge.EventPush, Repository: "other/thing", Branch: "main"}, nil},
+		"in another spelling":        {forge.Event{Kind: forge.EventPush, Repository: "Platform/Control-Plane", Branch: "dev"}, []string{"round dev"}},
+		"main in another spelling":   {forge.Event{Kind: forge.EventPush, Repository: "Platform/Control-Plane", Branch: "main"}, []string{"environments", "round dev", "round stage"}},
+		"another team's repository":  {forge.Event{Kind: forge.EventPush, Repository: "other/thing", Branch: "main"}, nil},
 		"a comment":                  {forge.Event{Kind: forge.EventComment, Repository: "platform/gitops"}, nil},
 	}
 	for name, test := range tests {
@@ -170,7 +192,7 @@ func TestAnEventLeadsToTheRoundsThatReadThePlace(t *testing.T) {
 			f := &fakeFlows{}
 			keep(t, f, func(k *Keeper) {
 				f.taken()
-				k.Handle(test.event)
+				k.HandleEvent(test.event)
 				want(t, f, test.want...)
 			})
 		})
@@ -185,31 +207,31 @@ func TestAStormOfEventsIsOneMoreRound(t *testing.T) {
 		f.taken()
 		f.wait = make(chan struct{})
 		push := forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "dev"}
-		k.Handle(push)
-		synctest.Wait() // the round is under way
+		k.HandleEvent(push)
+		synctest.Wait() // the round is running
 		for range 1000 {
-			k.Handle(push)
+			k.HandleEvent(push)
 		}
 		close(f.wait)
 		want(t, f, "round dev", "round dev")
 	})
 }
 
-// What a round reads is known when it ends, and by then events may have come.
+// Events can arrive before a round ends and it is known what it reads.
 func TestAnEventDuringTheFirstRoundIsNotLost(t *testing.T) {
 	f := &fakeFlows{hold: true}
 	keep(t, f, func(k *Keeper) {
 		want(t, f, "environments", "round dev", "round stage")
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop", Branch: "main"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/shop", Branch: "main"})
 		close(f.wait)
 		want(t, f, "round dev", "round stage")
-		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/unknown", Branch: "main"})
+		k.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "teams/unknown", Branch: "main"})
 		want(t, f)
 	})
 }
 
-// That a change is merged counts once a round has seen it on the branch. No forge needs to say anything for that.
-func TestWhatARoundMergedIsLookedAtAgain(t *testing.T) {
+// A round that merges a pull request is followed by another one that reads the branch, without an event of the forge.
+func TestRoundThatMergesIsRepeated(t *testing.T) {
 	f := &fakeFlows{merges: "stage"}
 	keep(t, f, func(*Keeper) {
 		want(t, f, "environments", "round dev", "round stage", "round stage")
@@ -236,7 +258,7 @@ func TestAFailedRoundIsTriedAgainWithGrowingPauses(t *testing.T) {
 	})
 }
 
-func TestTheForgesWishToWaitIsKept(t *testing.T) {
+func TestRetryAfterIsRespected(t *testing.T) {
 	f := &fakeFlows{err: &forge.Error{Kind: forge.ErrRateLimited, RetryAfter: 7 * time.Minute}}
 	keep(t, f, func(*Keeper) {
 		f.taken()
@@ -255,17 +277,17 @@ func TestAChangeIsPreviewedWhenOneOfItsEndsMoves(t *testing.T) {
 	event := forge.Event{Kind: forge.EventPullRequest, Repository: "platform/control-plane", Branch: "other", PullRequest: 7}
 	keep(t, f, func(k *Keeper) {
 		want(t, f, "environments", "preview one", "round dev", "round stage")
-		k.Handle(event)
+		k.HandleEvent(event)
 		want(t, f)
 		f.mu.Lock()
 		f.changes = []forge.PullRequest{change("two")}
 		f.mu.Unlock()
-		k.Handle(event)
+		k.HandleEvent(event)
 		want(t, f, "preview two")
 	})
 }
 
-// What is not planned is done with: it is not tried again.
+// A pull request that is not planned is not retried.
 func TestAChangeThatIsNotPlanned(t *testing.T) {
 	fork := forge.PullRequest{Number: 8, Head: forge.Ref{Branch: "topic", Commit: "theirs", Fork: "stranger/control-plane"}}
 	keep(t, &fakeFlows{changes: []forge.PullRequest{fork}}, func(k *Keeper) {
@@ -276,6 +298,6 @@ func TestAChangeThatIsNotPlanned(t *testing.T) {
 }
 
 func TestStoppingAbandonsRounds(t *testing.T) {
-	f := &fakeFlows{hold: true} // no round ever ends by itself
+	f := &fakeFlows{hold: true} // no round ends by itself
 	keep(t, f, func(*Keeper) { want(t, f, "environments", "round dev", "round stage") })
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// applicationMetrics show how applications stand in their environments: for application teams what those of environments are for
-// the platform's.
+// applicationMetrics export the states of applications in their environments.
 type applicationMetrics struct {
 	phases, since, behind, reconcilers, open, problems, held, drifted *prometheus.GaugeVec
 }
@@ -16,7 +15,7 @@ type applicationMetrics struct {
 func newApplicationMetrics(r prometheus.Registerer) *applicationMetrics {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		g := prometheus.NewGaugeVec(
-			prometheus.GaugeOpts{Name: "kalypso_application_" + name, Help: help}, append([]string{"workload", "environment"}, labels...),
+			prometheus.GaugeOpts{Name: "kalypso_application_" + name, Help: help}, append([]string{"control_plane", "workload", "environment"}, labels...),
 		)
 		r.MustRegister(g)
 		return g
@@ -37,34 +36,34 @@ func (m *applicationMetrics) all() []*prometheus.GaugeVec {
 	return []*prometheus.GaugeVec{m.phases, m.since, m.behind, m.reconcilers, m.open, m.problems, m.held, m.drifted}
 }
 
-// delivered shows how an application stands. What it showed before of it is forgotten.
+// delivered exports the state of an application, in place of its previous state.
 func (m *Metrics) delivered(a *query.Application) {
 	if m == nil || a == nil {
 		return
 	}
-	m.forget(a.Name)
+	m.forget(a.ControlPlane, a.Name)
 	for i := range a.Environments {
-		m.applications.stand(a.Name, &a.Environments[i])
+		m.applications.stand(label(a.ControlPlane), a.Name, &a.Environments[i])
 	}
 }
 
-// undelivered forgets an application.
-func (m *Metrics) undelivered(subject string) {
+// undelivered removes an application.
+func (m *Metrics) undelivered(controlPlane, subject string) {
 	if workload, ok := deliver.WorkloadOf(subject); ok && m != nil {
-		m.forget(workload)
+		m.forget(controlPlane, workload)
 	}
 }
 
-func (m *Metrics) forget(workload string) {
+func (m *Metrics) forget(controlPlane, workload string) {
 	for _, g := range m.applications.all() {
-		g.DeletePartialMatch(prometheus.Labels{"workload": workload})
+		g.DeletePartialMatch(prometheus.Labels{"control_plane": label(controlPlane), "workload": workload})
 	}
 }
 
-// stand shows how an application stands in an environment.
-func (m *applicationMetrics) stand(workload string, e *query.ApplicationEnvironment) {
+// stand exports the state of an application in an environment.
+func (m *applicationMetrics) stand(controlPlane, workload string, e *query.ApplicationEnvironment) {
 	set := func(g *prometheus.GaugeVec, value float64, label ...string) {
-		g.WithLabelValues(append([]string{workload, e.Environment}, label...)...).Set(value)
+		g.WithLabelValues(append([]string{controlPlane, workload, e.Environment}, label...)...).Set(value)
 	}
 	set(m.phases, 1, string(e.Phase))
 	if !e.Since.IsZero() {

@@ -6,41 +6,52 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
-// Server is the process: the keeper, and what it shows over HTTP.
+// Server serves HTTP and runs the keeper.
 type Server struct {
-	// Keeper does the work. // required
+	// Keeper runs the rounds. // required
 	Keeper *Keeper
-	// Hooks receive what forges deliver.
+	// Hooks receive webhooks of forges.
 	Hooks []Hook
-	// Metrics is what /metrics answers; nil for none.
+	// Metrics serves /metrics. Optional.
 	Metrics http.Handler
-	// API answers every path below /api; nil for none.
+	// API serves all paths below /api. Optional.
 	API http.Handler
-	// Pages puts the pages of the fleet into a mux; nil for none.
+	// Pages adds the pages of the fleet to a mux. Optional.
 	Pages func(*http.ServeMux)
-	// Forge is the local forge, which takes every path that is not the server's own; nil for none.
+	// Forge is the embedded forge, which serves all other paths. Optional.
 	Forge http.Handler
-	// Stopping is called when the server begins to stop, to end answers that would go on for ever; nil for none.
+	// Stopping is called when the server begins to stop, to end streams. Optional.
 	Stopping func()
-	// Around goes around every answer, such as what keeps sessions of browsers alive; nil for nothing.
+	// Around wraps all handlers, for example to renew sessions. Optional.
 	Around func(http.Handler) http.Handler
-	// Log is told what happens. // required
+	// Health returns what is wrong with the server itself. Optional.
+	Health func() Health
+	// Log receives what happens. // required
 	Log *slog.Logger
 }
 
-// shutdown is how long requests under way may take to end when the server stops.
+// Health is what is wrong with a server. It contains no names of repositories, because /readyz is public.
+type Health struct {
+	// Unready are reasons to send requests elsewhere.
+	Unready []string
+	// Warnings are problems that an operator should check.
+	Warnings []string
+}
+
+// shutdown is the time for open requests to end when the server stops.
 const shutdown = 10 * time.Second
 
-// Serve answers on a listener and keeps the fleets scheduled until the context ends. Then it takes no more requests,
-// ends those under way, and abandons the rounds, which lose nothing: the next server starts from what Git says.
+// Serve serves and runs rounds until the context ends. Then it ends open requests and cancels rounds. Nothing is lost:
+// the next start reads everything again.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
-		WriteTimeout:      fetching,
+		WriteTimeout:      writeTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
@@ -73,12 +84,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Handler answers the paths of the server, and leaves the others to the local forge.
+// Handler returns the handler of all paths.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("POST /webhooks/{name}", newWebhooks(s.Hooks, s.Keeper.Handle, s.Keeper.Metrics))
+	mux.Handle("POST /webhooks/{name}", newWebhooks(s.Hooks, s.Keeper.HandleEvent, s.Keeper.Metrics))
 	if s.Metrics != nil {
 		mux.Handle("GET /metrics", s.Metrics)
 	}
@@ -93,23 +104,35 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("/", s.Forge)
 	}
 	if s.Around != nil {
-		return hurried(s.Around(mux), sending)
+		return withReadTimeout(s.Around(mux), readTimeout)
 	}
-	return hurried(mux, sending)
+	return withReadTimeout(mux, readTimeout)
 }
 
-// ready answers whether every control plane was read since the start.
+// ready serves /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if !s.Keeper.Ready() {
-		text(w, http.StatusServiceUnavailable, "not every control plane was read yet\n")
+		text(w, http.StatusServiceUnavailable, "not all control planes have been read yet\n")
 		return
 	}
-	text(w, http.StatusOK, "ok\n")
+	var health Health
+	if s.Health != nil {
+		health = s.Health()
+	}
+	status, lines := http.StatusOK, []string{"ok"}
+	if len(health.Unready) > 0 {
+		status, lines = http.StatusServiceUnavailable, health.Unready
+		w.Header().Set("Retry-After", "30")
+	}
+	for _, warning := range health.Warnings {
+		lines = append(lines, "warning: "+warning)
+	}
+	text(w, status, strings.Join(lines, "\n")+"\n")
 }
 
 func text(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // whoever asked may be gone
+	_, _ = w.Write([]byte(body)) // the client may be gone
 }

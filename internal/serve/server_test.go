@@ -19,7 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// signed is a forge whose deliveries are the name of a delivery and, after a space, a time; the signature is the secret itself.
+// signed is a forge whose webhooks contain an ID and, after a space, a time; the signature is the secret itself.
 type signed struct{}
 
 func (signed) VerifyWebhook(h http.Header, body []byte, key forge.Secret) (forge.Event, error) {
@@ -70,7 +70,7 @@ func TestWebhooksTakeOnlyWhatIsSignedAndNew(t *testing.T) {
 		{"signed with something else", "/webhooks/forge", "guess", "three", http.StatusUnauthorized},
 		{"not understood", "/webhooks/forge", "s3cret-of-the-hook", "", http.StatusBadRequest},
 		{"a hook without a secret", "/webhooks/open", "", "four", http.StatusNotFound},
-		{"no such hook", "/webhooks/nobody", "", "four", http.StatusNotFound},
+		{"no such hook", "/webhooks/unknown", "", "four", http.StatusNotFound},
 		{"too large", "/webhooks/forge", "s3cret-of-the-hook", strings.Repeat("x", maxDelivery+1), http.StatusRequestEntityTooLarge},
 	} {
 		if got := ask(h, http.MethodPost, test.path, test.signature, test.body); got.Code != test.want {
@@ -107,7 +107,7 @@ func TestTheServerIsReadyWhenItHasReadEverything(t *testing.T) {
 	if got := ask(s.Handler(), http.MethodGet, "/readyz", "", ""); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("before: %d", got.Code)
 	}
-	if err := s.Keeper.lookAtEnvironments(t.Context(), controlPlane); err != nil {
+	if err := s.Keeper.listEnvironments(t.Context(), controlPlane); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/readyz", "/healthz"} {
@@ -117,8 +117,30 @@ func TestTheServerIsReadyWhenItHasReadEverything(t *testing.T) {
 	}
 }
 
-// An answer that goes on for ever is ended when the server stops: it does not wait for those who listen.
-func TestStoppingEndsWhatWouldGoOnForEver(t *testing.T) {
+func TestReadinessReportsProblems(t *testing.T) {
+	s := newServer(t)
+	if err := s.Keeper.listEnvironments(t.Context(), controlPlane); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		health Health
+		status int
+		body   string
+	}{
+		{Health{}, http.StatusOK, "ok\n"},
+		{Health{Warnings: []string{"2 repositories do not answer"}}, http.StatusOK, "ok\nwarning: 2 repositories do not answer\n"},
+		{Health{Unready: []string{"the disk is full"}, Warnings: []string{"more"}}, http.StatusServiceUnavailable, "the disk is full\nwarning: more\n"},
+	} {
+		s.Health = func() Health { return test.health }
+		got := ask(s.Handler(), http.MethodGet, "/readyz", "", "")
+		if got.Code != test.status || got.Body.String() != test.body || (got.Header().Get("Retry-After") != "") != (test.status != http.StatusOK) {
+			t.Errorf("status %d, %q", got.Code, got.Body)
+		}
+	}
+}
+
+// Streams end when the server stops: it does not wait for their clients.
+func TestStoppingEndsStreams(t *testing.T) {
 	s := newServer(t)
 	listening, stopping := make(chan struct{}), make(chan struct{})
 	s.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -12,37 +12,37 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Hook receives the deliveries of one forge.
+// Hook receives the webhooks of one forge.
 type Hook struct {
-	// Name is the last part of its address: /webhooks/<name>.
+	// Name is the last segment of its path: /webhooks/<name>.
 	Name string // required
-	// Verifier understands the forge's deliveries.
+	// Verifier verifies and parses deliveries.
 	Verifier forge.WebhookVerifier // required
-	// Secret signs them. Without one nothing is accepted.
+	// Secret is the key of signatures. Without one, nothing is accepted.
 	Secret secret.Value // required
 }
 
 const (
-	// maxDelivery bounds what is read of a delivery; GitHub's own limit is 25 MB.
+	// maxDelivery limits a delivery, in bytes; GitHub's own limit is 25 MB.
 	maxDelivery = 25 << 20
-	// smallDelivery is how much of one is read without more ado: nobody knows yet who sends it. Most are smaller.
+	// smallDelivery is how much of an unverified delivery is read without waiting. Most are smaller.
 	smallDelivery = 256 << 10
-	// maxLarge is how many larger ones are read at once, and large how long the others wait for that.
+	// maxLarge is how many larger deliveries are read at once, large how long others wait.
 	maxLarge = 4
 	large    = 10 * time.Second
-	// replayWindow is how long a delivery is remembered, and how old one may be.
+	// replayWindow is how long deliveries are remembered, and their maximum age.
 	replayWindow = 10 * time.Minute
-	// maxRemembered bounds how many deliveries are remembered.
+	// maxRemembered limits the remembered deliveries.
 	maxRemembered = 10_000
 )
 
-// webhooks passes verified deliveries on. Each is answered at once: what it means is looked up later.
+// webhooks verifies deliveries and passes on their events.
 type webhooks struct {
 	hooks   map[string]Hook
 	handle  func(forge.Event)
 	metrics *Metrics
 	now     func() time.Time
-	// large has a place for each large delivery that is read.
+	// large limits concurrent large deliveries.
 	large chan struct{}
 
 	mu   sync.Mutex
@@ -99,10 +99,10 @@ func (w *webhooks) receive(hook Hook, response http.ResponseWriter, request *htt
 	return http.StatusAccepted, "accepted"
 }
 
-// errBusy says that too many large deliveries are read already.
+// errBusy means that too many large deliveries are being read.
 var errBusy = errors.New("too many large deliveries")
 
-// read reads a delivery; done says that nobody needs it any more.
+// read reads a delivery. Call done when it is processed.
 func (w *webhooks) read(response http.ResponseWriter, request *http.Request) (body []byte, done func(), err error) {
 	done = func() {}
 	all := http.MaxBytesReader(response, request.Body, maxDelivery)
@@ -122,15 +122,13 @@ func (w *webhooks) read(response http.ResponseWriter, request *http.Request) (bo
 	return append(body, rest...), func() { <-w.large }, err
 }
 
-// posted identifies what was delivered. What a forge calls it is not signed, so the content counts.
+// posted identifies a delivery by its content, because the forge's ID is not signed.
 type posted struct {
 	hook string
 	body [sha256.Size]byte
 }
 
-// replayed reports whether a delivery came before, or is too old to be anything but a replay.
-// A replay could do no harm but work, which it shall not cause either. Two deliveries of the same content within the window
-// are one: what it is about is looked at once.
+// replayed reports whether a delivery is repeated or too old. Replays would only cause unnecessary rounds.
 func (w *webhooks) replayed(hook string, e forge.Event, body [sha256.Size]byte) bool {
 	now := w.now()
 	if !e.Time.IsZero() && now.Sub(e.Time) > replayWindow {
@@ -149,8 +147,7 @@ func (w *webhooks) replayed(hook string, e forge.Event, body [sha256.Size]byte) 
 	return false
 }
 
-// forget drops what is out of the window, and everything when that is not enough:
-// a round too many is better than a memory without end.
+// forget removes old deliveries, and all if that is not enough: an unnecessary round is better than unlimited memory.
 func (w *webhooks) forget(now time.Time) {
 	for key, at := range w.seen {
 		if now.Sub(at) >= replayWindow {

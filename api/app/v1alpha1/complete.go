@@ -88,6 +88,17 @@ func InTarget(pattern, environment, target string) string {
 	return strings.ReplaceAll(InEnvironment(pattern, environment), TargetPlaceholder, target)
 }
 
+// NamespaceOf returns what the chart sees as the namespace of a target; empty if it is not set.
+func (c Chart) NamespaceOf(environment, target string) string {
+	namespace := c.Namespace
+	for _, n := range c.Namespaces {
+		if (n.Environment == "" || n.Environment == environment) && (n.Target == "" || n.Target == target) {
+			namespace = n.Namespace
+		}
+	}
+	return InTarget(namespace, environment, target)
+}
+
 // chain completes the environments. Without any, it takes the workload's; each follows the one before it.
 func chain(written []Environment, w *scheduler.Workload) []Environment {
 	environments := written

@@ -125,6 +125,37 @@ type Chart struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
+
+	// Namespace is what the chart sees as .Release.Namespace: the namespace that the objects get in the clusters. "{environment}" and
+	// "{target}" stand for the environment and target being rendered. Default: empty, because reconcilers set the namespace of
+	// objects; a chart that uses it elsewhere causes a warning.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Namespace string `json:"namespace,omitempty"`
+
+	// Namespaces override the namespace for environments and targets. The last entry that matches is used.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Namespaces []ChartNamespace `json:"namespaces,omitempty"`
+}
+
+// ChartNamespace is the namespace that a chart sees in an environment, for a target, or both.
+type ChartNamespace struct {
+	// Environment is the name of an environment. Default: all.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Environment string `json:"environment,omitempty"`
+
+	// Target is the name of a target. Default: all.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Target string `json:"target,omitempty"`
+
+	// Namespace is the namespace. It can contain the placeholders of the chart's namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Namespace string `json:"namespace"`
 }
 
 // Service is a platform service: a third-party chart that is delivered like an application.
@@ -138,7 +169,7 @@ type Service struct {
 	// Chart is the chart of the service.
 	Chart Chart `json:"chart"`
 
-	// Namespace is the namespace that the chart sees. Default: empty, because reconcilers set the namespace.
+	// Namespace is the namespace that the chart sees. Default: that of the chart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`

@@ -54,6 +54,13 @@ type CheckRule struct {
 	// +kubebuilder:validation:MaxItems=64
 	Kinds []string `json:"kinds,omitempty"`
 
+	// Variables are expressions that later ones, expression and messageExpression refer to as variables.NAME.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Variables []CheckVariable `json:"variables,omitempty"`
+
 	// Expression is a CEL expression that is true for valid objects. object is the manifest, environment the environment's name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -64,6 +71,11 @@ type CheckRule struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
+	// MessageExpression is a CEL expression for the text that replaces message.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	MessageExpression string `json:"messageExpression,omitempty"`
+
 	// Hint tells how to fix a violation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -73,6 +85,20 @@ type CheckRule struct {
 	// +optional
 	// +kubebuilder:default=warn
 	Level CheckLevel `json:"level,omitempty"`
+}
+
+// CheckVariable is an expression with a name.
+type CheckVariable struct {
+	// Name is the name of the variable.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	Name string `json:"name"`
+
+	// Expression is a CEL expression. It is evaluated when it is used.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Expression string `json:"expression"`
 }
 
 // +kubebuilder:validation:Enum=images;charts

@@ -17,7 +17,7 @@ type Event struct {
 	Environment string
 	// Number counts runs.
 	Number string
-	// Settings are the secrets and variables that somebody has set up for the repository.
+	// Settings are the secrets and variables that were set up for the repository.
 	Settings map[string]string
 	// Token is the one that the CI system makes for each job.
 	Token string

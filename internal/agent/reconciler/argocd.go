@@ -7,7 +7,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// application reads an Application of Argo CD: one report for each of its sources.
+// application returns a report for each source of an Argo CD Application.
 func application(o object) []hub.Report {
 	sources := o.objects("spec", "sources")
 	if len(sources) == 0 {
@@ -24,14 +24,14 @@ func application(o object) []hub.Report {
 		}
 		r.Revision = revision(argoRevision(o, state, i))
 		if i > 0 {
-			r.Name = fmt.Sprintf("#%d", i+1) // no name in Kubernetes has a "#"
+			r.Name = fmt.Sprintf("#%d", i+1) // names in Kubernetes cannot contain "#"
 		}
 	}
 	return reports
 }
 
-// argoRef is the branch that is followed. Argo CD calls branches and tags the same, and the default branch HEAD.
-// Of a chart, it is a version or a range of versions, which is no ref.
+// argoRef returns the followed branch. Argo CD does not distinguish branches from tags, and calls the default branch HEAD.
+// A chart has a version or range, and no ref.
 func argoRef(source object) string {
 	target := source.text("targetRevision")
 	switch {
@@ -44,8 +44,8 @@ func argoRef(source object) string {
 	}
 }
 
-// argoState is what sync status, health and the last operation come to.
-// That something cannot be compared is neither ready nor failed: what was applied before may well be there.
+// argoState derives the state from sync status, health and the last operation. If it cannot be compared, it is neither ready nor
+// failed: what was applied before may still run.
 func argoState(o object) (hub.State, string) {
 	sync, health := o.text("status", "sync", "status"), o.text("status", "health", "status")
 	switch {
@@ -56,7 +56,7 @@ func argoState(o object) (hub.State, string) {
 	case operationFailed(o):
 		return hub.StateFailed, o.text("status", "operationState", "message")
 	case o.text("status", "operationState", "phase") == "Running":
-		return hub.StateProgressing, "" // without words, as trying again is: the agent says it only where it is news
+		return hub.StateProgressing, "" // without a message, like a retry: the agent reports it only if it is new
 	case sync == "OutOfSync" && !automated(o):
 		return hub.StateSuspended, "is out of sync, and syncs only manually"
 	case sync == "OutOfSync":
@@ -79,7 +79,7 @@ func argoState(o object) (hub.State, string) {
 	}
 }
 
-// operationFailed says whether the last operation failed, and with it what should run now.
+// operationFailed reports whether the last operation failed for the wanted revisions.
 func operationFailed(o object) bool {
 	phase := o.text("status", "operationState", "phase")
 	if phase != "Failed" && phase != "Error" || o.text("status", "sync", "status") == "Synced" {
@@ -89,14 +89,14 @@ func operationFailed(o object) bool {
 	return len(tried) == 0 || len(wanted) == 0 || strings.Join(tried, " ") == strings.Join(wanted, " ")
 }
 
-// automated says whether differences are synced without asking anybody.
+// automated reports whether differences are synced automatically.
 func automated(o object) bool {
 	policy := o.objectAt("spec", "syncPolicy", "automated")
 	enabled, said := policy.at("enabled").(bool)
 	return policy != nil && (enabled || !said)
 }
 
-// argoError returns the message of a condition of Argo CD, which are of another shape than everybody's.
+// argoError returns the message of a condition. Argo CD's conditions have a format of their own.
 func argoError(o object, kind string) string {
 	for _, c := range o.objects("status", "conditions") {
 		if c.text("type") == kind {
@@ -106,7 +106,7 @@ func argoError(o object, kind string) string {
 	return ""
 }
 
-// argoRevision is what a source is at. The sync status names what should run: that is what runs only when it is in sync.
+// argoRevision returns the revision of a source that runs. The sync status has the wanted one, which runs only if it is in sync.
 func argoRevision(o object, state hub.State, source int) string {
 	wanted := argoRevisions(o, "status", "sync")
 	tried := argoRevisions(o, "status", "operationState", "syncResult")
@@ -123,7 +123,7 @@ func argoRevision(o object, state hub.State, source int) string {
 	return of[source]
 }
 
-// argoHistory are the revisions that were applied last.
+// argoHistory returns the revisions that were applied last.
 func argoHistory(o object) []string {
 	history := o.objects("status", "history")
 	if len(history) == 0 {
@@ -132,7 +132,7 @@ func argoHistory(o object) []string {
 	return argoRevisions(history[len(history)-1])
 }
 
-// argoRevisions are a revision for each source.
+// argoRevisions returns the revision of each source.
 func argoRevisions(o object, path ...string) []string {
 	at := o.objectAt(path...)
 	if len(path) == 0 {

@@ -4,7 +4,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Annotations by which an object of any kind says what it follows. A template can set them.
+// Annotations with the source of an object of any kind. Templates can set them.
 const (
 	AnnotationRepository = "hub.kalypso.io/repository"
 	AnnotationRef        = "hub.kalypso.io/ref"
@@ -12,7 +12,7 @@ const (
 	AnnotationRevision   = "hub.kalypso.io/revision"
 )
 
-// conditioned reads an object of any kind by the rules of kstatus, which most tools of Kubernetes share:
+// conditioned returns the report of an object of any kind, by the rules of kstatus, which most Kubernetes tools share:
 // https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
 func conditioned(o object) hub.Report {
 	annotation := func(name string) string { return o.text("metadata", "annotations", name) }
@@ -24,8 +24,8 @@ func conditioned(o object) hub.Report {
 	return r
 }
 
-// kstatus is the order in which the rules hold. By them an object without conditions is ready,
-// and one that is not ready without being stalled is still on its way.
+// kstatus applies the rules in order. An object without conditions is ready, and one that is not ready and not stalled
+// is progressing.
 func kstatus(o object) (hub.State, string) {
 	stalled, reconciling, ready := o.condition("Stalled"), o.condition("Reconciling"), o.condition("Ready")
 	switch {
@@ -46,8 +46,7 @@ func kstatus(o object) (hub.State, string) {
 	return hub.StateReady, ""
 }
 
-// rollout is what kstatus knows of the kinds that run pods and have no Ready condition: Deployments, by their conditions,
-// and StatefulSets and DaemonSets by their numbers.
+// rollout applies the rules for kinds that run pods and have no Ready condition: Deployment, StatefulSet and DaemonSet.
 func rollout(o object) (state hub.State, text string, ok bool) {
 	if group := o.text("apiVersion"); group != "apps/v1" {
 		return "", "", false

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Connect returns a watcher of a cluster: that of a kubeconfig file, or without one, the cluster that the program runs in,
-// or else the one that kubectl would use. Nothing is asked of the cluster yet.
+// Connect returns a watcher of a cluster: of the kubeconfig file, or else of the cluster that the program runs in,
+// or else of kubectl's current context. It sends no requests.
 func Connect(kubeconfig, userAgent string, more []Kind, log *slog.Logger) (*Watcher, error) {
 	config, err := Config(kubeconfig, "", userAgent)
 	if err != nil {
@@ -19,7 +19,7 @@ func Connect(kubeconfig, userAgent string, more []Kind, log *slog.Logger) (*Watc
 	return Watch(config, more, log)
 }
 
-// Config returns how a cluster is reached: as [Connect] finds it, by a context of the kubeconfig unless that is empty.
+// Config returns the configuration that [Connect] uses, with a context of the kubeconfig unless it is empty.
 func Config(kubeconfig, context, userAgent string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -32,7 +32,7 @@ func Config(kubeconfig, context, userAgent string) (*rest.Config, error) {
 	return config, nil
 }
 
-// Watch returns a watcher of a cluster that is reached in a certain way. Nothing is asked of the cluster yet.
+// Watch returns a watcher of a cluster. It sends no requests.
 func Watch(config *rest.Config, more []Kind, log *slog.Logger) (*Watcher, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

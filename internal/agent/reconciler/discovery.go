@@ -13,16 +13,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Discovery says what a cluster serves. What it does not serve is empty, and no error.
+// Discovery returns what a cluster serves. Results are empty for what it does not serve; that is not an error.
 type Discovery interface {
-	// Versions returns the versions of an API group, the preferred one first.
+	// Versions returns the versions of an API group, preferred first.
 	Versions(ctx context.Context, group string) ([]string, error)
-	// Kinds returns the kinds of a version of an API group by their resources.
+	// Kinds returns the kinds of a version of an API group, by resource.
 	Kinds(ctx context.Context, group, version string) (map[string]string, error)
 }
 
-// apis asks an API server. Client-go's own discovery brings every type of Kubernetes along,
-// which would cost more memory than all the rest of the agent.
+// apis queries an API server. Client-go's own discovery imports all types of Kubernetes, which would need more memory than
+// the rest of the agent.
 type apis struct {
 	client *http.Client
 	server *url.URL
@@ -68,7 +68,7 @@ func (a *apis) Kinds(ctx context.Context, group, version string) (map[string]str
 	return kinds, nil
 }
 
-// get reads what the API server says below /apis. What is not there leaves the answer empty.
+// get reads a path below /apis. If it does not exist, the answer stays empty.
 func (a *apis) get(ctx context.Context, answer any, path ...string) error {
 	at := a.server.JoinPath("apis").JoinPath(path...)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -78,7 +78,7 @@ func (a *apis) get(ctx context.Context, answer any, path ...string) error {
 	request.Header.Set("Accept", "application/json")
 	response, err := a.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the cluster what it serves: %w", err)
+		return fmt.Errorf("list the kinds of the cluster: %w", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	switch response.StatusCode {
@@ -86,21 +86,21 @@ func (a *apis) get(ctx context.Context, answer any, path ...string) error {
 	case http.StatusNotFound:
 		return nil
 	default:
-		return fmt.Errorf("ask the cluster what it serves: %s answers %s", at.Path, response.Status)
+		return fmt.Errorf("list the kinds of the cluster: %s answers %s", at.Path, response.Status)
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, 8<<20)).Decode(answer); err != nil {
-		return fmt.Errorf("ask the cluster what it serves: %s: %w", at.Path, err)
+		return fmt.Errorf("list the kinds of the cluster: %s: %w", at.Path, err)
 	}
 	return nil
 }
 
-// serving is a kind as a cluster serves it; zero when it does not.
+// serving is a kind as a cluster serves it; zero if it does not.
 type serving struct {
 	resource schema.GroupVersionResource
 	kind     string
 }
 
-// find finds how a cluster serves a kind.
+// find returns how a cluster serves a kind.
 func find(ctx context.Context, d Discovery, k Kind) (serving, error) {
 	versions := k.Versions
 	if len(versions) == 0 {

@@ -1,14 +1,14 @@
-// Package reconciler reads what the reconcilers of a Kubernetes cluster say about themselves. It only reads.
+// Package reconciler reads the states of the reconcilers of a Kubernetes cluster. It only reads.
 //
-//	objects of the cluster ─► informers ─► stores ─► [Reports] ─► what each reconciler follows, its revision and state
+//	objects of the cluster ─► informers ─► stores ─► [Reports] ─► source, revision and state of each reconciler
 //
-// [Reports] is a pure function from an object to what it says. It understands
+// [Reports] is a pure function of an object. It supports
 //
-//	Flux         Kustomization, HelmRelease, with the source that they name: GitRepository, OCIRepository, HelmRepository
+//	Flux         Kustomization and HelmRelease, with their source: GitRepository, OCIRepository, HelmRepository
 //	Argo CD      Application, each of its sources
-//	all others   conditions as Kubernetes has agreed on them (kstatus); what such an object follows, its annotations say
+//	all others   conditions that Kubernetes tools agree on (kstatus); annotations have the source
 //
-// A [Watcher] keeps the objects of some kinds in memory, without what nobody reads, and says when any of them changed.
-// Its snapshots are always of everything: what is gone is simply not there, and no event can be lost.
-// A kind that the cluster does not serve is normal, and may come later; one that may not be read does not stop the others.
+// A [Watcher] keeps the objects of some kinds in memory, without fields that are not read, and signals changes.
+// A snapshot always contains everything: removed objects are simply not in it, and no event can be lost.
+// A kind that the cluster does not serve is normal, and may be added later. One that may not be read does not stop the others.
 package reconciler

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// kustomization reads a Kustomization of Flux.
+// kustomization returns the report of a Flux Kustomization.
 func kustomization(o object, find Find) hub.Report {
 	r := hub.Report{Path: folder(o.text("spec", "path"))}
 	applied, attempted := o.text("status", "lastAppliedRevision"), o.text("status", "lastAttemptedRevision")
@@ -18,8 +18,8 @@ func kustomization(o object, find Find) hub.Report {
 	return r
 }
 
-// helmRelease reads a HelmRelease of Flux. Its revision is the version of the chart;
-// its path is the chart's name or folder.
+// helmRelease returns the report of a Flux HelmRelease. Its revision is the version of the chart,
+// its path the chart's name or folder.
 func helmRelease(o object, find Find) hub.Report {
 	ref := o.objectAt("spec", "chartRef")
 	if ref == nil {
@@ -34,9 +34,9 @@ func helmRelease(o object, find Find) hub.Report {
 	return r
 }
 
-// deployedChart is the version of the chart that was installed last.
+// deployedChart returns the version of the chart that was installed last.
 func (o object) deployedChart() string {
-	// Since v2 the newest release is the first of the history, until then there was a field for it.
+	// Since v2, the history has the newest release first; before, there was a field for it.
 	for _, release := range o.objects("status", "history") {
 		if release.text("status") == "deployed" {
 			return release.text("chartVersion")
@@ -50,7 +50,7 @@ func (o object) objectAt(path ...string) object {
 	return fields
 }
 
-// setRevision sets what was applied, and of what is under way or failed, what was tried.
+// setRevision sets the attempted revision if the state is progressing or failed, otherwise the applied one.
 func setRevision(r *hub.Report, applied, attempted string) {
 	text := applied
 	if attempted != "" && (r.State == hub.StateFailed || r.State == hub.StateProgressing) {
@@ -59,8 +59,8 @@ func setRevision(r *hub.Report, applied, attempted string) {
 	r.Revision = revision(text)
 }
 
-// fluxState sets state and message, as the Ready condition has them. That a source is broken does not change the state:
-// what was applied is still there. Messages about routine work are left out, since they change all the time.
+// fluxState sets state and message from the Ready condition. A broken source does not change the state, because what was applied
+// still runs. Messages about routine work are omitted, because they change all the time.
 func fluxState(o object, s fluxSource, r *hub.Report) {
 	ready := o.condition("Ready")
 	switch {
@@ -81,14 +81,14 @@ func fluxState(o object, s fluxSource, r *hub.Report) {
 	}
 }
 
-// fluxSource is what a reconciler of Flux takes manifests from.
+// fluxSource is the source of a Flux reconciler.
 type fluxSource struct {
-	object  object // nil when it is not there
+	object  object // nil if it does not exist
 	kind    string
-	problem string // why it gives nothing new; empty when it does
+	problem string // why it provides nothing new; empty if it works
 }
 
-// sourceOf looks up what a reference of an object names.
+// sourceOf finds the source that an object references.
 func sourceOf(o, ref object, find Find) fluxSource {
 	kind, namespace, name := ref.text("kind"), ref.text("namespace"), ref.text("name")
 	if namespace == "" {
@@ -98,11 +98,11 @@ func sourceOf(o, ref object, find Find) fluxSource {
 	title := fmt.Sprintf("source %s %s/%s", kind, namespace, name)
 	switch u := find(kind, namespace, name); {
 	case name == "":
-		s.problem = "names no source"
+		s.problem = "has no source"
 	case u == nil && sourceResource(kind) == "":
-		// Buckets and others are not watched: of them nothing is known.
+		// Buckets and others are not watched.
 	case u == nil:
-		s.problem = title + " is not there, or cannot be read"
+		s.problem = title + " does not exist, or cannot be read"
 	default:
 		s.object = u.Object
 		if ready := s.object.condition("Ready"); s.object.is("spec", "suspend") {
@@ -114,7 +114,7 @@ func sourceOf(o, ref object, find Find) fluxSource {
 	return s
 }
 
-// sourceResource is the resource of a kind of source that is watched; empty for others.
+// sourceResource returns the resource of a watched kind of source; empty for others.
 func sourceResource(kind string) string {
 	switch kind {
 	case "GitRepository":
@@ -127,8 +127,8 @@ func sourceResource(kind string) string {
 	return ""
 }
 
-// waits says whether a reconciler is not ready only because others are not yet.
-// The artifact of a source that works comes in a moment; that of a broken one does not.
+// waits reports whether a reconciler is not ready only because another object is not ready. The artifact of a working source
+// appears in a moment; that of a broken one does not.
 func (s fluxSource) waits(reason string) bool {
 	switch reason {
 	case "DependencyNotReady", "Progressing":
@@ -139,8 +139,7 @@ func (s fluxSource) waits(reason string) bool {
 	return false
 }
 
-// follow returns the repository, and the branch or tag of it. Where a range of versions is wanted,
-// the revision says which tag it is.
+// follow returns the repository and its branch or tag. For a range of versions, the revision has the tag.
 func (s fluxSource) follow(attempted string) (repository, ref string) {
 	spec := s.object.objectAt("spec")
 	repository = address(spec.text("url"))
@@ -162,6 +161,6 @@ func (s fluxSource) follow(attempted string) (repository, ref string) {
 	case wanted("branch") != "":
 		return repository, branch(wanted("branch"))
 	default:
-		return repository, "master" // what Flux takes when nothing is said
+		return repository, "master" // Flux's default
 	}
 }

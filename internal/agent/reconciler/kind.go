@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of objects to watch.
+// Kind is a kind of object to watch.
 type Kind struct {
 	Group    string
-	Resource string // in the plural, as in URLs
-	// Versions are those that can be read, the best first. Empty means any: the first that the cluster serves.
+	Resource string // plural, as in URLs
+	// Versions are the supported versions, best first. Default: the cluster's preferred version.
 	Versions []string
 
-	// keeps are the fields that are read; all others are forgotten at once. Empty means that all are kept.
+	// keeps are the fields to keep. Default: those that kstatus needs.
 	keeps [][]string
 }
 
-// GroupResource names the kind as Kubernetes does.
+// GroupResource returns the group and resource.
 func (k Kind) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
 }
 
-// Known returns the kinds that are watched wherever they are.
+// Known returns the kinds that are always watched.
 func Known() []Kind {
 	source := func(resource string, keeps ...[]string) Kind {
 		return Kind{"source.toolkit.fluxcd.io", resource, []string{"v1", "v1beta2"}, append(keeps,
@@ -53,16 +53,15 @@ func Known() []Kind {
 
 func fields(path string) []string { return strings.Split(path, ".") }
 
-// ParseKind reads a further kind to watch: "group/resource", such as "apps/deployments".
-// It has to be spelled as in URLs, and in the plural.
+// ParseKind parses an additional kind: "group/resource", such as "apps/deployments", with the plural as in URLs.
 func ParseKind(text string) (Kind, error) {
 	group, resource, ok := strings.Cut(text, "/")
 	if !ok || !isDNS(group) || !isDNS(resource) {
-		return Kind{}, fmt.Errorf("%q is no kind: want group/resource, such as apps/deployments", text)
+		return Kind{}, fmt.Errorf("%q is not a kind: want group/resource, such as apps/deployments", text)
 	}
 	for _, k := range Known() {
 		if k.Group == group && k.Resource == resource {
-			return Kind{}, fmt.Errorf("%q is watched in any case", text)
+			return Kind{}, fmt.Errorf("%q is always watched", text)
 		}
 	}
 	return Kind{Group: group, Resource: resource}, nil

@@ -10,13 +10,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// page is how many objects are read at once. Each may be large before it is trimmed, and memory is small.
+// page is how many objects are read at once: they can be large before they are trimmed.
 const page = 50
 
 func listWatch(of dynamic.ResourceInterface) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			// An API server ignores the limit when it answers from its cache, which is what version 0 asks for.
+			// An API server ignores the limit for version 0, because it then answers from its cache.
 			if options.ResourceVersion == "0" {
 				options.ResourceVersion = ""
 			}

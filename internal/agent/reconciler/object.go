@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// object is a Kubernetes object whose fields may be missing or of any type: what is not as expected reads as nothing.
+// object is a Kubernetes object with any content: missing fields and fields of other types read as zero values.
 type object map[string]any
 
 func (o object) at(path ...string) any {
@@ -35,7 +35,7 @@ func (o object) number(path ...string) int64 {
 	return 0
 }
 
-// objects returns the elements of a list that are objects.
+// objects returns the objects in a list.
 func (o object) objects(path ...string) []object {
 	list, _ := o.at(path...).([]any)
 	var all []object
@@ -47,7 +47,7 @@ func (o object) objects(path ...string) []object {
 	return all
 }
 
-// texts returns the elements of a list; those that are no text as "".
+// texts returns the elements of a list; "" for those that are not strings.
 func (o object) texts(path ...string) []string {
 	list, _ := o.at(path...).([]any)
 	all := make([]string, len(list))
@@ -59,10 +59,10 @@ func (o object) texts(path ...string) []string {
 
 // condition is one of status.conditions.
 type condition struct {
-	status  string // True, False, Unknown; empty when there is none of that type
+	status  string // True, False, Unknown; empty if there is no such condition
 	reason  string
 	message string
-	// generation is that of the object when the condition was set; 0 when it does not say.
+	// generation is the object's generation when the condition was set; 0 if unknown.
 	generation int64
 }
 
@@ -75,7 +75,7 @@ func (o object) condition(kind string) condition {
 	return condition{}
 }
 
-// outdated says whether a condition speaks of an earlier specification than the present one.
+// outdated reports whether a condition is about an earlier specification.
 func (o object) outdated(c condition) bool {
 	seen := c.generation
 	if seen == 0 {

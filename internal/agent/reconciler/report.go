@@ -6,11 +6,11 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Find returns an object by kind, namespace and name, or nil when there is none.
+// Find returns an object, or nil.
 type Find func(kind, namespace, name string) *unstructured.Unstructured
 
-// Reports returns what an object says about itself, without the time. Objects of any content are understood;
-// what cannot be told from them is empty. Sources of Flux are no reconcilers: they say nothing themselves.
+// Reports returns the reports of an object, without the time. It accepts any content; unknown values are empty. Flux sources
+// have no reports, because they are not reconcilers.
 func Reports(u *unstructured.Unstructured, find Find) []hub.Report {
 	o := object(u.Object)
 	var reports []hub.Report

@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// readable is how much of a message is looked at: far more than is reported, so that no cut
-// hides from [secret.Redact] what makes a credential recognisable.
+// readable is how much of a message is processed: far more than is reported, so that the cut does not hide credentials
+// from [secret.Redact].
 const readable = 64 << 10
 
-// message makes a text fit to report: one line, not too long, without the credentials of URLs.
+// message returns a message that can be reported: one line of limited length, without credentials.
 func message(text string) string { return line(redact(text), hub.MaxMessage) }
 
-// address makes a URL fit to report.
+// address returns a URL that can be reported.
 func address(url string) string { return line(redact(url), hub.MaxAddress) }
 
-// redact takes out what hardly any text has, and looking for it takes long.
+// redact removes credentials. It skips texts that cannot contain any, because redaction is slow.
 func redact(text string) string {
 	text = text[:min(len(text), readable)]
 	if !strings.ContainsAny(text, "@?#") {
@@ -50,17 +50,17 @@ func line(text string, limit int) string {
 	return text[:end] + mark
 }
 
-// folder writes a path relative to the root of the repository, which is "".
+// folder returns a path relative to the root of the repository, which is "".
 func folder(p string) string {
 	return line(strings.TrimPrefix(path.Clean("/"+p), "/"), hub.MaxAddress)
 }
 
-// branch returns a branch by its name.
+// branch returns the name of a branch.
 func branch(ref string) string { return line(strings.TrimPrefix(ref, "refs/heads/"), hub.MaxAddress) }
 
 func tag(name string) string { return line("refs/tags/"+name, hub.MaxAddress) }
 
-// revision writes the hash that a revision has, whoever wrote it and however, or all of it when it has none.
+// revision returns the hash in a revision of any format, or the whole text if there is none.
 func revision(text string) string {
 	r := comply.ParseRevision(text)
 	if r.Hash != "" {
@@ -69,7 +69,7 @@ func revision(text string) string {
 	return line(r.Name, hub.MaxName)
 }
 
-// join joins the parts of a message that are not empty.
+// join joins the non-empty parts of a message.
 func join(parts ...string) string {
 	var all []string
 	for _, part := range parts {

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// trim returns an object with only what is read of its kind. Objects can be large, and hold what is nobody's business here,
-// such as the values of a HelmRelease.
+// trim returns an object with only the fields that are read. Others can be large or confidential, such as the values of
+// a HelmRelease.
 func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	kept := map[string]any{"metadata": map[string]any{}}
 	for _, name := range []string{"name", "namespace", "generation", "deletionTimestamp", "resourceVersion"} {
@@ -32,7 +32,7 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: kept}
 }
 
-// keep copies a field, and the maps that it is in.
+// keep copies a field and its parents.
 func keep(from, to map[string]any, path []string) {
 	value, ok, err := unstructured.NestedFieldNoCopy(from, path...)
 	if !ok || err != nil {
@@ -49,7 +49,7 @@ func keep(from, to map[string]any, path []string) {
 	to[path[len(path)-1]] = value
 }
 
-// keepAnnotations keeps those that say what an object follows.
+// keepAnnotations copies the annotations with the source.
 func keepAnnotations(from, to map[string]any) {
 	annotations, _ := object(from).at("metadata", "annotations").(map[string]any)
 	for name, value := range annotations {

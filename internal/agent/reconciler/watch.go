@@ -25,18 +25,18 @@ type Watcher struct {
 	Discovery Discovery         // required
 	Kinds     []Kind            // required
 	Log       *slog.Logger      // required
-	// Interval is how often it looks which kinds the cluster serves, and whether the cluster answers at all.
+	// Interval is the time between checks of which kinds the cluster serves, and whether it answers.
 	// Default: one minute.
 	Interval time.Duration
 
 	changed chan struct{}
 
 	mu sync.Mutex
-	// informers are those of the kinds that the cluster serves.
+	// informers are those of the served kinds.
 	informers map[schema.GroupResource]*informer
-	// looked are the kinds of which it is known whether the cluster serves them.
-	looked map[schema.GroupResource]bool
-	// answers says whether the cluster answered when it was asked last.
+	// checked are the kinds of which it is known whether the cluster serves them.
+	checked map[schema.GroupResource]bool
+	// answers is set if the cluster answered the last check.
 	answers bool
 }
 
@@ -45,41 +45,40 @@ type informer struct {
 	cache.SharedIndexInformer
 	serving
 	stop   context.CancelFunc
-	denied bool // whether it may not be read
+	denied bool // it may not be read
 }
 
-// Snapshot is what all reconcilers of a cluster say at one time.
+// Snapshot is the state of all reconcilers of a cluster at one time.
 type Snapshot struct {
 	// Reports are sorted by kind, namespace and name. Their time is not set.
 	Reports []hub.Report
-	// Complete says that the cluster was read as a whole: what is not in Reports is not in the cluster,
-	// except for what is of a kind in Unread.
+	// Complete is set when the whole cluster was read: what is not in Reports does not exist, unless its kind is in Unread.
 	Complete bool
-	// Alive says that the cluster answered when it was last asked. If not, Reports may be old.
+	// Alive is set if the cluster answered the last check. Otherwise, Reports may be old.
 	Alive bool
 	// Unread are the kinds that could not be read, such as "HelmRelease".
 	Unread []string
 }
 
-// patience is how long the cluster may take to answer a question.
-const patience = 10 * time.Second
+// checkTimeout is the timeout of a request.
+const checkTimeout = 10 * time.Second
 
-// NewWatcher returns a watcher of the known kinds and some more.
+// NewWatcher returns a watcher of the known kinds and additional ones.
 func NewWatcher(client dynamic.Interface, discovery Discovery, more []Kind, log *slog.Logger) *Watcher {
 	return &Watcher{
 		Client: client, Discovery: discovery, Kinds: append(Known(), more...), Log: log, Interval: time.Minute,
 		changed:   make(chan struct{}, 1),
-		informers: map[schema.GroupResource]*informer{}, looked: map[schema.GroupResource]bool{},
+		informers: map[schema.GroupResource]*informer{}, checked: map[schema.GroupResource]bool{},
 	}
 }
 
-// Changed receives when the snapshot may have changed since it received last.
+// Changed receives a value when the snapshot may have changed since the last value.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-func (w *Watcher) poke() {
+func (w *Watcher) notify() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // it will be looked at in any case
+	default: // a value is waiting
 	}
 }
 
@@ -93,8 +92,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	ticker := time.NewTicker(cmp.Or(w.Interval, time.Minute))
 	defer ticker.Stop()
 	for {
-		w.look(ctx, &running)
-		w.poke()
+		w.check(ctx, &running)
+		w.notify()
 		select {
 		case <-ctx.Done():
 			return
@@ -103,21 +102,21 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// look finds out what the cluster serves, and starts and stops informers accordingly.
-func (w *Watcher) look(ctx context.Context, running *sync.WaitGroup) {
+// check determines which kinds the cluster serves, and starts and stops their informers.
+func (w *Watcher) check(ctx context.Context, running *sync.WaitGroup) {
 	alive := true
 	for _, k := range w.Kinds {
-		patient, done := context.WithTimeout(ctx, patience)
-		as, err := find(patient, w.Discovery, k)
+		bounded, done := context.WithTimeout(ctx, checkTimeout)
+		as, err := find(bounded, w.Discovery, k)
 		done()
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			// Nothing is known about the kind: what was known of it before, stays.
-			w.Log.Warn("cannot tell whether the cluster serves a kind", "kind", k.GroupResource().String(), "error", err)
+			// The previous result for this kind is kept.
+			w.Log.Warn("cannot determine whether the cluster serves a kind", "kind", k.GroupResource().String(), "error", err)
 			alive = false
-			w.answered(false) // at once: it may take long until the other kinds have been asked for
+			w.answered(false) // now, because checking the other kinds may take long
 			continue
 		}
 		w.settle(ctx, running, k, as)
@@ -135,7 +134,7 @@ func (w *Watcher) answered(alive bool) {
 func (w *Watcher) settle(ctx context.Context, running *sync.WaitGroup, k Kind, as serving) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.looked[k.GroupResource()] = true
+	w.checked[k.GroupResource()] = true
 	old := w.informers[k.GroupResource()]
 	if old != nil && old.serving == as {
 		return
@@ -154,16 +153,16 @@ func (w *Watcher) settle(ctx context.Context, running *sync.WaitGroup, k Kind, a
 	ctx, i.stop = context.WithCancel(ctx)
 	running.Go(func() { i.RunWithContext(ctx) })
 	running.Go(func() {
-		// An empty store has no events that would say that it has been filled.
+		// An empty store sends no event when it is filled.
 		select {
 		case <-ctx.Done():
 		case <-i.HasSyncedChecker().Done():
-			w.poke()
+			w.notify()
 		}
 	})
 }
 
-// inform makes the informer of a kind. Whatever it hears of only pokes: the store is what counts.
+// inform returns the informer of a kind. Its events only signal changes: snapshots read the store.
 func (w *Watcher) inform(ctx context.Context, k Kind, as serving) *informer {
 	of := w.Client.Resource(as.resource)
 	source := cache.ToListWatcherWithWatchListSemantics(listWatch(of), w.Client)
@@ -179,19 +178,19 @@ func (w *Watcher) inform(ctx context.Context, k Kind, as serving) *informer {
 		i.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { w.broken(i, err) }),
 	}
 	_, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { w.poke() },
-		UpdateFunc: func(any, any) { w.poke() },
-		DeleteFunc: func(any) { w.poke() },
+		AddFunc:    func(any) { w.notify() },
+		UpdateFunc: func(any, any) { w.notify() },
+		DeleteFunc: func(any) { w.notify() },
 	})
 	for _, err := range append(setup, err) {
 		if err != nil {
-			w.Log.ErrorContext(ctx, "set up an informer", "error", err) // it has not started: this cannot be
+			w.Log.ErrorContext(ctx, "set up an informer", "error", err) // impossible before it has started
 		}
 	}
 	return i
 }
 
-// broken notes why a watch broke off. The informer tries again by itself, with growing pauses.
+// broken handles the error of a watch. The informer retries with growing pauses.
 func (w *Watcher) broken(i *informer, err error) {
 	denied := apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 	w.mu.Lock()
@@ -202,13 +201,13 @@ func (w *Watcher) broken(i *informer, err error) {
 	case first:
 		w.Log.Error("a kind cannot be read: bind the ClusterRole of the agent to its service account, "+
 			"with get, list and watch on it", "kind", i.resource.GroupResource().String(), "error", err)
-		w.poke()
+		w.notify()
 	case !denied:
-		w.Log.Debug("a watch broke off", "kind", i.resource.GroupResource().String(), "error", err)
+		w.Log.Debug("watch failed", "kind", i.resource.GroupResource().String(), "error", err)
 	}
 }
 
-// Snapshot returns what all reconcilers say now.
+// Snapshot returns the current state of all reconcilers.
 func (w *Watcher) Snapshot() Snapshot {
 	w.mu.Lock()
 	s := Snapshot{Alive: w.answers, Complete: true}
@@ -216,9 +215,9 @@ func (w *Watcher) Snapshot() Snapshot {
 	for _, k := range w.Kinds {
 		i := w.informers[k.GroupResource()]
 		switch {
-		case i == nil && !w.looked[k.GroupResource()]:
+		case i == nil && !w.checked[k.GroupResource()]:
 			s.Complete = false
-		case i == nil: // the cluster does not have it
+		case i == nil: // not served
 		case i.HasSynced():
 			stores[k.GroupResource()] = i.GetStore()
 		case i.denied:
@@ -245,7 +244,7 @@ func compare(a, b hub.Report) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// findIn finds sources of Flux, which are all that reconcilers name.
+// findIn finds Flux sources, which are all that reconcilers reference.
 func findIn(stores map[schema.GroupResource]cache.Store) Find {
 	return func(kind, namespace, name string) *unstructured.Unstructured {
 		store := stores[schema.GroupResource{Group: "source.toolkit.fluxcd.io", Resource: sourceResource(kind)}]

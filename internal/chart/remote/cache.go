@@ -47,7 +47,7 @@ func (c *Cache) archivePath(digest string) string {
 
 // versionPath returns the path for a resolved version. Untrusted texts are hashed, so they cannot lead elsewhere.
 func (c *Cache) versionPath(p place) string {
-	sum := sha256.Sum256([]byte(p.url.String() + "\n" + p.name + "\n" + p.asked))
+	sum := sha256.Sum256([]byte(p.url.String() + "\n" + p.name + "\n" + p.requested))
 	return filepath.Join(c.folder, "versions", hex.EncodeToString(sum[:])+".json")
 }
 
@@ -68,7 +68,6 @@ func (c *Cache) resolved(p place) (Resolved, []byte, bool) {
 	return r, archive, ok
 }
 
-// read returns the archive with a digest.
 func (c *Cache) read(digest string) ([]byte, bool) {
 	if asDigest(digest) == "" {
 		return nil, false

@@ -151,7 +151,7 @@ func TestRepositoryDown(t *testing.T) {
 		canceled, cancel := context.WithCancel(context.Background())
 		cancel()
 		if _, err := w.client.Fetch(canceled, w.places("redis", "~1")[kind]); err == nil {
-			t.Errorf("%s: who gave up got a chart", kind)
+			t.Errorf("%s: a cancelled request got a chart", kind)
 		}
 	}
 }

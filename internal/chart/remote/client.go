@@ -85,8 +85,8 @@ type Resolved struct {
 type place struct {
 	url  *url.URL
 	name string
-	// asked is the requested version or range as written.
-	asked string
+	// requested is the requested version or range as written.
+	requested string
 }
 
 // Fetch fetches a chart from a repository, with its dependencies.
@@ -101,7 +101,7 @@ func (c *Client) fetch(ctx context.Context, ref app.Chart, depth int) (*Fetched,
 	}
 	resolved, archive, notice, err := c.archive(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("fetch chart %q %s from %s: %w", p.name, p.asked, secret.Redact(p.url.String()), err)
+		return nil, fmt.Errorf("fetch chart %q %s from %s: %w", p.name, p.requested, secret.Redact(p.url.String()), err)
 	}
 	files, err := chart.Unpack(archive)
 	if err != nil {
@@ -140,7 +140,7 @@ func parsePlace(ref app.Chart) (place, error) {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return place{}, fmt.Errorf("the URL of the repository %s has credentials, or a query, in it; configure credentials for the host instead", secret.Redact(ref.Repository))
 	}
-	p := place{url: u, name: ref.Name, asked: strings.TrimSpace(ref.Version)}
+	p := place{url: u, name: ref.Name, requested: strings.TrimSpace(ref.Version)}
 	if u.Scheme == "oci" {
 		last := path.Base(u.Path)
 		if p.name == "" {
@@ -152,8 +152,8 @@ func parsePlace(ref app.Chart) (place, error) {
 	if !plainName(p.name) {
 		return place{}, fmt.Errorf("%q is not the name of a chart", p.name)
 	}
-	if _, err := semver.NewConstraint(cmp.Or(p.asked, "*")); err != nil {
-		return place{}, fmt.Errorf("%q is neither a version nor a range of versions: %w", p.asked, err)
+	if _, err := semver.NewConstraint(cmp.Or(p.requested, "*")); err != nil {
+		return place{}, fmt.Errorf("%q is neither a version nor a range of versions: %w", p.requested, err)
 	}
 	return p, nil
 }
@@ -168,7 +168,7 @@ func plainName(name string) bool {
 
 // archive resolves a version and returns the archive, from the cache if possible.
 func (c *Client) archive(ctx context.Context, p place) (Resolved, []byte, string, error) {
-	_, err := semver.StrictNewVersion(strings.TrimPrefix(p.asked, "v"))
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(p.requested, "v"))
 	if exact := err == nil; exact && !c.Refresh {
 		if r, archive, ok := c.Cache.resolved(p); ok {
 			return r, archive, "", nil
@@ -178,7 +178,7 @@ func (c *Client) archive(ctx context.Context, p place) (Resolved, []byte, string
 	if err == nil {
 		return r, archive, "", c.Cache.keep(p, r, archive)
 	}
-	if ctx.Err() != nil || !errors.Is(err, errUnavailable) {
+	if ctx.Err() != nil || !errors.Is(err, ErrUnavailable) {
 		return Resolved{}, nil, "", c.safe(ctx, p.url.Host, err)
 	}
 	r, archive, ok := c.Cache.resolved(p)
@@ -228,26 +228,26 @@ func (c *Client) ask(ctx context.Context, p place) (Resolved, []byte, error) {
 
 // resolve finds the newest version that matches the request.
 func (c *Client) resolve(ctx context.Context, p place) (version, error) {
-	if exact, err := semver.StrictNewVersion(p.asked); err == nil && p.url.Scheme == "oci" {
-		return version{parsed: exact, text: p.asked}, nil
+	if exact, err := semver.StrictNewVersion(p.requested); err == nil && p.url.Scheme == "oci" {
+		return version{parsed: exact, text: p.requested}, nil
 	}
 	all, err := c.versions(ctx, p)
 	if err != nil {
 		return version{}, err
 	}
-	constraint, err := semver.NewConstraint(cmp.Or(p.asked, "*"))
+	constraint, err := semver.NewConstraint(cmp.Or(p.requested, "*"))
 	if err != nil {
 		return version{}, err
 	}
 	for _, v := range all {
-		if constraint.Check(v.parsed) || v.text == p.asked {
+		if constraint.Check(v.parsed) || v.text == p.requested {
 			return v, nil
 		}
 	}
 	if len(all) == 0 {
 		return version{}, fmt.Errorf("the repository has no chart %q", p.name)
 	}
-	return version{}, fmt.Errorf("the repository has no version %s of it; the newest is %s", cmp.Or(p.asked, "*"), all[0].text)
+	return version{}, fmt.Errorf("the repository has no version %s of it; the newest is %s", cmp.Or(p.requested, "*"), all[0].text)
 }
 
 func (c *Client) versions(ctx context.Context, p place) ([]version, error) {
@@ -257,10 +257,26 @@ func (c *Client) versions(ctx context.Context, p place) ([]version, error) {
 	return c.index(ctx, p)
 }
 
-// errUnavailable means that a repository did not answer, or not as expected. Retrying may help.
-var errUnavailable = errors.New("the repository does not answer")
+// ErrUnavailable means that a repository did not answer, or not as expected. Retrying may help.
+var ErrUnavailable = errors.New("the repository does not answer")
 
-// safe removes credentials from an external error, since hosts may repeat them. A canceled context stays recognizable.
+// ErrCredential means that a registry needs a credential, or another one.
+var ErrCredential = errors.New("the credential for the registry is missing, or not enough")
+
+// scrubbed is an external error without credentials, of which one cause is known.
+type scrubbed struct {
+	text  string
+	cause error
+}
+
+// Error returns the text.
+func (e *scrubbed) Error() string { return e.text }
+
+// Unwrap returns the cause.
+func (e *scrubbed) Unwrap() error { return e.cause }
+
+// safe removes credentials from an external error, since hosts may repeat them. A canceled context, [ErrUnavailable] and [ErrCredential]
+// stay recognizable.
 func (c *Client) safe(ctx context.Context, host string, err error) error {
 	var known Credential
 	if c.Credential != nil {
@@ -270,6 +286,11 @@ func (c *Client) safe(ctx context.Context, host string, err error) error {
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%s: %w", text, cause)
+		}
+	}
+	for _, cause := range []error{ErrUnavailable, ErrCredential} {
+		if errors.Is(err, cause) {
+			return &scrubbed{text, cause}
 		}
 	}
 	return errors.New(text)
@@ -282,7 +303,7 @@ func readAll(r io.Reader, announced, limit int64, what string) ([]byte, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("%s has more than the %d bytes that are fetched", what, limit)
@@ -290,7 +311,6 @@ func readAll(r io.Reader, announced, limit int64, what string) ([]byte, error) {
 	return content, nil
 }
 
-// digestOf returns the digest of an archive.
 func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -78,7 +78,7 @@ func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, dep
 		return fmt.Errorf("read chart %q: %w", f.Name, err)
 	}
 	if still := loaded.Missing(); len(still) > 0 {
-		return fmt.Errorf("chart %q depends on %q, and its version %s is not what Chart.yaml asks for; update Chart.lock", f.Name, still[0].Name, still[0].Version)
+		return fmt.Errorf("chart %q depends on %q, and its version %s does not match Chart.yaml; update Chart.lock", f.Name, still[0].Name, still[0].Version)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repos
 	case d.Repository == "":
 		return nil, errors.New("it names no repository, and is not in the folder charts")
 	case isFile && home == nil:
-		return nil, fmt.Errorf("it is said to be in %q, which only its author has", d.Repository)
+		return nil, fmt.Errorf("its repository is %q, which only its author has", d.Repository)
 	case isFile:
 		folder = path.Join(home.folder, folder)
 		if strings.HasPrefix(folder, "..") || path.IsAbs(folder) {
@@ -105,7 +105,6 @@ func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repos
 	return c.fetch(ctx, app.Chart{Repository: d.Repository, Name: d.Name, Version: d.Version}, depth)
 }
 
-// add adds a chart to the folder charts.
 func (f *Fetched) add(d chart.Dependency, dependency *Fetched) {
 	folder := path.Join("charts", dependency.Name+"-"+strings.ReplaceAll(dependency.Version, "/", "-"))
 	for _, file := range dependency.Files {

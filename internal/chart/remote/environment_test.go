@@ -22,7 +22,7 @@ func TestEnvironmentCredential(t *testing.T) {
 		{"docker's file", "a.example", "docker", map[string]string{"HOME": home}},
 		{"of another folder", "a.example", "", map[string]string{"HOME": home, EnvDockerConfig: t.TempDir()}},
 		{"another host", "b.example", "", map[string]string{"HOME": home}},
-		{"nobody's home", "a.example", "", nil},
+		{"no home folder", "a.example", "", nil},
 		{"variables", "a.example", "variable", variables},
 		{"variables for another host", "b.example", "", variables},
 	} {

@@ -26,7 +26,7 @@ func (c *Client) index(ctx context.Context, p place) ([]version, error) {
 		} `json:"entries"`
 	}
 	if err := yaml.Unmarshal(content, &index); err != nil {
-		return nil, fmt.Errorf("%w: its index is not valid: %w", errUnavailable, err)
+		return nil, fmt.Errorf("%w: its index is not valid: %w", ErrUnavailable, err)
 	}
 	var all []version
 	for _, e := range index.Entries[p.name] {
@@ -91,7 +91,7 @@ func (c *Client) get(ctx context.Context, at, home string, limit int64, what str
 	}
 	response, err := c.http().Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // nothing was written
 	if response.StatusCode != http.StatusOK {
@@ -104,7 +104,7 @@ func (c *Client) get(ctx context.Context, at, home string, limit int64, what str
 func statusError(r *http.Response, what string) error {
 	switch {
 	case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout:
-		return fmt.Errorf("%w: %s", errUnavailable, r.Status)
+		return fmt.Errorf("%w: %s", ErrUnavailable, r.Status)
 	case r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("%s: the credential for %s is missing, or not enough", r.Status, r.Request.URL.Host)
 	}

@@ -136,20 +136,20 @@ func (m manifestLayers) fetch(ctx context.Context, repository *remote.Repository
 // registryError converts a registry's error, and marks those for which retrying may help.
 func registryError(err error) error {
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
-		return fmt.Errorf("the credential for the registry is missing, or not enough: %w", err)
+		return fmt.Errorf("%w: %w", ErrCredential, err)
 	}
 	var answer *errcode.ErrorResponse
 	if !errors.As(err, &answer) {
 		if strings.Contains(err.Error(), "not found") {
 			return fmt.Errorf("the registry does not have it: %w", err)
 		}
-		return fmt.Errorf("%w: %w", errUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	switch {
 	case answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests:
-		return fmt.Errorf("%w: %w", errUnavailable, err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("the credential for the registry is missing, or not enough: %w", err)
+		return fmt.Errorf("%w: %w", ErrCredential, err)
 	}
 	return err
 }

@@ -34,8 +34,8 @@ const (
 	maxCores = 4
 	// maxAnswer is the maximum size of a result.
 	maxAnswer = 512 << 20
-	// maxSaid is how much of a process's error output is read.
-	maxSaid = 64 << 10
+	// maxStderr is how much of a process's error output is read.
+	maxStderr = 64 << 10
 )
 
 // Command is the name of the command that renders; see [Serve].
@@ -126,16 +126,16 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, Command)
-	answer, said := &bounded{left: maxAnswer}, &bounded{left: maxSaid, silent: true}
+	answer, stderr := &bounded{left: maxAnswer}, &bounded{left: maxStderr, silent: true}
 	command.Env = []string{
 		memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String(),
 		"GOMAXPROCS=" + strconv.Itoa(min(runtime.NumCPU(), maxCores)),
 	}
 	command.Dir = "/"
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), answer, said
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), answer, stderr
 	command.WaitDelay = 5 * time.Second
 	if err := command.Run(); err != nil {
-		return nil, explain(ctx, limits, err, said.String())
+		return nil, explain(ctx, limits, err, stderr.String())
 	}
 	var result chart.Result
 	if err := json.Unmarshal(answer.Bytes(), &result); err != nil {
@@ -149,15 +149,15 @@ func (r *Runner) limits() Limits {
 }
 
 // explain returns the reason why a process ended. Its own output may contain values, and is not shown.
-func explain(ctx context.Context, limits Limits, err error, said string) error {
+func explain(ctx context.Context, limits Limits, err error, stderr string) error {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "CPU"):
-		return fmt.Errorf("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)
-	case outOfMemory(said):
-		return fmt.Errorf("rendering needs more than %d MiB: look for templates that build without end", limits.Memory>>20)
-	case strings.Contains(said, "stack exceeds"):
-		return errors.New("templates call each other without end")
+		return &chart.LimitError{Message: fmt.Sprintf("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)}
+	case outOfMemory(stderr):
+		return &chart.LimitError{Message: fmt.Sprintf("rendering needs more than %d MiB: look for templates that build without end", limits.Memory>>20)}
+	case strings.Contains(stderr, "stack exceeds"):
+		return &chart.LimitError{Message: "templates call each other without end"}
 	case errors.As(err, &exit):
 		return fmt.Errorf("the process that renders ended early: %w", err)
 	}
@@ -166,10 +166,10 @@ func explain(ctx context.Context, limits Limits, err error, said string) error {
 
 // outOfMemory reports whether a process ended because it ran out of memory. Its runtime does not always report that:
 // it may fail to create a thread or an internal structure, and end as if it had crashed.
-func outOfMemory(said string) bool {
+func outOfMemory(stderr string) bool {
 	return slices.ContainsFunc([]string{
 		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread", "SIGSEGV: segmentation violation\nPC=",
-	}, func(sign string) bool { return strings.Contains(said, sign) })
+	}, func(sign string) bool { return strings.Contains(stderr, sign) })
 }
 
 // bounded buffers written data up to a limit. More is an error, or silently dropped.

@@ -16,6 +16,8 @@ type Composed struct {
 	Data map[string]any
 	// Keys has an entry for every value, sorted by path.
 	Keys []Key
+	// Vars are the names of the variables that the values refer to, sorted.
+	Vars []string
 	// Digest identifies Data.
 	Digest fleet.Digest
 
@@ -55,6 +57,9 @@ func Compose(layers []*Layer, vars Vars) *Composed {
 	c := &Composed{Data: map[string]any{}, root: root}
 	if len(root.fields) > 0 {
 		c.Data = root.data(vars).(map[string]any)
+		if len(vars) > 0 {
+			c.Vars = vars.In(root.data(nil))
+		}
 		root.eachLeaf("", func(path string, leaf *node) { c.Keys = append(c.Keys, leaf.key(path, vars)) })
 	}
 	slices.SortFunc(c.Keys, func(a, b Key) int { return cmp.Compare(a.Path, b.Path) })

@@ -1,16 +1,11 @@
 package values
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-	sigs "sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -43,20 +38,30 @@ func Parse(source, file string, content []byte) (*Layer, []fleet.Problem) {
 		return nil, fleet.SortProblems(p.problems)
 	}
 	data := map[string]any{}
-	if err := unmarshal(content, &data); err != nil {
+	if err := fleet.UnmarshalYAML(content, &data); err != nil {
 		return nil, []fleet.Problem{p.problem(fleet.KindYAMLSyntax, 0, err.Error(), "correct the file")}
 	}
 	return &Layer{root: p.node(data, root)}, nil
 }
 
-// unmarshal decodes YAML like Helm. The parser is known to panic on some invalid input.
-func unmarshal(content []byte, into any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", r)
+// Paths returns the paths of the values in the layer, sorted.
+func (l *Layer) Paths() []string {
+	var paths []string
+	l.root.eachLeaf("", func(path string, _ *node) {
+		if path != "" { // an empty layer
+			paths = append(paths, path)
 		}
-	}()
-	return sigs.Unmarshal(content, into)
+	})
+	return paths
+}
+
+// Without returns the layer without the value at a path.
+func (l *Layer) Without(path string) *Layer {
+	root := l.root.without("", path)
+	if root == nil {
+		root = &node{at: l.root.at}
+	}
+	return &Layer{root: root}
 }
 
 // parser finds the positions of a file's values, and its errors.
@@ -90,8 +95,11 @@ func (p *parser) document(content []byte) *yaml.Node {
 		p.fail(fleet.KindNotUTF8, 0, "the file is not UTF-8", "save it as UTF-8")
 		return nil
 	}
-	documents := p.documents(content)
-	if len(documents) == 0 {
+	documents, line, err := fleet.ParseYAML(content, 2)
+	if err != nil {
+		p.fail(fleet.KindYAMLSyntax, line, err.Error(), "correct the file")
+	}
+	if err != nil || len(documents) == 0 {
 		return nil
 	}
 	if len(documents) > 1 {
@@ -108,50 +116,6 @@ func (p *parser) document(content []byte) *yaml.Node {
 	}
 	p.check(root, 0)
 	return root
-}
-
-func (p *parser) documents(content []byte) (roots []*yaml.Node) {
-	defer func() {
-		if r := recover(); r != nil {
-			p.fail(fleet.KindYAMLSyntax, 1, fmt.Sprintf("the YAML parser gave up: %v", r), "correct the file")
-		}
-	}()
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	for len(roots) < 2 {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return roots
-		}
-		if err != nil {
-			line, message := syntax(err)
-			p.fail(fleet.KindYAMLSyntax, line, "not valid YAML: "+message, "correct the file")
-			return nil
-		}
-		if len(document.Content) == 1 {
-			roots = append(roots, document.Content[0])
-		}
-	}
-	return roots
-}
-
-// syntax extracts the line from the parser's message, "yaml: line 3: did not find expected key".
-func syntax(err error) (int, string) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	rest, found := strings.CutPrefix(message, "line ")
-	if !found {
-		return 0, message
-	}
-	number, text, _ := strings.Cut(rest, ": ")
-	line, err := strconv.Atoi(number)
-	if err != nil {
-		return 0, message
-	}
-	// The parser counts lines from 0 in these messages, and from 1 in others.
-	if strings.HasPrefix(text, "did not find expected") {
-		line++
-	}
-	return line, text
 }
 
 // check finds ambiguous or too large input, before other code walks the values.
@@ -189,11 +153,11 @@ func (p *parser) keys(n *yaml.Node) {
 			continue
 		}
 		if !isText(key) {
-			p.fail(fleet.KindWrongType, key.Line, "a key is not a text", "put quotes around it; a template has to be quoted as well")
+			p.fail(fleet.KindWrongType, key.Line, "a key is not a string", "put quotes around it; a template has to be quoted as well")
 			continue
 		}
 		if first, twice := lines[key.Value]; twice {
-			p.fail(fleet.KindDuplicate, key.Line, fmt.Sprintf("the key %q is there twice, first in line %d", clip(key.Value), first), "remove one of them")
+			p.fail(fleet.KindDuplicate, key.Line, fmt.Sprintf("the key %q is defined twice, first in line %d", clip(key.Value), first), "remove one of them")
 			continue
 		}
 		lines[key.Value] = key.Line

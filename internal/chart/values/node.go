@@ -100,6 +100,27 @@ func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 	}
 }
 
+// without returns the node without the value at a path; nil if nothing is left.
+func (n *node) without(at, path string) *node {
+	if n.fields == nil {
+		if at == path {
+			return nil
+		}
+		return n
+	}
+	c := *n
+	c.fields = map[string]*node{}
+	for key, field := range n.fields {
+		if kept := field.without(Join(at, key), path); kept != nil {
+			c.fields[key] = kept
+		}
+	}
+	if len(c.fields) == 0 {
+		return nil
+	}
+	return &c
+}
+
 // Join appends a key to a path. Ambiguous keys are quoted.
 func Join(path, key string) string {
 	if key == "" || strings.ContainsAny(key, `."[]`) {

@@ -41,7 +41,7 @@ func decodeSchema(content []byte) (any, error) {
 		return nil, fmt.Errorf("it has %d bytes, more than the %d that are read", len(content), MaxSize)
 	}
 	var document any
-	if err := unmarshal(content, &document); err != nil {
+	if err := fleet.UnmarshalYAML(content, &document); err != nil {
 		return nil, err
 	}
 	text, err := sigs.YAMLToJSON(content)
@@ -79,7 +79,7 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 func (s *Schema) problem(at fleet.Position, message string) fleet.Problem {
 	return fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindConfigValue, Position: at,
-		Message: message, Hint: "as the schema " + s.at.File + " asks for",
+		Message: message, Hint: "as the schema " + s.at.File + " requires",
 	}
 }
 

@@ -1,6 +1,10 @@
 package values
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Vars maps names of variables to values. Names consist of letters, digits and underscores.
 type Vars map[string]string
@@ -75,4 +79,45 @@ func (v Vars) expandAny(value any) any {
 		return fields
 	}
 	return value
+}
+
+// ExpandMap returns values with their strings expanded. The values themselves are not modified.
+func (v Vars) ExpandMap(data map[string]any) map[string]any {
+	if len(v) == 0 || data == nil {
+		return data
+	}
+	return v.expandAny(data).(map[string]any)
+}
+
+// In returns the names of the variables that strings in a value refer to, sorted.
+func (v Vars) In(value any) []string {
+	used := map[string]bool{}
+	v.note(value, used)
+	return slices.Sorted(maps.Keys(used))
+}
+
+func (v Vars) note(value any, used map[string]bool) {
+	switch value := value.(type) {
+	case string:
+		for rest := value; ; {
+			_, after, found := strings.Cut(rest, "$")
+			if !found {
+				return
+			}
+			if name, _ := reference(after); name != "" {
+				if _, known := v[name]; known {
+					used[name] = true
+				}
+			}
+			rest = after
+		}
+	case []any:
+		for _, item := range value {
+			v.note(item, used)
+		}
+	case map[string]any:
+		for _, field := range value {
+			v.note(field, used)
+		}
+	}
 }

@@ -59,15 +59,15 @@ const maxOver = 10
 
 // comment describes a value's origin, in one line.
 func (k Key) comment() string {
-	said := "# " + place(k.From)
+	comment := "# " + place(k.From)
 	for i, lost := range k.Over {
 		if i == maxOver {
-			said += ", ..."
+			comment += ", ..."
 			break
 		}
-		said += ", over " + clip(strings.Join(strings.Fields(lost.Value), " ")) + " in " + place(lost.From)
+		comment += ", over " + clip(strings.Join(strings.Fields(lost.Value), " ")) + " in " + place(lost.From)
 	}
-	return strings.Map(printable, said)
+	return strings.Map(printable, comment)
 }
 
 // place returns the file, or the source of a value without one.

@@ -10,7 +10,7 @@
 // and run again then. The old record applies until a run completes; a failed run is retried
 // with increasing pauses ([Record.Due]).
 //
-// [Judge] combines all results. An artifact that was not scanned has not passed.
+// [Combine] combines all results. An artifact that was not scanned has not passed.
 //
 // References come from untrusted manifests. They must be valid ([chart.ParseImage]) before a program gets them,
 // so that none is mistaken for an option.

@@ -41,8 +41,8 @@ type Record struct {
 // Final reports whether a run has completed. Its result applies until another run completes.
 func (r Record) Final() bool { return r.State == Passed || r.State == Found }
 
-// Looked returns the end of the last completed run. Only valid if the record is final.
-func (r Record) Looked() time.Time {
+// Completed returns the end of the last completed run. Only valid if the record is final.
+func (r Record) Completed() time.Time {
 	if !r.Since.IsZero() {
 		return r.Since
 	}
@@ -72,7 +72,7 @@ func (r Record) Due(s check.Scan) (at time.Time, ok bool) {
 	case s.RescanAfter <= 0:
 		return time.Time{}, false
 	}
-	at = r.Looked().Add(max(s.RescanAfter, soonestRescan))
+	at = r.Completed().Add(max(s.RescanAfter, soonestRescan))
 	if at.Before(pause) {
 		at = pause
 	}

@@ -42,7 +42,7 @@ func (r Result) With(s check.Scan, record Record) Result {
 		r.Reason += "; it is run again from " + due.Format(minute)
 	}
 	if record.Final() {
-		r.Reason = "this is of " + record.Looked().Format(minute) + ": " + r.Reason
+		r.Reason = "scanned at " + record.Completed().Format(minute) + ": " + r.Reason
 	}
 	return r
 }
@@ -50,7 +50,7 @@ func (r Result) With(s check.Scan, record Record) Result {
 // While returns the result with the outcome of a record while the scan runs again.
 func (r Result) While(record Record) Result {
 	r.State, r.Output, r.Again = record.State, record.Output, true
-	r.Reason = "this is of " + record.Looked().Format(minute) + ", and it is being scanned again"
+	r.Reason = "scanned at " + record.Completed().Format(minute) + ", and it is being scanned again"
 	return r
 }
 
@@ -72,9 +72,9 @@ func (r Result) passedBefore() bool { return r.State == Passed && r.Again }
 // refuses reports whether a result refuses the pull request.
 func (r Result) refuses() bool { return r.State == Found && r.Level == check.Refuse }
 
-// Judge combines results: [Found] refuses the pull request, [Running] blocks it until all scans have ended, [Waiting]
+// Combine combines results: [Found] refuses the pull request, [Running] blocks it until all scans have ended, [Waiting]
 // blocks it until a user fixes the cause or a retry succeeds, and [Passed] allows it.
-func Judge(results []Result) State {
+func Combine(results []Result) State {
 	verdict := Passed
 	for _, r := range results {
 		switch {
@@ -128,7 +128,7 @@ func Summary(results []Result) string {
 // Describe returns the summary with the first reason why a scan waits, for a status of one line.
 func Describe(results []Result) string {
 	text := Summary(results)
-	if Judge(results) != Waiting {
+	if Combine(results) != Waiting {
 		return text
 	}
 	i := slices.IndexFunc(results, Result.holds)

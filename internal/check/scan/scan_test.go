@@ -37,9 +37,9 @@ func TestParseImage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoImage checks that references that a program could take for an
+// TestInvalidImages checks that references that a program could take for an
 // option, or for anything but an image, are rejected.
-func TestWhatIsNoImage(t *testing.T) {
+func TestInvalidImages(t *testing.T) {
 	for _, reference := range []string{
 		"", "-rf", "--config=/etc/passwd", "Shop", "registry.example/", "/shop", "shop:", "shop:-tag", "shop:a b", "shop@sha256:12",
 		"shop@md5:00", "https://registry.example/shop", "registry.example/shop/../../etc", "-registry.example/shop", "registry.example/-shop",
@@ -170,14 +170,14 @@ func TestRecordsGrowOld(t *testing.T) {
 		if r = r.After(daily, scan.Ended{Code: 9, Output: "no database"}, nil, later); dueIn(r, daily, later) != want {
 			t.Errorf("tried again in %s, want %s", dueIn(r, daily, later), want)
 		}
-		if r.State != scan.Found || r.Output != "CVE" || r.Looked() != now || dueIn(r, once, later) != never {
+		if r.State != scan.Found || r.Output != "CVE" || r.Completed() != now || dueIn(r, once, later) != never {
 			t.Errorf("after a run without an end: %+v", r)
 		}
 	}
 	if patient := (check.Scan{RescanAfter: 48 * time.Hour}); dueIn(r, patient, later) != 23*time.Hour {
 		t.Errorf("one who can wait waits %s", dueIn(r, patient, later))
 	}
-	if r = r.After(daily, scan.Ended{}, nil, later); r.State != scan.Passed || r.Reason != "" || r.Looked() != later || dueIn(r, daily, later) != 24*time.Hour {
+	if r = r.After(daily, scan.Ended{}, nil, later); r.State != scan.Passed || r.Reason != "" || r.Completed() != later || dueIn(r, daily, later) != 24*time.Hour {
 		t.Errorf("after a run with an end: %+v", r)
 	}
 }
@@ -205,7 +205,7 @@ func TestJudge(t *testing.T) {
 		{[]scan.Result{result(check.Refuse, scan.Waiting)}, scan.Waiting, "1 is waiting: s of r: why"},
 		{[]scan.Result{result(check.Refuse, scan.Waiting), result(check.Inform, scan.Running)}, scan.Running, "1 is waiting, 1 is running"},
 	} {
-		if got := scan.Judge(tc.results); got != tc.want || scan.Describe(tc.results) != tc.says {
+		if got := scan.Combine(tc.results); got != tc.want || scan.Describe(tc.results) != tc.says {
 			t.Errorf("%v: %s, %q; want %s, %q", tc.results, got, scan.Describe(tc.results), tc.want, tc.says)
 		}
 	}
@@ -244,7 +244,7 @@ func TestMarkdownOfHostileOutput(t *testing.T) {
 	}
 }
 
-func ExampleJudge() {
+func ExampleCombine() {
 	pinned, _ := chart.ParseImage("registry.example/shop:1.4.0")
 	fmt.Println(pinned.At("sha256:5f2c…"))
 
@@ -254,7 +254,7 @@ func ExampleJudge() {
 		{Scan: "licenses", Level: check.Inform, Reference: "registry.example/shop:1.4.0", State: scan.Found},
 	}
 	scan.Sort(results)
-	fmt.Println(scan.Judge(results))
+	fmt.Println(scan.Combine(results))
 	fmt.Println(scan.Summary(results))
 	// Output:
 	// registry.example/shop@sha256:5f2c…

@@ -20,8 +20,8 @@ type background struct {
 }
 
 // start starts work for a key, unless it is active already. At most parallel functions run at once; others are queued.
-// tell is called at the end if work returns true. start returns false after close.
-func (b *background) start(key string, parallel int, work func(context.Context) (news bool), tell func()) bool {
+// notify is called at the end if work returns true. start returns false after close.
+func (b *background) start(key string, parallel int, work func(context.Context) (news bool), notify func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || b.active[key] {
@@ -41,8 +41,8 @@ func (b *background) start(key string, parallel int, work func(context.Context) 
 		case <-b.ctx.Done():
 		}
 		b.end(key)
-		if news && tell != nil && b.ctx.Err() == nil {
-			tell()
+		if news && notify != nil && b.ctx.Err() == nil {
+			notify()
 		}
 	})
 	return true

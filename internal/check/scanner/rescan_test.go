@@ -34,7 +34,7 @@ func TestOldResultsAreRenewed(t *testing.T) {
 		t.Errorf("for a scan that is run once it says %s", got)
 	}
 	r := s.Results(t.Context(), daily, shop)[0]
-	if r.State != scan.Passed || !r.Again || r.Reason != "this is of 2026-05-04 12:00 UTC, and it is being scanned again" || scan.Judge([]scan.Result{r}) != scan.Running {
+	if r.State != scan.Passed || !r.Again || r.Reason != "scanned at 2026-05-04 12:00 UTC, and it is being scanned again" || scan.Combine([]scan.Result{r}) != scan.Running {
 		t.Errorf("while it is scanned again: %+v", r)
 	}
 	if r = waitFor(s, daily, shop)[0]; r.State != scan.Found || r.Again || r.Output != "CVE-2026-1" {
@@ -56,8 +56,8 @@ func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	w.pass(25 * time.Hour)
 	for range 2 {
 		r := waitFor(s, scans, shop)[0]
-		if r.State != scan.Passed || r.Again || !strings.HasPrefix(r.Reason, "this is of 2026-05-04 12:00 UTC: unexpected exit code 7") ||
-			!strings.HasSuffix(r.Reason, "it is run again from 2026-05-05 13:01 UTC") || scan.Judge([]scan.Result{r}) != scan.Passed {
+		if r.State != scan.Passed || r.Again || !strings.HasPrefix(r.Reason, "scanned at 2026-05-04 12:00 UTC: unexpected exit code 7") ||
+			!strings.HasSuffix(r.Reason, "it is run again from 2026-05-05 13:01 UTC") || scan.Combine([]scan.Result{r}) != scan.Passed {
 			t.Errorf("got %+v", r)
 		}
 	}
@@ -88,7 +88,7 @@ func TestRenewalsThatCannotBegin(t *testing.T) {
 			s := w.process()
 			s.Programs = prevent(w)
 			for range 3 {
-				if r := waitFor(s, scans, shop)[0]; r.State != scan.Found || !strings.HasPrefix(r.Reason, "this is of 2026-05-04 12:00 UTC: ") {
+				if r := waitFor(s, scans, shop)[0]; r.State != scan.Found || !strings.HasPrefix(r.Reason, "scanned at 2026-05-04 12:00 UTC: ") {
 					t.Errorf("got %+v", r)
 				}
 				w.pass(2 * time.Hour)

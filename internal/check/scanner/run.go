@@ -9,7 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// run is one scan of one digest.
 type run struct {
 	key  string
 	scan check.Scan

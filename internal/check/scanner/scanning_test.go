@@ -122,7 +122,7 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 	all := images("registry.example/shop:1.4.0", "registry.example/shop:1.4", "registry.example/worker:1.4.0", "registry.example/other@"+digest("a"))
 	processes := []*scanner.Scanner{w.process()}
 	if got := states(processes[0].Results(t.Context(), scans, all)); got != "running running running running" {
-		t.Errorf("a look that nobody waits for says %s", got)
+		t.Errorf("a lookup without a waiting client returned %s", got)
 	}
 	var wait sync.WaitGroup
 	for range 3 {
@@ -236,8 +236,8 @@ func TestFailedRunsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsCutOffIsRunAgain checks that a process that is killed during a run leaves neither record nor claim.
-func TestWhatIsCutOffIsRunAgain(t *testing.T) {
+// TestInterruptedScansRunAgain checks that a process that is killed during a run leaves neither record nor claim.
+func TestInterruptedScansRunAgain(t *testing.T) {
 	w := newWorld(t)
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ge 2 ] || sleep 300"), images("registry.example/shop@"+digest("a"))
 	s := w.process()
@@ -325,8 +325,8 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// TestProgramsThatNobodyAllowed checks that programs run only once the operator allows them.
-func TestProgramsThatNobodyAllowed(t *testing.T) {
+// TestProgramsThatAreNotAllowed checks that programs run only once the operator allows them.
+func TestProgramsThatAreNotAllowed(t *testing.T) {
 	w := newWorld(t)
 	s := w.process()
 	for _, program := range []string{"/bin/cat", "cat", "../bin/sh", "bin/sh"} {
@@ -383,7 +383,7 @@ func TestChangedIsTold(t *testing.T) {
 		select {
 		case <-told:
 		case <-time.After(2 * time.Minute):
-			t.Fatal("nobody said that there is more")
+			t.Fatal("there was no notification about new results")
 		}
 		if rounds == 3 {
 			t.Fatal("told too often")

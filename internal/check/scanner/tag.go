@@ -22,8 +22,8 @@ const (
 type lookedUp struct {
 	// digest is the last known digest. reason explains why there is none.
 	digest, reason string
-	// asked is the time of the last lookup, failures the number of lookups that failed since the last success.
-	asked    time.Time
+	// looked is the time of the last lookup, failures the number of lookups that failed since the last success.
+	looked   time.Time
 	failures int
 }
 
@@ -35,7 +35,6 @@ func (l lookedUp) state() (scan.State, string) {
 	return scan.Waiting, l.reason
 }
 
-// due reports whether the tag has to be looked up.
 func (l lookedUp) due(now time.Time) bool {
 	pause := believed
 	if l.failures > 0 {
@@ -44,7 +43,7 @@ func (l lookedUp) due(now time.Time) bool {
 			pause = min(2*pause, longestAgain)
 		}
 	}
-	return l.asked.IsZero() || !now.Before(l.asked.Add(pause))
+	return l.looked.IsZero() || !now.Before(l.looked.Add(pause))
 }
 
 // tag returns the known digest of an image's tag. If it is old or unknown, a lookup starts in the background.
@@ -72,7 +71,7 @@ func (s *Scanner) lookUp(ctx context.Context, image chart.Image) (news bool) {
 	defer s.mu.Unlock()
 	known := s.tags[key]
 	was := known
-	known.asked = s.now()
+	known.looked = s.now()
 	switch {
 	case err == nil && chart.IsDigest(digest):
 		known.digest, known.reason, known.failures = digest, "", 0

@@ -18,7 +18,7 @@ import (
 
 // Registrar manages clusters and their credentials: an [ingest.Registrar] on a ledger, or a server.
 type Registrar interface {
-	Register(ctx context.Context, request api.ClusterRequest) (api.Credential, error)
+	Register(ctx context.Context, request ingest.ClusterRequest) (api.Credential, error)
 	Rotate(ctx context.Context, name string) (api.Credential, error)
 	Revoke(ctx context.Context, name string) (api.Credential, error)
 }
@@ -49,12 +49,11 @@ type localRegistrar struct {
 	t         *terminal.Terminal
 }
 
-func (r *localRegistrar) Register(ctx context.Context, c api.ClusterRequest) (api.Credential, error) {
+func (r *localRegistrar) Register(ctx context.Context, c ingest.ClusterRequest) (api.Credential, error) {
 	if err := record(ctx, r.t, r.ledger, "register cluster", c.Name, FormatMemberships(c.Memberships)); err != nil {
 		return api.Credential{}, err
 	}
-	request := ingest.ClusterRequest{Name: c.Name, Memberships: c.Memberships, Labels: c.Labels, PublicKey: c.PublicKey}
-	credential, made, err := r.registrar.Register(ctx, request, localUser(r.t).String(), r.t.Now())
+	credential, made, err := r.registrar.Register(ctx, c, localUser(r.t).String(), r.t.Now())
 	return credentialOf(made, credential), err
 }
 
@@ -97,7 +96,7 @@ type serverRegistrar struct{ client *client.Client }
 
 // Register implements [Registrar].
 // Register registers a cluster. With a token of the role join, the cluster registers itself.
-func (s serverRegistrar) Register(ctx context.Context, c api.ClusterRequest) (made api.Credential, err error) {
+func (s serverRegistrar) Register(ctx context.Context, c ingest.ClusterRequest) (made api.Credential, err error) {
 	var identity access.Identity
 	if err = s.client.Get(ctx, "whoami", nil, &identity); err != nil {
 		return made, err

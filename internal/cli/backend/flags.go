@@ -64,6 +64,24 @@ func (f *Flags) Resolve(cmd *cobra.Command, t *terminal.Terminal) (target, error
 	return target{}, cli.Usage(cmd, "no server given; set --server or %s, or use a ledger with --ledger or %s", EnvServer, EnvLedger)
 }
 
+// BindServer adds only the flags that choose a server, for commands that take a ledger with a [LedgerFlag] of their own.
+func (f *Flags) BindServer(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.Server, "server", "", usage)
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a `file` with your token for the server (default: the token in $"+EnvToken+")")
+	_ = cmd.MarkFlagFilename("token-file") // the error only says that the flag does not exist
+}
+
+// Client returns a client of the server that the flag --server names; nil without the flag.
+func (f *Flags) Client(cmd *cobra.Command, t *terminal.Terminal) (*client.Client, error) {
+	if f.Server != "" {
+		return f.connect(cmd, t, f.Server)
+	}
+	if f.tokenFile != "" {
+		return nil, cli.Usage(cmd, "--token-file requires --server")
+	}
+	return nil, nil
+}
+
 // connect returns a client. It sends nothing to the server yet.
 func (f *Flags) connect(cmd *cobra.Command, t *terminal.Terminal, server string) (*client.Client, error) {
 	address, err := client.ParseServer(server)

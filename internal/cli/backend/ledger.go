@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// EnvLedger is the variable with the place of the ledger, where a password in it is seen by fewer than on a command line.
+// EnvLedger is the environment variable for --ledger. Unlike the command line, it keeps a password in it private.
 const EnvLedger = "KALYPSO_LEDGER"
 
 // LedgerFlag is --ledger.
@@ -23,7 +23,7 @@ func (f *LedgerFlag) Bind(cmd *cobra.Command, about string) {
 	_ = cmd.MarkFlagFilename("ledger") // the error only says that the flag does not exist
 }
 
-// Place is what was given, or what the environment says; empty when neither does.
+// Place returns the flag, or else the environment variable; may be empty.
 func (f *LedgerFlag) Place(t *terminal.Terminal) string {
 	if f.at != "" {
 		return f.at
@@ -31,8 +31,8 @@ func (f *LedgerFlag) Place(t *terminal.Terminal) string {
 	return t.Env[EnvLedger]
 }
 
-// Want is for commands that work on a ledger and nothing else.
-func (f *LedgerFlag) Want(cmd *cobra.Command, t *terminal.Terminal) (string, error) {
+// Require returns the place, or a usage error if there is none.
+func (f *LedgerFlag) Require(cmd *cobra.Command, t *terminal.Terminal) (string, error) {
 	at := f.Place(t)
 	if at == "" {
 		return "", cli.Usage(cmd, "which ledger? name it, as in --ledger kalypso-data/ledger.db, or in %s", EnvLedger)
@@ -43,7 +43,7 @@ func (f *LedgerFlag) Want(cmd *cobra.Command, t *terminal.Terminal) (string, err
 // openFunc opens a ledger: [open.Ledger] or [open.Existing].
 type openFunc func(ctx context.Context, at string) (ledger.Ledger, error)
 
-// WithLedger does something with a ledger, and closes it.
+// WithLedger opens a ledger, calls do, and closes it.
 func WithLedger(ctx context.Context, open openFunc, at string, do func(ledger.Ledger) error) error {
 	l, err := open(ctx, at)
 	if err != nil {

@@ -68,7 +68,7 @@ func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, erro
 	if err := record(ctx, l.t, l.ledger, c.Action, c.Environment, strings.TrimSpace(c.Commit+" "+c.Why)); err != nil {
 		return api.Accepted{}, err
 	}
-	w := promote.Word{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, By: localUser(l.t).String(), Why: c.Why}
+	w := promote.Command{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, By: localUser(l.t).String(), Why: c.Why}
 	control := promote.Control{Ledger: l.ledger, Now: l.t.Now}
 	action := control.Order // of promote and rollback
 	switch c.Action {
@@ -108,8 +108,8 @@ func (l *localController) lastGood(ctx context.Context, c *Command) error {
 	if err != nil {
 		return err
 	}
-	commit, ok := promote.LastGood(steps)
-	if !ok {
+	commit := promote.LastGood(steps, "")
+	if commit == "" {
 		return cli.Failed(fmt.Errorf("the ledger has no earlier commit that ran well in %q", c.Environment), "name the commit to roll back to with --commit")
 	}
 	c.Commit = commit

@@ -56,7 +56,7 @@ func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.
 
 func (l *localTokens) create(ctx context.Context, wanted api.TokenRequest) (secret.Value, ledger.Token, error) {
 	if wanted.Join == nil {
-		return l.store().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, localUser(l.t))
+		return l.store().Create(ctx, access.TokenRequest{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, localUser(l.t))
 	}
 	r := NewRegistrar(l.ledger)
 	request := ingest.JoinTokenRequest{Scope: *wanted.Join, Description: wanted.Name, Expires: wanted.Expires}

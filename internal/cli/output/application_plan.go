@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -41,6 +43,7 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 	}
 	c := p.Counts
 	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged\n", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
+	v.digests(w)
 	v.problems(w)
 	for _, r := range p.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
@@ -50,6 +53,21 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 		v.diffs(w)
 	}
 	return nil
+}
+
+// digests prints the digests of the images.
+func (v ApplicationPlan) digests(w io.Writer) {
+	for i, image := range slices.Sorted(maps.Keys(v.Plan.Digests)) {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		if i == maxDetails {
+			fmt.Fprintf(w, "  and %s; -o json lists all\n", terminal.Count(len(v.Plan.Digests)-i, "more image"))
+			return
+		}
+		found := v.Plan.Digests[image]
+		fmt.Fprintf(w, "  %s  %s\n", terminal.Printable(image), terminal.Printable(cmp.Or(found.Digest, "digest not known: "+found.Reason)))
+	}
 }
 
 // targets prints a row for each target, and below it what changes.

@@ -47,7 +47,6 @@ func environmentsOf(all []query.Application) []string {
 	return names
 }
 
-// buildCell returns the build of an application in an environment.
 func (v Printer) buildCell(a query.Application, environment string) terminal.Cell {
 	for _, e := range a.Environments {
 		if e.Environment != environment {
@@ -132,9 +131,8 @@ func notesOfApplication(e query.ApplicationEnvironment) []string {
 	if e.Problems.Errors > e.Held {
 		add("%s in its repositories; see kalypso app plan -e %s", terminal.Count(e.Problems.Errors, "error"), terminal.ShellWord(e.Environment))
 	}
-	if e.Gate != nil && len(e.Gate.Worst) > 0 {
-		worst := e.Gate.Worst[0]
-		add("%s; see kalypso cluster show %s", worstOf(worst), terminal.ShellWord(worst.Cluster))
+	if e.Gate != nil {
+		notes = append(notes, causesOf(e.Gate, e.Reason)...)
 	}
 	return notes
 }

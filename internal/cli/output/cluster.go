@@ -31,7 +31,7 @@ func (v Printer) clusterHead(w io.Writer, d query.ClusterDetail) error {
 	case !d.Registered:
 		t.Row(terminal.Plain("registered"), terminal.Painted(s.Yellow, "no: its reports are stored, but not counted"))
 	default:
-		t.Row(terminal.Plain("registered"), terminal.Plain(v.When(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
+		t.Row(terminal.Plain("registered"), terminal.Plain(v.When(d.RegisteredAt)+terminal.ByUser(d.RegisteredBy)))
 	}
 	reported := terminal.Plain(v.ago(d.LastHeard))
 	if d.Offline {
@@ -76,7 +76,6 @@ func (v Printer) reconcilers(w io.Writer, all []query.Reconciler) error {
 	return t.Write(w)
 }
 
-// reconcilerName returns kind, namespace and name.
 func reconcilerName(id ledger.ReconcilerID) string {
 	name := id.Name
 	if id.Namespace != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -100,21 +101,43 @@ func notesOf(e query.Environment) []string {
 	if e.Problems.Errors > 0 {
 		add("%s in its repositories; see kalypso validate", terminal.Count(e.Problems.Errors, "error"))
 	}
-	if e.Gate != nil && e.Gate.Result == comply.Nobody {
+	if e.Counts.Clusters > 0 {
+		if n := len(e.WithoutClusters); n > 0 {
+			add("%s without clusters, so the gate checks nothing for their assignments: %s; add clusters with kalypso cluster register NAME --member %s/%s",
+				terminal.Count(n, "cluster type"), strings.Join(e.WithoutClusters, ", "), terminal.ShellWord(e.Name), terminal.ShellWord(e.WithoutClusters[0]))
+		}
+	}
+	if e.Gate != nil && e.Gate.Result == comply.NoClusters {
 		add("no clusters; add one with kalypso cluster register NAME --member %s/CLUSTERTYPE", terminal.ShellWord(e.Name))
 	}
-	if e.Gate != nil && e.Gate.Result != comply.Passed && len(e.Gate.Worst) > 0 {
-		worst := e.Gate.Worst[0]
-		add("%s; see kalypso cluster show %s", worstOf(worst), terminal.ShellWord(worst.Cluster))
+	if e.Gate != nil && e.Gate.Result != comply.Passed {
+		notes = append(notes, causesOf(e.Gate, e.Reason)...)
 	}
 	return notes
 }
 
-func worstOf(r comply.Reconciler) string {
-	if r.State == comply.Broken {
-		return r.Cluster + " failed" + terminal.Because(r.Reason)
+// causesOf returns the causes of a gate. A cause that the reason contains already is not repeated.
+func causesOf(g *query.Gate, reason string) []string {
+	var notes []string
+	for i, c := range g.Causes {
+		var note string
+		switch text := c.String(); {
+		case !strings.Contains(reason, text) && c.State == comply.Broken:
+			note = text
+		case !strings.Contains(reason, text) && i == 0 && c.Count == 1:
+			note = fmt.Sprintf("%s is %s%s", c.Clusters[0], c.State, terminal.Because(c.Reason))
+		case !strings.Contains(reason, text) && i == 0:
+			note = text
+		}
+		if i == 0 && len(g.Worst) > 0 {
+			see := "see kalypso cluster show " + terminal.ShellWord(g.Worst[0].Cluster)
+			note = strings.TrimPrefix(note+"; "+see, "; ")
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
-	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, terminal.Because(r.Reason))
+	return notes
 }
 
 // PhaseCell returns a phase in its color.
@@ -124,7 +147,7 @@ func PhaseCell(s terminal.Style, p decide.Phase) terminal.Cell {
 		return terminal.Painted(s.Green, string(p))
 	case decide.Failed, decide.Refused, decide.Aborted:
 		return terminal.Painted(s.Red, string(p))
-	case decide.Unknown, decide.Nobody, decide.Empty, "":
+	case decide.Unknown, decide.NoClusters, decide.Empty, "":
 		return terminal.Painted(s.Dim, cmp.Or(string(p), "-"))
 	}
 	return terminal.Painted(s.Yellow, string(p))

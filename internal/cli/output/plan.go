@@ -22,6 +22,8 @@ type Plan struct {
 	Args string
 	// Diff adds a unified diff of every file.
 	Diff bool
+	// Approved means that the user approved the removals.
+	Approved bool
 }
 
 // Write prints the plan.
@@ -38,6 +40,10 @@ func (v Plan) Write(w io.Writer) error {
 	v.sum(w)
 	v.problems(w)
 	for _, r := range v.Plan.Refusals {
+		if v.Approved {
+			fmt.Fprintf(w, "\n  %s %s\n", s.Yellow("approved:"), terminal.Printable(r.Approved()))
+			continue
+		}
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r.Message))
 	}
 	Checks(w, s, v.Findings)

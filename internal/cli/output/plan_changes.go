@@ -115,7 +115,11 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	case plan.Added:
 		return []terminal.Cell{terminal.Painted(v.Style.Dim, by(c.Policies))}
 	case plan.Removed:
-		return []terminal.Cell{terminal.Painted(v.Style.Dim, v.whyRemoved(g))}
+		lines := []terminal.Cell{terminal.Painted(v.Style.Dim, c.Cause.String())}
+		if len(g.Gone()) > 0 {
+			lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
+		}
+		return lines
 	case plan.Held:
 		return []terminal.Cell{terminal.Plain("held: " + WithPosition(c.Reason.Message, c.Reason.Position))}
 	}
@@ -139,34 +143,31 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	return lines
 }
 
-// otherFiles returns changed files that the configuration keys and lost namespaces do not cover.
+// otherFiles returns changed files that the configuration keys do not cover.
 func otherFiles(c *plan.Change) []plan.FileChange {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(f plan.FileChange) bool {
-		return len(c.Config) > 0 && bundle.IsConfig(f.Path) || len(c.Gone) > 0 && path.Base(f.Path) == "namespace.yaml"
+		return len(c.Config) > 0 && bundle.IsConfig(f.Path)
 	})
 }
 
-// gone returns which namespaces a group loses.
+// gone returns which objects of a group clusters delete.
 func gone(g plan.Group) string {
 	all := g.Gone()
 	if len(all) == 1 {
-		return "namespace " + all[0] + " is no longer written: clusters delete it"
+		return "clusters delete " + all[0].String() + takenAlong(all[0])
 	}
-	return fmt.Sprintf("%d namespaces, such as %s, are no longer written: clusters delete them", len(all), all[0])
+	return fmt.Sprintf("clusters delete %d objects, such as %s%s", len(all), all[0], takenAlong(all[0]))
 }
 
-// whyRemoved returns why a group is removed, as far as the plan shows it.
-func (v Plan) whyRemoved(g plan.Group) string {
-	removed := map[string]bool{}
-	for _, ct := range v.Plan.ClusterTypes {
-		removed[ct.Name] = ct.Op == plan.Removed
+// takenAlong returns what clusters delete with an object.
+func takenAlong(o plan.Object) string {
+	switch o.Kind {
+	case "Namespace":
+		return ", and everything in it"
+	case "ConfigMap", "Secret":
+		return ""
 	}
-	for _, name := range g.ClusterTypes() {
-		if !removed[name] {
-			return "no policy schedules it any more"
-		}
-	}
-	return "the cluster type was removed"
+	return ", and what it applied"
 }
 
 func by(policies []string) string {

@@ -83,19 +83,15 @@ func TestMostUrgent(t *testing.T) {
 }
 
 func TestGroupsThatLoseSeveralThings(t *testing.T) {
-	v := Plan{Plan: &plan.Plan{ClusterTypes: []plan.ClusterType{{Name: "small", Op: plan.Removed}, {Name: "large", Op: plan.Changed}}}}
-	small, large := &plan.Change{ClusterType: "small", Gone: []string{"a"}}, &plan.Change{ClusterType: "large", Gone: []string{"b"}}
+	small, large := &plan.Change{ClusterType: "small", Gone: []plan.Object{{Kind: "Namespace", Name: "a"}}}, &plan.Change{ClusterType: "large", Gone: []plan.Object{{Kind: "Kustomization", Namespace: "flux-system", Name: "b"}}}
 	for _, tt := range []struct {
-		changes   []*plan.Change
-		why, lost string
+		changes []*plan.Change
+		lost    string
 	}{
-		{[]*plan.Change{small}, "the cluster type was removed", "namespace a is no longer written: clusters delete it"},
-		{[]*plan.Change{large, small}, "no policy schedules it any more", "2 namespaces, such as b, are no longer written: clusters delete them"},
+		{[]*plan.Change{small}, "clusters delete Namespace a, and everything in it"},
+		{[]*plan.Change{large, small}, "clusters delete 2 objects, such as Kustomization flux-system/b, and what it applied"},
 	} {
 		g := plan.Group{Op: plan.Removed, Changes: tt.changes}
-		if got := v.whyRemoved(g); got != tt.why {
-			t.Errorf("got %q, want %q", got, tt.why)
-		}
 		if got := gone(g); got != tt.lost {
 			t.Errorf("got %q, want %q", got, tt.lost)
 		}

@@ -42,7 +42,7 @@ func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 	row("next", e.Candidate)
 	row("why", reasonOf(e.Environment))
 	if o := e.Ordered; o != nil {
-		row("requested", o.Commit+terminal.ByWhom(o.By)+terminal.Because(o.Why))
+		row("requested", o.Commit+terminal.ByUser(o.By)+terminal.Because(o.Why))
 	}
 	for _, p := range e.Proposals {
 		if p.State == decide.ProposalOpen {
@@ -53,7 +53,7 @@ func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+terminal.Because(check.Reason))
 	}
 	for _, a := range e.Aborted {
-		row("aborted", a.Commit+terminal.ByWhom(a.By)+terminal.Because(a.Why))
+		row("aborted", a.Commit+terminal.ByUser(a.By)+terminal.Because(a.Why))
 	}
 	for _, note := range notesOf(e.Environment) {
 		row("", note)

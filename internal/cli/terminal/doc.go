@@ -1,13 +1,11 @@
-// Package terminal writes for people who sit at a terminal.
+// Package terminal writes text for users.
 //
-// A [Terminal] is what a command talks to: its streams, its environment and its clock, so that a test can be one.
-// What is written there is made of
+// A [Terminal] has the streams, the environment and the clock of a command. It writes with
 //
-//   - a [Style], which paints where somebody watches and does nothing in a file or a pipe,
-//   - a [Table], whose columns are as wide as a terminal shows them,
-//   - a [Progress] line, which appears when something takes long, and leaves nothing behind,
-//   - words that all answers share: [Count], [Short], [Because].
+//   - a [Style], which colors text on a terminal, but not in a file or a pipe,
+//   - a [Table], with columns as wide as a terminal displays them,
+//   - a [Progress] line, which appears when something takes long, and is removed afterwards.
 //
-// Texts come from repositories and clusters, and so from people one need not trust. [Printable] is between them and the
-// terminal: nothing that they contain is obeyed. Tables do that by themselves; whatever is written without one asks for it.
+// Texts from repositories and clusters are not trusted. [Printable] escapes everything in them that a terminal would
+// interpret. Tables call it; other code has to.
 package terminal

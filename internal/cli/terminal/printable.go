@@ -9,14 +9,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
-// Printable returns s on one line and without anything a terminal would obey.
-//
-// Names, messages and values come from repositories, and so from people one need not trust: an escape sequence could
-// colour a warning away, and a right-to-left mark could make a path read as another one.
-// Each such character is shown the way Go writes it: \x1b, \n, \u202e. Everything else stays as it is.
+// Printable returns s on one line, with control characters and invisible characters escaped as in Go: \x1b, \n, \u202e.
+// Otherwise an escape sequence in a repository could hide a warning, and a right-to-left mark could disguise a path.
 func Printable(s string) string { return neutralise(s, "") }
 
-// PrintableText is printable for text of several lines: newlines and tabs stay.
+// PrintableText is [Printable] for several lines: it keeps newlines and tabs.
 func PrintableText(s string) string { return neutralise(s, "\n\t") }
 
 func neutralise(s, allowed string) string {
@@ -47,18 +44,18 @@ func clean(s, allowed string) bool {
 	return true
 }
 
-// harmless is false for control and format characters, for whatever else nobody sees, for odd spaces and for bytes that are not UTF-8.
+// harmless is false for control and format characters, other invisible characters, unusual spaces and invalid UTF-8.
 func harmless(r rune, size int) bool {
 	return strconv.IsPrint(r) && !visible.Hidden(r) && !(r == utf8.RuneError && size == 1)
 }
 
-// escaped writes one character, or one stray byte, without its quotes.
+// escaped returns one character, or one invalid byte, in Go's syntax without quotes.
 func escaped(char string) string {
 	quoted := strconv.QuoteToASCII(char)
 	return quoted[1 : len(quoted)-1]
 }
 
-// ShellWord returns s so that a shell reads it as one word, for commands that people copy.
+// ShellWord quotes s for a shell, for commands that users copy.
 func ShellWord(s string) string {
 	s = Printable(s)
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {

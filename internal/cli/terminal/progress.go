@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// progressDelay is how long a command may be silent. What takes less needs no comment.
+// progressDelay is how long a command runs before it shows progress.
 const progressDelay = time.Second
 
-// Progress is the one line that says what is going on while it takes long. It is gone when the result is shown.
-// A nil progress is silent: nobody watches.
+// Progress is a line that shows what a command is doing. It is removed before the result is printed. Nil shows nothing.
 type Progress struct {
 	w     io.Writer
 	style Style
@@ -23,7 +22,7 @@ type Progress struct {
 	ended bool
 }
 
-// startProgress starts a line that appears after a second, if w is a terminal; elsewhere it returns nil. The caller ends it.
+// startProgress returns nil if w is not a terminal.
 func startProgress(w io.Writer, s Style) *Progress {
 	if !IsTerminal(w) {
 		return nil
@@ -50,7 +49,7 @@ func (p *Progress) Say(format string, args ...any) {
 	}
 }
 
-// End removes the line. Nothing is drawn afterwards; ending twice is fine.
+// End removes the line. It can be called more than once.
 func (p *Progress) End() {
 	if p == nil {
 		return
@@ -73,7 +72,7 @@ func (p *Progress) show() {
 	}
 }
 
-// draw overwrites the line. One that wrapped could not be overwritten, so it is cut.
+// draw overwrites the line. It cuts the text, because a wrapped line could not be overwritten.
 func (p *Progress) draw() {
 	fmt.Fprint(p.w, "\r\x1b[K", p.style.Dim(cutToWidth(Printable(p.text), columns(p.w)-1)))
 }

@@ -44,7 +44,7 @@ func TestProgressShowsTheLatestTextAndGoesAway(t *testing.T) {
 	})
 }
 
-func TestProgressThatNobodyWatches(t *testing.T) {
+func TestProgressWithoutTerminal(t *testing.T) {
 	var b strings.Builder
 	p := New(nil, strings.NewReader(""), &b, &b).Progress()
 	p.Say("reading")

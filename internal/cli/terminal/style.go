@@ -7,22 +7,22 @@ import (
 	"golang.org/x/term"
 )
 
-// Style paints text. The zero value paints nothing.
+// Style colors text. The zero value does nothing.
 type Style struct{ On bool }
 
-// Bold is for what an answer is about.
+// Bold is for headings.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Dim is for what is there for those who look for it.
+// Dim is for details.
 func (s Style) Dim(text string) string { return s.paint("2", text) }
 
-// Red is for what went wrong, and for what goes away.
+// Red is for errors and removals.
 func (s Style) Red(text string) string { return s.paint("31", text) }
 
-// Green is for what is as it should be, and for what is new.
+// Green is for success and additions.
 func (s Style) Green(text string) string { return s.paint("32", text) }
 
-// Yellow is for what is under way, and for what somebody should look at.
+// Yellow is for progress and warnings.
 func (s Style) Yellow(text string) string { return s.paint("33", text) }
 
 func (s Style) paint(code, text string) string {
@@ -32,7 +32,7 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Heads are the names of columns.
+// Heads returns the header of a table.
 func (s Style) Heads(names ...string) []Cell {
 	cells := make([]Cell, len(names))
 	for i, name := range names {
@@ -41,13 +41,13 @@ func (s Style) Heads(names ...string) []Cell {
 	return cells
 }
 
-// IsTerminal reports whether a person watches w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns returns the width of the terminal behind w; 80 when nobody knows.
+// columns returns the width of the terminal w; 80 if unknown.
 func columns(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

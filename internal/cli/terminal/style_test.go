@@ -6,9 +6,9 @@ import (
 )
 
 func TestStyleIsForTerminals(t *testing.T) {
-	nobody := New(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
-	if got := nobody.OutStyle.Red("x"); got != "x" {
-		t.Errorf("got %q, want no style where nobody watches", got)
+	file := New(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+	if got := file.OutStyle.Red("x"); got != "x" {
+		t.Errorf("got %q, want no style in a file", got)
 	}
 	if got, want := (Style{On: true}).Red("x"), "\x1b[31mx\x1b[0m"; got != want {
 		t.Errorf("got %q, want %q", got, want)

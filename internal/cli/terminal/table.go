@@ -9,20 +9,20 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Table aligns cells in columns, measured as a terminal shows them. It never wraps.
+// Table aligns cells in columns as wide as a terminal displays them. It never wraps.
 type Table struct {
 	// Indent is written before each row.
 	Indent string
 	Rows   [][]Cell
 }
 
-// Cell is a piece of text and how it is painted. The text may come from a repository: the table makes it printable.
+// Cell is a text with a color. The table makes the text printable.
 type Cell struct {
 	Text  string
 	paint func(string) string
 }
 
-// String is the cell outside of a table.
+// String returns the text as printed in a table.
 func (c Cell) String() string {
 	text := Printable(c.Text)
 	if c.paint != nil {
@@ -31,16 +31,16 @@ func (c Cell) String() string {
 	return text
 }
 
-// Plain is a cell as it is.
+// Plain returns a cell without color.
 func Plain(text string) Cell { return Cell{Text: text} }
 
-// Painted is a cell in a style.
+// Painted returns a cell in a style.
 func Painted(paint func(string) string, text string) Cell { return Cell{text, paint} }
 
-// Row adds a row. Rows may have different lengths.
+// Row adds a row. Rows can have different lengths.
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// Write shows the rows. Columns are two spaces apart, and no line ends with a space.
+// Write writes the rows. Columns are two spaces apart, and no line ends with a space.
 func (t *Table) Write(w io.Writer) error {
 	widths := t.widths()
 	for _, row := range t.Rows {
@@ -57,18 +57,13 @@ func (t *Table) line(row []Cell, widths []int) string {
 	gap := 0
 	for i, c := range row {
 		b.WriteString(strings.Repeat(" ", gap))
-		text := Printable(c.Text)
-		gap = widths[i] - displayWidth(text) + 2
-		if c.paint != nil {
-			text = c.paint(text)
-		}
-		b.WriteString(text)
+		gap = widths[i] - displayWidth(Printable(c.Text)) + 2
+		b.WriteString(c.String())
 	}
 	return b.String()
 }
 
-// widths returns the width of each column. The last cell of a row may be as long as it likes,
-// because nothing is aligned after it.
+// widths returns the width of each column. The last cell of a row does not count, because nothing follows it.
 func (t *Table) widths() []int {
 	var widths []int
 	for _, row := range t.Rows {
@@ -84,8 +79,7 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// displayWidth returns the number of columns a terminal uses for s:
-// two for most East Asian characters, none for marks that combine with the character before them.
+// displayWidth returns the number of terminal columns of s: two for most East Asian characters, none for combining marks.
 func displayWidth(s string) int {
 	n := 0
 	for _, r := range s {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Count says how many there are of something.
+// Count formats a number of things: "1 cluster", "2 clusters".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -16,15 +16,15 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Short is the beginning of a commit, by which people know it.
+// Short abbreviates a commit.
 func Short(commit string) string { return Printable(commit[:min(7, len(commit))]) }
 
 var fullHash = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// ShortHashes shortens the commits that a text names.
+// ShortHashes abbreviates the commits in a text.
 func ShortHashes(text string) string { return fullHash.ReplaceAllStringFunc(text, Short) }
 
-// Because adds a reason, where there is one.
+// Because returns a reason in parentheses, after a space; empty without one.
 func Because(why string) string {
 	if why == "" {
 		return ""
@@ -32,15 +32,15 @@ func Because(why string) string {
 	return " (" + why + ")"
 }
 
-// ByWhom names who did something, where that is known.
-func ByWhom(who string) string {
-	if who == "" {
+// ByUser returns ", by " and the name of a user; empty without one.
+func ByUser(name string) string {
+	if name == "" {
 		return ""
 	}
-	return ", by " + who
+	return ", by " + name
 }
 
-// Labels are shown as they are typed.
+// Labels formats labels as users type them: "a=b,c=d".
 func Labels(l map[string]string) string {
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(l)) {

@@ -86,7 +86,7 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 		return nil, err
 	}
 	if inv.Workload != workload {
-		return nil, fmt.Errorf("it says workload %q", inv.Workload)
+		return nil, fmt.Errorf("it is for workload %q", inv.Workload)
 	}
 	names := []string{manifestsName, kustomizationName, legacyName, descriptorName, valuesName}
 	for target, entry := range inv.Targets {

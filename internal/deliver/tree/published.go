@@ -1,9 +1,7 @@
 package tree
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -16,7 +14,7 @@ import (
 
 // Published is what a GitOps branch holds of a workload. It is immutable. Nil is an empty branch.
 type Published struct {
-	// Targets are those in the inventory, or those that the original scheduler wrote, sorted by name.
+	// Targets are those in the inventory, or those that [Published.Adopt] took over, sorted by name.
 	Targets []PublishedTarget
 	// Drift lists the files in the inventory that were changed or deleted by hand, sorted by path.
 	Drift []bundle.Drift
@@ -25,13 +23,19 @@ type Published struct {
 	// Problems are inventories that cannot be read.
 	Problems []fleet.Problem
 
-	hashes map[string]bundle.Hash
-	// parents are the folders with files below them.
-	parents map[string]bool
+	paths *bundle.Paths
 	// recorded are the hashes of what was written, by path.
 	recorded map[string]bundle.Hash
 	// owners are the owners of files, by path: "target" of this workload, "workload/target" of another one.
 	owners map[string]string
+	// root is the folder of the workload's files, inventory the path of its inventory.
+	root, inventory string
+	// legacy are the folders below the root with manifests of the original scheduler, sorted. No record says whose they are.
+	legacy []string
+	// before is the branch before the adoption; nil without one.
+	before *Published
+	// shared means that the branch has files of other applications, or may have them.
+	shared bool
 	// adopted means that there is no readable inventory; corrupted, that there is one that cannot be read.
 	adopted, corrupted bool
 }
@@ -41,32 +45,20 @@ type PublishedTarget struct {
 	Name, Folder string
 	// Files are sorted by path, without content.
 	Files []bundle.File
-	// legacy marks a folder that the original scheduler wrote, for an unknown target.
-	legacy bool
 }
 
 // ReadPublished determines which files of a branch belong to a workload.
 func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
-	p := &Published{
-		hashes: make(map[string]bundle.Hash, len(branch.Files)), parents: map[string]bool{},
-		recorded: map[string]bundle.Hash{}, owners: map[string]string{}, adopted: true,
-	}
-	for _, f := range branch.Files {
-		p.hashes[f.Path] = f.Hash
-		for dir := path.Dir(f.Path); dir != "." && !p.parents[dir]; dir = path.Dir(dir) {
-			p.parents[dir] = true
-		}
-	}
-	for _, at := range slices.Sorted(maps.Keys(p.hashes)) {
+	p := &Published{paths: bundle.PathsOf(branch.Files), recorded: map[string]bundle.Hash{}, owners: map[string]string{}, adopted: true}
+	p.root, p.inventory = branch.Root, inventoryPath(branch.Root, workload)
+	for _, at := range p.paths.Sorted() {
 		if owner, ok := workloadOf(branch.Root, at); ok {
 			if err := p.readInventory(branch, at, owner, owner == workload); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if p.adopted {
-		p.adopt(branch.Root)
-	}
+	p.findOthers()
 	slices.SortFunc(p.Targets, func(a, b PublishedTarget) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.Drift, func(a, b bundle.Drift) int { return cmp.Compare(a.Path, b.Path) })
 	return p, p.readTracking(branch)
@@ -74,21 +66,14 @@ func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
 
 // readInventory adds an inventory: ours as what is published, that of another workload as files to leave alone.
 func (p *Published) readInventory(branch bundle.Branch, at, workload string, ours bool) error {
-	content, err := branch.Read(at)
+	inv, problem, err := bundle.ReadInventory(branch, at, "files are taken over by their names where targets are, and the inventory is written again",
+		func(content []byte) (*inventory, error) { return decodeInventory(content, workload) })
 	if err != nil {
-		return fmt.Errorf("read inventory %q: %w", at, err)
+		return err
 	}
-	inv, err := decodeInventory(content, workload)
-	if errors.Is(err, bundle.ErrNewer) {
-		return fmt.Errorf("read inventory %q: %w", at, err)
-	}
-	if err != nil {
+	if problem != nil {
 		p.corrupted = p.corrupted || ours
-		p.Problems = append(p.Problems, fleet.Problem{
-			Severity: fleet.SeverityWarning, Kind: fleet.KindInventoryCorrupted, Position: fleet.Position{Source: "gitops", File: at},
-			Message: "the inventory cannot be read: " + err.Error(),
-			Hint:    "files are taken over by their names where targets are, and the inventory is written anew",
-		})
+		p.Problems = append(p.Problems, *problem)
 		return nil
 	}
 	for _, target := range slices.Sorted(maps.Keys(inv.Targets)) {
@@ -114,11 +99,7 @@ func (p *Published) recordedTarget(root, target string, entry inventoryTarget) P
 		at := placeOf(root, target, entry.Folder, name)
 		written, _ := bundle.ParseHash(entry.Files[name]) // validated when the inventory was decoded
 		p.recorded[at], p.owners[at] = written, target
-		now, there := p.hashes[at]
-		if !there || now != written {
-			p.Drift = append(p.Drift, bundle.Drift{Path: at, Deleted: !there})
-		}
-		if there {
+		if now, ok := p.paths.Compare(at, written, &p.Drift); ok {
 			t.Files = append(t.Files, bundle.File{Path: at, Hash: now})
 		}
 	}
@@ -126,42 +107,95 @@ func (p *Published) recordedTarget(root, target string, entry inventoryTarget) P
 	return t
 }
 
-// adopt adopts the folders with manifests of the original scheduler, on a branch without inventory.
-func (p *Published) adopt(root string) {
-	for _, at := range slices.Sorted(maps.Keys(p.hashes)) {
-		below := at
-		if root != "" {
-			var ok bool
-			if below, ok = strings.CutPrefix(at, root+"/"); !ok {
-				continue
-			}
+// findOthers finds the files that may belong to other applications: inventories, and manifests of the original scheduler.
+func (p *Published) findOthers() {
+	for _, at := range p.paths.Sorted() {
+		folder := path.Dir(at)
+		if path.Base(folder) == deliveries && path.Base(path.Dir(folder)) == ownFolder && path.Ext(at) == ".json" && at != p.inventory {
+			p.shared = true
 		}
-		folder := path.Dir(below)
-		if path.Base(at) != legacyName || checkFolder(Target{Name: path.Base(folder), Folder: folder}) != nil {
+		if path.Base(at) != legacyName || p.owners[at] != "" {
 			continue
 		}
-		t := PublishedTarget{Name: path.Base(folder), Folder: folder, legacy: true}
-		for _, name := range []string{legacyName, kustomizationName} {
-			own := path.Join(root, folder, name)
-			if hash, there := p.hashes[own]; there {
-				t.Files = append(t.Files, bundle.File{Path: own, Hash: hash})
-				p.owners[own] = t.Name
-			}
+		below, ok := folder, true
+		if p.root != "" {
+			below, ok = strings.CutPrefix(folder, p.root+"/")
 		}
-		p.Targets = append(p.Targets, t)
+		if ok && p.adopted && checkFolder(Target{Name: path.Base(below), Folder: below}) == nil {
+			p.legacy = append(p.legacy, below)
+		} else {
+			p.shared = true
+		}
 	}
 }
 
-func (p *Published) readTracking(branch bundle.Branch) error {
-	for at, into := range map[string]*string{TrackingCommit: &p.Tracking.Commit, TrackingVersion: &p.Tracking.Version, TrackingImageTag: &p.Tracking.ImageTag} {
-		if _, there := p.hashes[at]; !there {
+// Adopt returns a branch without an inventory with the manifests of the original scheduler that belong to the workload:
+// those in the folders of its targets. targets has the targets by folder. The other folders can belong to
+// other applications. They are left alone, and reported. An earlier adoption has no effect on another one.
+func (p *Published) Adopt(targets map[string]string) *Published {
+	if p == nil {
+		return nil
+	}
+	if p.before != nil {
+		p = p.before
+	}
+	if len(p.legacy) == 0 {
+		return p
+	}
+	adopted := *p
+	adopted.before, adopted.owners, adopted.legacy = p, maps.Clone(p.owners), nil
+	var others []string
+	for _, folder := range p.legacy {
+		name, ours := targets[folder]
+		if !ours {
+			others = append(others, folder)
 			continue
 		}
-		content, err := branch.Read(at)
-		if err != nil {
-			return fmt.Errorf("read %q: %w", at, err)
+		t := PublishedTarget{Name: name, Folder: folder}
+		for _, file := range []string{legacyName, kustomizationName} {
+			own := path.Join(p.root, folder, file)
+			if hash, ok := p.paths.Hash(own); ok {
+				t.Files = append(t.Files, bundle.File{Path: own, Hash: hash})
+				adopted.owners[own] = t.Name
+			}
 		}
-		*into = string(bytes.TrimSpace(content))
+		adopted.Targets = append(slices.Clone(adopted.Targets), t)
+	}
+	slices.SortFunc(adopted.Targets, func(a, b PublishedTarget) int { return cmp.Compare(a.Name, b.Name) })
+	if len(others) > 0 {
+		adopted.shared, adopted.Problems = true, append(slices.Clone(p.Problems), leftAlone(p.root, others))
+	}
+	return &adopted
+}
+
+// Shared reports whether the branch has files of other applications, or may have them. Tracking files can then be about those.
+func (p *Published) Shared() bool { return p != nil && (p.shared || len(p.legacy) > 0) }
+
+// maxFolders is the maximum number of folders in a message.
+const maxFolders = 10
+
+// leftAlone reports folders with manifests of the original scheduler that are not adopted.
+func leftAlone(root string, folders []string) fleet.Problem {
+	names := make([]string, 0, maxFolders+1)
+	for i, folder := range folders {
+		if i == maxFolders {
+			names = append(names, fmt.Sprintf("and %d more", len(folders)-i))
+			break
+		}
+		names = append(names, fmt.Sprintf("%q", path.Join(root, folder)))
+	}
+	return fleet.Problem{
+		Severity: fleet.SeverityWarning, Kind: fleet.KindLeftBehind, Position: fleet.Position{Source: "gitops", File: path.Join(root, folders[0], legacyName)},
+		Message: fmt.Sprintf("manifests of the original scheduler are left alone, because no target of the workload is written there: %s", strings.Join(names, ", ")),
+		Hint:    "delete the folders that no other application uses",
+	}
+}
+
+func (p *Published) readTracking(branch bundle.Branch) (err error) {
+	for at, into := range map[string]*string{TrackingCommit: &p.Tracking.Commit, TrackingVersion: &p.Tracking.Version, TrackingImageTag: &p.Tracking.ImageTag} {
+		if *into, err = branch.ReadTracking(p.paths, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -169,24 +203,21 @@ func (p *Published) readTracking(branch bundle.Branch) error {
 // obstacle returns the path that blocks a file of ours, and a description of what is there; empty if nothing does. A file of
 // another target of the workload does not count: that target is removed or moves, or settle handles it. Without a
 // readable inventory, a file at the path of one of ours is assumed to be ours.
-func (p *Published) obstacle(at string) (lies, whose string) {
+func (p *Published) obstacle(at string) (blocked, what string) {
 	if p == nil {
 		return "", ""
 	}
-	if p.parents[at] {
-		return at, "a folder"
-	}
-	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
-		if _, there := p.hashes[dir]; there {
-			return dir, "a file"
-		}
+	if blocked, isFolder := p.paths.Obstacle(at); isFolder {
+		return blocked, "a folder"
+	} else if blocked != "" {
+		return blocked, "a file"
 	}
 	owner, owned := p.owners[at]
 	if strings.Contains(owner, "/") {
 		return at, fmt.Sprintf("a file of the workload and target %q", owner)
 	}
-	if _, there := p.hashes[at]; there && !owned && !p.corrupted {
-		return at, "which Kalypso did not write"
+	if _, exists := p.paths.Hash(at); exists && !owned && !p.corrupted {
+		return at, "a file that Kalypso did not write"
 	}
 	return "", ""
 }
@@ -211,8 +242,7 @@ func (p *Published) hash(at string) (bundle.Hash, bool) {
 	if p == nil {
 		return bundle.Hash{}, false
 	}
-	h, ok := p.hashes[at]
-	return h, ok
+	return p.paths.Hash(at)
 }
 
 func (p *Published) written(at string) (bundle.Hash, bool) {

@@ -206,7 +206,7 @@ func collide(targets []Target) map[string]*fleet.Problem {
 	problem := func(t Target, message string) {
 		found[t.Name] = &fleet.Problem{
 			Severity: fleet.SeverityError, Kind: fleet.KindFileConflict, Message: message,
-			Hint: "give each target a folder of its own; they stay as they are published",
+			Hint: "give each target its own folder; they stay as published",
 		}
 	}
 	for i, a := range targets {
@@ -246,10 +246,10 @@ func checkFolder(t Target) error {
 // inTheWay returns a problem if a path of a target's files is blocked by something that is not ours.
 func (t *Tree) inTheWay(files []bundle.File) []fleet.Problem {
 	for _, f := range files {
-		if at, whose := t.published.obstacle(f.Path); at != "" {
+		if at, what := t.published.obstacle(f.Path); at != "" {
 			return []fleet.Problem{{
 				Severity: fleet.SeverityError, Kind: fleet.KindFileConflict, Position: fleet.Position{Source: "gitops", File: at},
-				Message: fmt.Sprintf("%q lies in the way, %s", at, whose), Hint: "move it, or give the target another folder",
+				Message: fmt.Sprintf("%q is in the way: %s", at, what), Hint: "move it, or give the target another folder",
 			}}
 		}
 	}
@@ -262,7 +262,7 @@ func (t *Tree) remove() {
 		return
 	}
 	for _, p := range t.published.Targets {
-		if slices.ContainsFunc(t.wanted.Targets, func(w Target) bool { return w.Name == p.Name || p.legacy && folderOf(w) == p.Folder }) {
+		if slices.ContainsFunc(t.wanted.Targets, func(w Target) bool { return w.Name == p.Name }) {
 			continue
 		}
 		e := Entry{Name: p.Name, Folder: p.Folder, Files: p.Files}

@@ -225,15 +225,15 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// TestInTheWay checks that files of others are not overwritten.
-func TestInTheWay(t *testing.T) {
+// TestForeignFilesBlockTargets checks that files of others are not overwritten.
+func TestForeignFilesBlockTargets(t *testing.T) {
 	first := branch{}
 	first.apply(tree.Build(wanted(), nil).Changes())
 	for name, tc := range map[string]struct{ at, want string }{
-		"file":        {"a/manifests.yaml", "which Kalypso did not write"},
+		"file":        {"a/manifests.yaml", "a file that Kalypso did not write"},
 		"folder":      {"a/manifests.yaml/x", "a folder"},
 		"file above":  {"a", "a file"},
-		"values file": {".kalypso/a/values.yaml", "which Kalypso did not write"},
+		"values file": {".kalypso/a/values.yaml", "a file that Kalypso did not write"},
 	} {
 		b := branch{tc.at: "theirs"}
 		for at, text := range first {
@@ -252,29 +252,52 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestAdoption checks that files of the original scheduler's pipelines are
-// replaced, or removed if they are no longer wanted.
+// Files of the original scheduler's pipelines are replaced in the folders of the workload's targets. Those in other folders may be of
+// other applications: they stay, and are reported.
 func TestAdoption(t *testing.T) {
 	b := branch{
 		"a/gen_manifests.yaml": "old", "a/kustomization.yaml": "old", "a/notes.txt": "ours",
-		"gone/gen_manifests.yaml": "old", "README.md": "ours", ".github/gen_manifests.yaml": "ours",
+		"others/gen_manifests.yaml": "old", "others/kustomization.yaml": "old", "README.md": "ours", ".github/gen_manifests.yaml": "ours",
 		".github/tracking/Promoted_Commit_Id": "old\n", ".github/tracking/Image_tag": "1.0\n",
 	}
 	p := b.published(t)
-	if want := (tree.Tracking{Commit: "old", ImageTag: "1.0"}); p.Tracking != want {
+	if want := (tree.Tracking{Commit: "old", ImageTag: "1.0"}); p.Tracking != want || !p.Shared() {
 		t.Errorf("tracking: got %v, want %v", p.Tracking, want)
 	}
-	held := tree.Build(wanted(failed("a")), p)
-	if got := changes(held.Changes()); strings.Contains(got, "a/gen_manifests.yaml\n-a") || !strings.Contains(got, "-gone/gen_manifests.yaml") {
-		t.Errorf("held: got %s", got)
+	if again := p.Adopt(nil).Adopt(map[string]string{"a": "a"}); len(again.Targets) != 1 {
+		t.Errorf("a second adoption has the targets %v", again.Targets)
 	}
-	b.apply(tree.Build(wanted(target("a", "1")), p).Changes())
+	p = p.Adopt(map[string]string{"a": "a"})
+	held := tree.Build(wanted(failed("a")), p)
+	if got, want := changes(held.Changes()), "~.github/tracking/Promoted_Commit_Id\n+.kalypso/deliveries/hello.json\n"; got != want {
+		t.Errorf("held: got %s, want %s", got, want)
+	}
+	built := tree.Build(wanted(target("a", "1")), p)
+	if got := messages(built.Problems); len(built.Removed) > 0 || !strings.Contains(got, `are left alone, because no target of the workload is written there: "others"`) {
+		t.Errorf("removed %v, reported %q", built.Removed, got)
+	}
+	b.apply(built.Changes())
 	want := []string{
 		".github/gen_manifests.yaml", ".github/tracking/Image_tag", ".github/tracking/Promoted_Commit_Id", ".kalypso/a/values.yaml",
 		".kalypso/deliveries/hello.json", "README.md", "a/kustomization.yaml", "a/manifests.yaml", "a/notes.txt",
+		"others/gen_manifests.yaml", "others/kustomization.yaml",
 	}
 	if diff := cmp.Diff(want, b.paths()); diff != "" {
 		t.Error(diff)
+	}
+	if p := b.published(t); !p.Shared() || len(p.Adopt(nil).Problems) > 0 {
+		t.Errorf("after the adoption, shared is %v, and the problems are %v", p.Shared(), p.Problems)
+	}
+}
+
+// A target whose name is not that of its folder keeps the files that it had while it is held.
+func TestAdoptionOfAFolderWithAnotherName(t *testing.T) {
+	b := branch{"region/a/gen_manifests.yaml": "old"}
+	x := failed("web")
+	x.Folder = "region/a"
+	built := tree.Build(wanted(x), b.published(t).Adopt(map[string]string{"region/a": "web"}))
+	if got := changes(built.Changes()); strings.Contains(got, "gen_manifests") {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -295,10 +318,7 @@ func TestRoot(t *testing.T) {
 	}
 	w := wanted(target("x", "1"))
 	w.Root = "apps/hello"
-	built := tree.Build(w, read())
-	if len(built.Removed) != 1 || built.Removed[0].Name != "a" {
-		t.Errorf("removed %v", built.Removed)
-	}
+	built := tree.Build(w, read().Adopt(map[string]string{"a": "x"}))
 	b.apply(built.Changes())
 	want := []string{
 		".github/tracking/Promoted_Commit_Id", "apps/hello-too/b/gen_manifests.yaml", "apps/hello/.kalypso/deliveries/hello.json",

@@ -83,7 +83,6 @@ func known(path string) bool {
 	return false
 }
 
-// below returns the files below a folder, with paths relative to it.
 func below(files map[string]string, folder string) map[string]string {
 	inner := map[string]string{}
 	for path, content := range files {

@@ -37,7 +37,7 @@ func Format(s *fleet.Snapshot) string {
 		}
 	}
 	for _, c := range s.Schemas {
-		w.line("Schema %s%s selects %t missing %s  %s", c.Name, labels(c.Labels), c.Selects, c.OnMissing, place(c.Position))
+		w.line("Schema %s%s inline %t missing %s  %s", c.Name, labels(c.Labels), c.Inline, c.OnMissing, place(c.Position))
 		w.line("  %v", c.Document)
 	}
 	for _, t := range s.Templates {

@@ -38,7 +38,7 @@ var specs = map[string]Spec{
 	"many small policies": {Targets: 20, ClusterTypes: 9, TargetsPerWorkload: 1, Policies: 20},
 }
 
-func TestSizesAreAsAsked(t *testing.T) {
+func TestSizes(t *testing.T) {
 	for name, spec := range specs {
 		t.Run(name, func(t *testing.T) {
 			got, want := decode(t, Generate(spec)), spec.withDefaults()
@@ -70,7 +70,7 @@ func TestEveryPairIsSelectedByExactlyOnePolicy(t *testing.T) {
 	}
 }
 
-func TestEveryAssignmentHasTheLayersAndKeysAsked(t *testing.T) {
+func TestEveryAssignmentHasTheLayersAndKeys(t *testing.T) {
 	for name, spec := range specs {
 		t.Run(name, func(t *testing.T) {
 			fleet, want := decode(t, Generate(spec)), spec.withDefaults()

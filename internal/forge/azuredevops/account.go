@@ -49,8 +49,8 @@ func (f *Forge) viewer(ctx context.Context, organization string) (identity, erro
 			} `json:"properties"`
 		} `json:"authenticatedUser"`
 	}
-	_, err := f.do(ctx, rest.Request{
-		Op: "read own account", Where: f.site.Host + "/" + organization, Path: rest.Path(organization) + "/_apis/connectionData",
+	err := f.client.Do(ctx, rest.Request{
+		Op: "read own account", Where: f.site.Host + "/" + organization, Path: rest.Path(organization, "_apis", "connectionData"),
 		Query: preview(f.version), Out: &connection,
 	})
 	if err != nil {

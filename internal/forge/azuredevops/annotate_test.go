@@ -8,7 +8,7 @@ import (
 )
 
 // Policies may require that threads are resolved.
-func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
+func TestOnlyRefusalsBlockAMerge(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")
 	var all []forge.Annotation

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -34,6 +36,8 @@ type Options struct {
 	APIVersion string
 	// WorkItemType is the type of work item used for issues. It defaults to "Issue".
 	WorkItemType string
+	// Settle is the result of [Forge.Settle].
+	Settle time.Duration
 	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
@@ -41,6 +45,7 @@ type Options struct {
 // Forge is the adapter to an Azure DevOps.
 type Forge struct {
 	site         forge.Site
+	settle       time.Duration
 	client       rest.Client
 	clock        transport.Clock
 	version      string
@@ -69,7 +74,7 @@ func New(o Options) (*Forge, error) {
 		}
 	}
 	f := &Forge{
-		site: site, clock: o.Transport.Clock, organization: o.Organization, version: cmp.Or(o.APIVersion, "7.1"),
+		site: site, settle: o.Settle, clock: o.Transport.Clock, organization: o.Organization, version: cmp.Or(o.APIVersion, "7.1"),
 		workItemType: cmp.Or(o.WorkItemType, "Issue"), accounts: map[string]identity{}, states: map[string]stateByName{},
 	}
 	if f.clock == nil {
@@ -77,7 +82,10 @@ func New(o Options) (*Forge, error) {
 	}
 	client := transport.New(o.Transport).Client()
 	client.Transport = signIn{client.Transport}
-	f.client = rest.Client{Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.NewSecret(o.Auth.header(o.Token))}}
+	f.client = rest.Client{
+		Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.NewSecret(o.Auth.header(o.Token))},
+		Query: url.Values{"api-version": {f.version}}, Explain: explain,
+	}
 	return f, nil
 }
 
@@ -91,6 +99,9 @@ func (a Auth) header(token forge.Secret) string {
 
 // Kind returns [forge.AzureDevOps].
 func (f *Forge) Kind() forge.Kind { return forge.AzureDevOps }
+
+// Settle returns how long the checks of a new commit may take to appear.
+func (f *Forge) Settle() time.Duration { return f.settle }
 
 // Limits returns the limits for pull requests and for titles of work items. The limit for statuses is not documented.
 func (f *Forge) Limits() forge.Limits {
@@ -118,7 +129,9 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 }
 
 func (f *Forge) repository(id forge.ID, parts []string) *Repository {
-	return &Repository{forge: f, id: id, organization: parts[0], project: parts[1], name: parts[2]}
+	return &Repository{f, rest.Repository{
+		Client: &f.client, Of: id, Root: rest.Path(parts[0], parts[1], "_apis"), Right: codeRead,
+	}, parts[0], parts[1], parts[2]}
 }
 
 // CreateRepository creates an empty repository in a project. The project decides who can read it.
@@ -132,12 +145,7 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 		}
 	}
 	r := f.repository(id, parts)
-	_, err := f.do(ctx, rest.Request{
-		Op: "create repository", Where: id.String(), Right: codeFull, Method: http.MethodPost,
-		Path: rest.Path(r.organization, r.project) + "/_apis/git/repositories", In: map[string]any{"name": n.Name},
+	return r, r.Do(ctx, rest.Request{
+		Op: "create repository", Right: codeFull, Method: http.MethodPost, Path: "/git/repositories", In: map[string]any{"name": n.Name},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }

@@ -33,9 +33,9 @@ func TestRules(t *testing.T) {
 		switch t.Name()[strings.LastIndexByte(t.Name(), '/')+1:] {
 		case "protection_is_read_as_it_was_set":
 			h.Forge = forgeWithoutCodeOwnersAndOpenBranches{f}
-		case "what_happens_is_delivered,_signed":
+		case "events_are_delivered,_signed":
 			h.Forge = forgeThatDoesNotSign{f}
-		case "a_token_that_may_only_read_says_which_right_is_missing":
+		case "a_read-only_token_gets_an_error_that_names_the_missing_right":
 			h.Weak = nil // labels are not created, so that creating one cannot be denied
 		}
 		return h

@@ -15,14 +15,9 @@ var none = strings.Repeat("0", 40)
 
 // CreateBranch creates a branch at a commit.
 func (r *Repository) CreateBranch(ctx context.Context, name, commit string) error {
-	err := r.move(ctx, "create branch", name, none, commit)
-	if err == nil {
-		return nil
-	}
-	if at, readErr := r.head(ctx, name); readErr == nil && at == commit {
-		return nil
-	}
-	return err
+	return forge.IgnoreSame(r.move(ctx, "create branch", name, none, commit), commit, func() (string, error) {
+		return r.head(ctx, name)
+	})
 }
 
 // DeleteBranch deletes a branch.
@@ -70,11 +65,11 @@ func (r *Repository) move(ctx context.Context, op, name, from, to string) error 
 		switch {
 		case result.Success:
 		case strings.Contains(strings.ToLower(result.Status), "permission"):
-			e := r.fail(forge.ErrDenied, op, result.Status)
+			e := r.Fail(forge.ErrDenied, op, result.Status)
 			e.Right, e.Hint = branchWrite, "give the token this right"
 			return e
 		default:
-			return r.fail(forge.ErrConflict, op, result.Status)
+			return r.Fail(forge.ErrConflict, op, result.Status)
 		}
 	}
 	return nil

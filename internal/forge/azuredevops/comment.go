@@ -40,11 +40,11 @@ type authored struct {
 	by string
 }
 
-func (r *Repository) comment(change, thread int, c comment) authored {
+func (r *Repository) comment(number, thread int, c comment) authored {
 	page := r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name)
 	a := authored{Comment: forge.Comment{
 		ID: fmt.Sprintf("%d/%d", thread, c.ID), Author: c.Author.name(), Body: c.Content, CreatedAt: c.PublishedAt,
-		URL: fmt.Sprintf("%s/pullrequest/%d?discussionId=%d", page, change, thread),
+		URL: fmt.Sprintf("%s/pullrequest/%d?discussionId=%d", page, number, thread),
 	}}
 	if c.Author != nil {
 		a.by = c.Author.ID
@@ -53,8 +53,8 @@ func (r *Repository) comment(change, thread int, c comment) authored {
 }
 
 // Comments reads a pull request's comments, without those by the forge itself and those at lines.
-func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
-	all, err := r.conversation(ctx, change, false)
+func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
+	all, err := r.conversation(ctx, number, false)
 	comments := make([]forge.Comment, 0, len(all))
 	for _, c := range all {
 		comments = append(comments, c.Comment)
@@ -63,16 +63,16 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 }
 
 // conversation reads the comments by accounts, either about the whole pull request or at lines, oldest first.
-func (r *Repository) conversation(ctx context.Context, change int, atLines bool) ([]authored, error) {
+func (r *Repository) conversation(ctx context.Context, number int, atLines bool) ([]authored, error) {
 	var threads values[thread]
-	if err := r.do(ctx, rest.Request{Op: "read comments", Path: pull(change, "threads"), Out: &threads}); err != nil {
+	if err := r.do(ctx, rest.Request{Op: "read comments", Path: pull(number, "threads"), Out: &threads}); err != nil {
 		return nil, err
 	}
 	var all []authored
 	for _, t := range threads.Value {
 		for _, c := range t.Comments {
 			if !t.Deleted && (t.Place != nil) == atLines && !c.Deleted && c.Type != "system" && c.Type != "codeChange" {
-				all = append(all, r.comment(change, t.ID, c))
+				all = append(all, r.comment(number, t.ID, c))
 			}
 		}
 	}
@@ -82,10 +82,10 @@ func (r *Repository) conversation(ctx context.Context, change int, atLines bool)
 
 // UpsertComment creates or updates our comment with a marker.
 // It compares identities, since names are not unique here.
-func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
+func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
 	limit := r.forge.Limits().Comment
 	body = fit(forge.Mark(body, marker, limit), limit)
-	all, err := r.conversation(ctx, change, false)
+	all, err := r.conversation(ctx, number, false)
 	if err != nil {
 		return forge.Comment{}, err
 	}
@@ -94,14 +94,14 @@ func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body
 	case err != nil:
 		return forge.Comment{}, err
 	case !found:
-		return r.createComment(ctx, change, body)
+		return r.createComment(ctx, number, body)
 	case strings.TrimSpace(ours.Body) == strings.TrimSpace(body):
 		return ours, nil
 	}
-	at, number, _ := strings.Cut(ours.ID, "/")
+	thread, comment, _ := strings.Cut(ours.ID, "/")
 	ours.Body = body
 	return ours, r.do(ctx, rest.Request{
-		Op: "edit comment", Method: http.MethodPatch, Path: pull(change, "threads", at, "comments", number),
+		Op: "edit comment", Method: http.MethodPatch, Path: pull(number, "threads", thread, "comments", comment),
 		In: map[string]any{"content": body},
 	})
 }
@@ -125,10 +125,10 @@ func (r *Repository) ours(ctx context.Context, all []authored, marker string) (f
 }
 
 // createComment starts a thread. It is closed from the start, since policies may require that threads are resolved.
-func (r *Repository) createComment(ctx context.Context, change int, body string) (forge.Comment, error) {
+func (r *Repository) createComment(ctx context.Context, number int, body string) (forge.Comment, error) {
 	var created thread
 	err := r.do(ctx, rest.Request{
-		Op: "create comment", Method: http.MethodPost, Path: pull(change, "threads"), Out: &created,
+		Op: "create comment", Method: http.MethodPost, Path: pull(number, "threads"), Out: &created,
 		In: map[string]any{
 			"status":   "closed",
 			"comments": []map[string]any{{"parentCommentId": 0, "content": body, "commentType": "text"}},
@@ -138,7 +138,7 @@ func (r *Repository) createComment(ctx context.Context, change int, body string)
 		return forge.Comment{}, err
 	}
 	if len(created.Comments) == 0 {
-		return forge.Comment{}, r.fail(forge.ErrUnavailable, "create comment", "thread "+strconv.Itoa(created.ID)+" has no comment")
+		return forge.Comment{}, r.Fail(forge.ErrUnavailable, "create comment", "thread "+strconv.Itoa(created.ID)+" has no comment")
 	}
-	return r.comment(change, created.ID, created.Comments[0]).Comment, nil
+	return r.comment(number, created.ID, created.Comments[0]).Comment, nil
 }

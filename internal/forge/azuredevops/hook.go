@@ -79,11 +79,10 @@ func subscribe(event string, ids ids, h forge.Hook) subscription {
 
 // inOrganization sends a request about the organization's subscriptions, or about one of them.
 func (r *Repository) inOrganization(ctx context.Context, q rest.Request, id string) error {
-	q.Where, q.Right = r.id.String(), hooks
-	q.Path = rest.Path(r.organization) + "/_apis/hooks/subscriptions"
+	q.Where, q.Right = r.Of.String(), hooks
+	q.Path = rest.Path(r.organization, "_apis", "hooks", "subscriptions")
 	if id != "" {
 		q.Path += rest.Path(id)
 	}
-	_, err := r.forge.do(ctx, q)
-	return err
+	return r.Client.Do(ctx, q)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -54,7 +53,7 @@ func (r *Repository) tag() string {
 func (r *Repository) issue(w workItem, states stateByName) forge.Issue {
 	i := forge.Issue{
 		Number: w.ID, Title: w.Fields.Title, Body: fromHTML(w.Fields.Description), State: states.of(w.Fields.State),
-		URL:    r.forge.site.URL() + rest.Path(r.organization, r.project, "_workitems", "edit", strconv.Itoa(w.ID)),
+		URL:    r.forge.site.URL() + rest.Path(r.organization, r.project, "_workitems", "edit", w.ID),
 		Author: w.Fields.CreatedBy.name(), Labels: []string{},
 	}
 	for tag := range strings.SplitSeq(w.Fields.Tags, ";") {
@@ -80,7 +79,7 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 			ID int `json:"id"`
 		} `json:"workItems"`
 	}
-	err = r.inProject(ctx, rest.Request{
+	err = r.Do(ctx, rest.Request{
 		Op: "find issues", Right: workItems, Method: http.MethodPost, Path: "/wit/wiql", Out: &found, Repeatable: true,
 		In: map[string]string{"query": r.query(f)},
 	})
@@ -94,7 +93,7 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 			ids = append(ids, item.ID)
 		}
 		var items values[workItem]
-		err := r.inProject(ctx, rest.Request{
+		err := r.Do(ctx, rest.Request{
 			Op: "read issues", Right: workItems, Method: http.MethodPost, Path: "/wit/workitemsbatch", Out: &items, Repeatable: true,
 			In: map[string]any{
 				"ids": ids, "errorPolicy": "omit", "fields": []field{titleField, descriptionField, stateField, tagsField, authorField},
@@ -133,9 +132,9 @@ func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Iss
 	}
 	limits := r.forge.Limits()
 	var created workItem
-	err = r.inProject(ctx, rest.Request{
+	err = r.Do(ctx, rest.Request{
 		Op: "open issue", Right: workItems, Method: http.MethodPost, ContentType: patch, Out: &created,
-		Path: "/wit/workitems" + rest.Path("$"+r.forge.workItemType),
+		Path: rest.Path("wit", "workitems", "$"+r.forge.workItemType),
 		In: []operation{
 			set(titleField, fit(forge.OneLine(n.Title, limits.Title), limits.Title)),
 			set(descriptionField, toHTML(fit(n.Body, limits.Body))),
@@ -169,9 +168,9 @@ func (r *Repository) EditIssue(ctx context.Context, number int, e forge.IssueEdi
 	if len(in) == 0 {
 		return nil
 	}
-	return r.inProject(ctx, rest.Request{
+	return r.Do(ctx, rest.Request{
 		Op: "edit issue", Right: workItems, Method: http.MethodPatch, ContentType: patch, In: in,
-		Path: "/wit/workitems" + rest.Path(strconv.Itoa(number)),
+		Path: rest.Path("wit", "workitems", number),
 	})
 }
 
@@ -181,15 +180,15 @@ func (r *Repository) moveTo(ctx context.Context, number int, state forge.State) 
 		return nil, err
 	}
 	var now workItem
-	err = r.inProject(ctx, rest.Request{
-		Op: "read issue", Right: workItems, Path: "/wit/workitems" + rest.Path(strconv.Itoa(number)), Out: &now,
+	err = r.Do(ctx, rest.Request{
+		Op: "read issue", Right: workItems, Path: rest.Path("wit", "workitems", number), Out: &now,
 	})
 	if err != nil || states.of(now.Fields.State) == state {
 		return nil, err
 	}
 	name := states.first(state)
 	if name == "" {
-		return nil, r.fail(forge.ErrInvalid, "edit issue", fmt.Sprintf("work items of type %q have no state that is %s", r.forge.workItemType, state))
+		return nil, r.Fail(forge.ErrInvalid, "edit issue", fmt.Sprintf("work items of type %q have no state that is %s", r.forge.workItemType, state))
 	}
 	return []operation{set(stateField, name)}, nil
 }

@@ -2,7 +2,6 @@ package azuredevops
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -27,10 +26,10 @@ func labelNames(labels []label) []string {
 func (r *Repository) EnsureLabel(context.Context, forge.Label) error { return nil }
 
 // AddLabels adds labels to a pull request, one by one. Adding a label twice has no effect.
-func (r *Repository) AddLabels(ctx context.Context, change int, names ...string) error {
+func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) error {
 	for _, name := range names {
 		err := r.do(ctx, rest.Request{
-			Op: "add labels", Method: http.MethodPost, Path: pull(change, "labels"), In: label{name}, Repeatable: true,
+			Op: "add labels", Method: http.MethodPost, Path: pull(number, "labels"), In: label{name}, Repeatable: true,
 		})
 		if err != nil {
 			return err
@@ -40,10 +39,6 @@ func (r *Repository) AddLabels(ctx context.Context, change int, names ...string)
 }
 
 // RemoveLabel removes a label from a pull request.
-func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
-	err := r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(change, "labels", name)})
-	if errors.Is(err, forge.ErrNotFound) {
-		return nil
-	}
-	return err
+func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) error {
+	return r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(number, "labels", name), MissingOK: true})
 }

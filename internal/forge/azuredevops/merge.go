@@ -11,26 +11,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// The forge completes pull requests in the background. These are how often, and at which interval, to check for it.
+// The forge completes pull requests in the background. The adapter checks for the result this often.
 const (
-	looks = 20
-	apart = 500 * time.Millisecond
+	attempts = 20
+	interval = 500 * time.Millisecond
 )
 
 // MergePullRequest completes a pull request and waits until the forge has done it.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
-	p, err := r.judged(ctx, "merge pull request", number, m)
+	p, err := r.checked(ctx, "merge pull request", number, m)
 	if err != nil {
 		return "", err
 	}
 	if p.Status == completed {
 		return p.Merge.ID, nil
 	}
-	in := map[string]any{"status": completed, "lastMergeSourceCommit": commitRef{m.Head}, "completionOptions": completion(m)}
+	options, err := r.completion(ctx, p, m)
+	if err != nil {
+		return "", err
+	}
+	in := map[string]any{"status": completed, "lastMergeSourceCommit": commitRef{m.Head}, "completionOptions": options}
 	if err := r.complete(ctx, "merge pull request", p, in); err != nil {
 		return "", err
 	}
-	for range looks {
+	for range attempts {
 		if p, err = r.pullRequest(ctx, number); err != nil {
 			return "", err
 		}
@@ -38,19 +42,19 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 		case p.Status == completed:
 			return p.Merge.ID, nil
 		case p.Status == abandoned, p.MergeStatus == "conflicts", p.MergeStatus == "rejectedByPolicy", p.MergeStatus == "failure":
-			return "", r.fail(forge.ErrConflict, "merge pull request", "the forge did not merge it: "+p.MergeStatus)
+			return "", r.Fail(forge.ErrConflict, "merge pull request", "the forge did not merge it: "+p.MergeStatus)
 		}
-		if err := r.forge.clock.Sleep(ctx, apart); err != nil {
-			return "", &forge.Error{Kind: forge.ErrUnavailable, Op: "merge pull request", Where: r.id.String(), Detail: err.Error(), Cause: err}
+		if err := r.forge.clock.Sleep(ctx, interval); err != nil {
+			return "", &forge.Error{Kind: forge.ErrUnavailable, Op: "merge pull request", Where: r.Of.String(), Detail: err.Error(), Cause: err}
 		}
 	}
-	return "", r.fail(forge.ErrConflict, "merge pull request", "the forge is still at it")
+	return "", r.Fail(forge.ErrConflict, "merge pull request", "the forge has not finished merging")
 }
 
 // AutoMerge asks the forge to complete a pull request once its policies allow it; immediately if they already do.
 // The forge does not compare the head. Policies must reset on a later push, as those of [Repository.Protect] do.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
-	p, err := r.judged(ctx, "merge pull request later", number, m)
+	p, err := r.checked(ctx, "merge pull request later", number, m)
 	if err != nil || p.Status == completed {
 		return err
 	}
@@ -58,24 +62,28 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
+	options, err := r.completion(ctx, p, m)
+	if err != nil {
+		return err
+	}
 	return r.complete(ctx, "merge pull request later", p, map[string]any{
-		"autoCompleteSetBy": map[string]any{"id": viewer.ID}, "completionOptions": completion(m),
+		"autoCompleteSetBy": map[string]any{"id": viewer.ID}, "completionOptions": options,
 	})
 }
 
-// judged reads a pull request and checks that it can be merged: it is open or already merged, at the expected head.
-func (r *Repository) judged(ctx context.Context, op string, number int, m forge.Merge) (pullRequest, error) {
+// checked reads a pull request and checks that it can be merged: it is open or already merged, at the expected head.
+func (r *Repository) checked(ctx context.Context, op string, number int, m forge.Merge) (pullRequest, error) {
 	if m.Head == "" {
-		return pullRequest{}, r.fail(forge.ErrInvalid, op, "no commit was judged")
+		return pullRequest{}, r.Fail(forge.ErrInvalid, op, "no commit was checked")
 	}
 	p, err := r.pullRequest(ctx, number)
 	switch {
 	case err != nil:
 		return p, err
 	case p.Head.ID != m.Head:
-		return p, r.fail(forge.ErrConflict, op, "the head is another commit")
+		return p, r.Fail(forge.ErrConflict, op, "the head is another commit")
 	case p.Status == abandoned:
-		return p, r.fail(forge.ErrConflict, op, "the change is closed")
+		return p, r.Fail(forge.ErrConflict, op, "the pull request is closed")
 	}
 	return p, nil
 }
@@ -102,14 +110,49 @@ func (r *Repository) complete(ctx context.Context, op string, p pullRequest, in 
 	return err
 }
 
-// completion returns the options of a merge. They keep the branch and linked work items.
-func completion(m forge.Merge) map[string]any {
-	options := map[string]any{"mergeStrategy": "noFastForward", "deleteSourceBranch": false, "transitionWorkItems": false}
-	if m.Method == forge.MergeSquash {
-		options["mergeStrategy"] = "squash"
+// completion returns the options of a merge. They keep the branch and linked work items, and merge in the first way that the policies
+// of the branch allow.
+func (r *Repository) completion(ctx context.Context, p pullRequest, m forge.Merge) (map[string]any, error) {
+	strategy, err := r.strategy(ctx, strings.TrimPrefix(p.Target, heads), m)
+	if err != nil {
+		return nil, err
 	}
+	options := map[string]any{"mergeStrategy": strategy, "deleteSourceBranch": false, "transitionWorkItems": false}
 	if message := strings.TrimSpace(m.Title + "\n\n" + m.Message); message != "" {
 		options["mergeCommitMessage"] = fit(message, 4000)
 	}
-	return options
+	return options, nil
+}
+
+// strategies are the ways to merge by their names in pull requests.
+var strategies = map[forge.MergeMethod]string{forge.MergeCommits: "noFastForward", forge.MergeSquash: "squash", forge.MergeRebase: "rebase"}
+
+// strategy returns the first way to merge that all policies of the branch allow, or the first one if they cannot be read.
+func (r *Repository) strategy(ctx context.Context, branch string, m forge.Merge) (string, error) {
+	methods := m.Methods()
+	ids, err := r.ids(ctx)
+	if err != nil {
+		return "", err
+	}
+	policies, err := r.policies(ctx, ids, branch)
+	if err != nil {
+		return strategies[methods[0]], forge.Ignore(forge.Ignore(err, forge.ErrDenied), forge.ErrNotFound)
+	}
+	allowed := map[string]bool{"noFastForward": true, "squash": true, "rebase": true, "rebaseMerge": true}
+	for _, p := range policies {
+		if s := p.Settings; p.Type.ID == mergeStrategyPolicy {
+			for name, yes := range map[string]bool{"noFastForward": s.NoFastForward, "squash": s.Squash, "rebase": s.Rebase, "rebaseMerge": s.RebaseMerge} {
+				allowed[name] = allowed[name] && yes
+			}
+		}
+	}
+	for _, method := range methods {
+		if allowed[strategies[method]] {
+			return strategies[method], nil
+		}
+	}
+	if m.Method == "" && allowed["rebaseMerge"] {
+		return "rebaseMerge", nil
+	}
+	return strategies[methods[0]], nil
 }

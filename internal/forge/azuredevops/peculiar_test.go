@@ -1,6 +1,7 @@
 package azuredevops_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -66,7 +67,7 @@ func (w *world) wantKind(err, kind error, words ...string) {
 	}
 }
 
-func TestATokenThatMayOnlyRead(t *testing.T) {
+func TestReadOnlyToken(t *testing.T) {
 	w := newWorld(t)
 	c, weak := w.open("readable"), w.as(w.Weak)
 	if _, err := weak.PullRequest(t.Context(), c.Number); err != nil {
@@ -128,10 +129,10 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 		other, err := w.repo.Protection(t.Context(), "other")
 		w.must(err)
 		if other.Protected() {
-			t.Errorf("another branch demands %+v", other)
+			t.Errorf("another branch requires %+v", other)
 		}
 	}
-	w.wantKind(w.repo.Protect(t.Context(), "main", forge.Protection{CodeOwners: true}), forge.ErrInvalid, "owners of code")
+	w.wantKind(w.repo.Protect(t.Context(), "main", forge.Protection{CodeOwners: true}), forge.ErrInvalid, "code owners")
 }
 
 func TestProtectingTwiceWritesOnce(t *testing.T) {
@@ -153,9 +154,9 @@ func TestAStatusReachesPullRequests(t *testing.T) {
 	w.must(w.repo.Protect(t.Context(), "main", forge.Protection{Checks: []string{"kalypso/plan"}}))
 	good := forge.Status{Context: "kalypso/plan", State: forge.Success}
 
-	before := w.Server.Commit(w.url, "said-before")
+	before := w.Server.Commit(w.url, "with-statuses")
 	w.must(w.repo.SetStatus(t.Context(), before, good))
-	c, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "said-before", Base: "main", Title: "T"})
+	c, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "with-statuses", Base: "main", Title: "T"})
 	w.must(err)
 	_, err = w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: before})
 	w.must(err)
@@ -183,7 +184,7 @@ func TestAStatusThatDidNotReachPullRequestsIsNotSet(t *testing.T) {
 	}
 }
 
-func TestAMergeIsWaitedFor(t *testing.T) {
+func TestMergeWaits(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("slow")
 	w.Fake.Clock.Slept()
@@ -194,7 +195,7 @@ func TestAMergeIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAMergeThatSomebodyElseMadeIsOne(t *testing.T) {
+func TestMergedByAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("raced")
 	w.Faults.Inject(forgetest.Fault{Method: "PATCH", Answer: func(out http.ResponseWriter, r *http.Request) {
@@ -215,7 +216,7 @@ func TestAMergeThatSomebodyElseMadeIsOne(t *testing.T) {
 }
 
 // A status can be posted before the forge knows the head. Merging repeats it.
-func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
+func TestMergeRepeatsMissedStatuses(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.repo.Protect(t.Context(), "main", forge.Protection{Checks: []string{"ci"}}))
 	head := w.Server.Commit(w.url, "missed")
@@ -229,7 +230,7 @@ func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
 	w.must(err)
 }
 
-func TestWhoWeAre(t *testing.T) {
+func TestViewer(t *testing.T) {
 	w := newWorld(t)
 	nameless, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token)})
 	w.must(err)
@@ -258,16 +259,16 @@ func TestABearerIsSentAsOne(t *testing.T) {
 	}
 }
 
-func TestAMergeThatNeverEndsIsAConflict(t *testing.T) {
+func TestMergeThatNeverEnds(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("endless")
 	shape := `{"pullRequestId":1,"status":"active","mergeStatus":"queued","lastMergeSourceCommit":{"commitId":"` + c.Head.Commit + `"}}`
 	w.Faults.Inject(forgetest.Fault{Method: "GET", Path: "/pullrequests/", Times: -1, Answer: forgetest.Answer(http.StatusOK, shape)})
 	_, err := w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
-	w.wantKind(err, forge.ErrConflict, "still at it")
+	w.wantKind(err, forge.ErrConflict, "has not finished merging")
 }
 
-func TestWholeTextsOfWhatIsListed(t *testing.T) {
+func TestListedTextsAreComplete(t *testing.T) {
 	w := newWorld(t)
 	body := forge.Mark(strings.Repeat("Zeile 🚀\n", 1000), "kalypso digest 1", w.Forge.Limits().Body)
 	w.Server.Commit(w.url, "long")
@@ -295,7 +296,7 @@ func TestIssuesBelongToTheirRepository(t *testing.T) {
 	}
 }
 
-func TestAProjectWithoutTheTypeOfWorkItemSaysSo(t *testing.T) {
+func TestMissingWorkItemType(t *testing.T) {
 	w := newWorld(t)
 	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token), WorkItemType: "Bug"})
 	w.must(err)
@@ -344,7 +345,7 @@ func TestRepositoriesAndTheirSpellings(t *testing.T) {
 }
 
 // Several states have the same meaning. A user's choice among them is kept.
-func TestAStateThatMeansTheSameStays(t *testing.T) {
+func TestEquivalentStateIsKept(t *testing.T) {
 	w := newWorld(t)
 	i, err := w.repo.OpenIssue(t.Context(), forge.NewIssue{Title: "T"})
 	w.must(err)
@@ -352,5 +353,33 @@ func TestAStateThatMeansTheSameStays(t *testing.T) {
 	w.must(w.repo.EditIssue(t.Context(), i.Number, forge.IssueEdit{State: new(forge.Open)}))
 	if wrote := w.Faults.Requests("PATCH"); len(wrote) > 0 {
 		t.Errorf("wrote %q", wrote)
+	}
+}
+
+// A policy limits the merge types of a branch. The web interface writes "Exact" where the API writes "exact".
+func TestMergesAsPoliciesAllow(t *testing.T) {
+	for _, tc := range []struct{ settings, want string }{
+		{`"allowSquash": true`, "squash"},
+		{`"allowRebase": true, "allowRebaseMerge": true`, "rebase"},
+		{`"allowRebaseMerge": true`, "rebaseMerge"},
+		{`"allowSquash": true, "allowNoFastForward": true`, "noFastForward"},
+	} {
+		w := newWorld(t)
+		c := w.open("feature")
+		w.Faults.Inject(forgetest.Fault{Method: "GET", Path: "/git/policy/configurations", Times: -1, Answer: forgetest.Answer(200,
+			`{"value": [{"isEnabled": true, "isBlocking": true, "type": {"id": "fa4e907d-c16b-4a4c-9dfa-4916e5d171ab"},
+			"settings": {"scope": [{"refName": "refs/heads/main", "matchKind": "Exact"}], `+tc.settings+`}}]}`)})
+		var body struct {
+			CompletionOptions struct{ MergeStrategy string }
+		}
+		w.Faults.Inject(forgetest.Fault{Method: "PATCH", Answer: func(out http.ResponseWriter, r *http.Request) {
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			forgetest.Answer(409, `{"message": "not now"}`)(out, r)
+		}})
+		_, err := w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+		w.wantKind(err, forge.ErrConflict)
+		if got := body.CompletionOptions.MergeStrategy; got != tc.want {
+			t.Errorf("%s: merged as %q, want %q (%v)", tc.settings, got, tc.want, err)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -70,25 +69,25 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	demanded := forge.Protection{PullRequestsOnly: len(policies) > 0}
+	required := forge.Protection{PullRequestsOnly: len(policies) > 0}
 	for _, p := range policies {
 		switch p.Type.ID {
 		case reviewersPolicy:
-			demanded.Approvals = max(demanded.Approvals, p.Settings.Approvals)
+			required.Approvals = max(required.Approvals, p.Settings.Approvals)
 		case statusPolicy:
-			demanded.Checks = append(demanded.Checks, statusContext{p.Settings.Genre, p.Settings.Name}.String())
+			required.Checks = append(required.Checks, statusContext{p.Settings.Genre, p.Settings.Name}.String())
 		}
 	}
-	slices.Sort(demanded.Checks)
-	demanded.Checks = slices.Compact(demanded.Checks)
-	return demanded, nil
+	slices.Sort(required.Checks)
+	required.Checks = slices.Compact(required.Checks)
+	return required, nil
 }
 
 // Protect changes the branch's own policies to require what p says. It keeps policies of other scopes and types.
 // It adds missing policies before it removes others, so that the branch is never unprotected in between.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
 	if p.CodeOwners {
-		e := r.fail(forge.ErrInvalid, "set protection", "Azure DevOps knows no owners of code")
+		e := r.Fail(forge.ErrInvalid, "set protection", "Azure DevOps does not support code owners")
 		e.Hint = "leave them out of the protection, and add required reviewers by hand"
 		return e
 	}
@@ -105,11 +104,11 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 		return !slices.Equal(p.Settings.Scope, []scope{here}) || !p.ours()
 	})
 	for _, want := range wanted(p, here) {
-		if i := slices.IndexFunc(surplus, want.sameDemand); i >= 0 {
+		if i := slices.IndexFunc(surplus, want.sameRequirement); i >= 0 {
 			surplus = slices.Delete(surplus, i, i+1)
 			continue
 		}
-		err := r.inProject(ctx, rest.Request{
+		err := r.Do(ctx, rest.Request{
 			Op: "set protection", Right: codeFull, Method: http.MethodPost, Path: "/policy/configurations", In: want,
 		})
 		if err != nil {
@@ -117,8 +116,8 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 		}
 	}
 	for _, s := range surplus {
-		err := r.inProject(ctx, rest.Request{
-			Op: "remove protection", Right: codeFull, Method: http.MethodDelete, Path: "/policy/configurations" + rest.Path(strconv.Itoa(s.ID)),
+		err := r.Do(ctx, rest.Request{
+			Op: "remove protection", Right: codeFull, Method: http.MethodDelete, Path: rest.Path("policy", "configurations", s.ID),
 		})
 		if err != nil {
 			return err
@@ -154,36 +153,30 @@ func (p policy) ours() bool {
 		(p.Type.ID == mergeStrategyPolicy && s.Squash && s.NoFastForward && s.Rebase && s.RebaseMerge)
 }
 
-// sameDemand reports whether another policy of the same branch has the same requirement.
-func (p policy) sameDemand(other policy) bool {
+// sameRequirement reports whether another policy of the same branch has the same requirement.
+func (p policy) sameRequirement(other policy) bool {
 	return p.Type == other.Type && p.Settings.Approvals == other.Settings.Approvals &&
 		p.Settings.Genre == other.Settings.Genre && p.Settings.Name == other.Settings.Name
 }
 
 // policies reads the policies that block a branch.
 func (r *Repository) policies(ctx context.Context, ids ids, branch string) ([]policy, error) {
-	query := url.Values{"repositoryId": {ids.Repository}, "refName": {heads + branch}}
-	var blocking []policy
-	for {
-		var page values[policy]
-		header, err := r.forge.do(ctx, rest.Request{
-			Op: "read protection", Where: r.id.String(), Right: codeRead, Query: query, Out: &page,
-			Path: rest.Path(r.organization, r.project) + "/_apis/git/policy/configurations",
-		})
-		if err != nil {
-			return nil, err
+	all, err := rest.All[policy](ctx, &r.Repository, rest.Request{
+		Op: "read protection", Path: "/git/policy/configurations", Element: "value",
+		Query: url.Values{"repositoryId": {ids.Repository}, "refName": {heads + branch}},
+		Next: func(h http.Header, query url.Values, _ int) bool {
+			next, last := strings.TrimSpace(h.Get("X-Ms-Continuationtoken")), query.Get("continuationToken")
+			query.Set("continuationToken", next)
+			return next != "" && next != last
+		},
+	})
+	for _, p := range all {
+		for i := range p.Settings.Scope {
+			s := &p.Settings.Scope[i]
+			s.Match = strings.ToLower(s.Match) // the web interface writes "Exact"
 		}
-		for _, p := range page.Value {
-			if p.Enabled && p.Blocking {
-				blocking = append(blocking, p)
-			}
-		}
-		next := header.Get("X-Ms-Continuationtoken")
-		if next == "" || next == query.Get("continuationToken") {
-			return blocking, nil
-		}
-		query.Set("continuationToken", strings.TrimSpace(next))
 	}
+	return slices.DeleteFunc(all, func(p policy) bool { return !p.Enabled || !p.Blocking }), err
 }
 
 // ids identifies a repository and its project in policies and subscriptions.

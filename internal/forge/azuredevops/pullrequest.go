@@ -57,8 +57,8 @@ const (
 
 const heads = "refs/heads/"
 
-func (r *Repository) change(p pullRequest) forge.PullRequest {
-	c := forge.PullRequest{
+func (r *Repository) convert(p pullRequest) forge.PullRequest {
+	result := forge.PullRequest{
 		Number: p.Number, Title: p.Title, Body: p.Description, State: forge.Open, Draft: p.Draft, Author: p.CreatedBy.name(),
 		URL:   r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name) + fmt.Sprintf("/pullrequest/%d", p.Number),
 		Head:  forge.Ref{Branch: strings.TrimPrefix(p.Source, heads), Commit: p.Head.ID, Fork: r.fork(p)},
@@ -66,16 +66,16 @@ func (r *Repository) change(p pullRequest) forge.PullRequest {
 		Fetch: r.fetch(p), Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt, Mergeable: p.mergeable(),
 	}
 	if p.Status == active {
-		return c
+		return result
 	}
-	c.State, c.EndedBy = forge.Closed, p.ClosedBy.name()
+	result.State, result.EndedBy = forge.Closed, p.ClosedBy.name()
 	if p.ClosedAt != nil {
-		c.EndedAt = *p.ClosedAt
+		result.EndedAt = *p.ClosedAt
 	}
 	if p.Status == completed {
-		c.State, c.MergeCommit = forge.Merged, p.Merge.ID
+		result.State, result.MergeCommit = forge.Merged, p.Merge.ID
 	}
-	return c
+	return result
 }
 
 func (r *Repository) fork(p pullRequest) string {
@@ -125,29 +125,25 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	if f.Base != "" {
 		query.Set("searchCriteria.targetRefName", heads+f.Base)
 	}
-	var changes []forge.PullRequest
-	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: query}, "$", func(p pullRequest) bool {
-		if c := r.change(p); f.Matches(c) {
-			c.Mergeable = forge.MergeableUnknown
-			changes = append(changes, c)
-		}
-		return f.Limit == 0 || len(changes) < f.Limit
-	})
+	request := r.paged(rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: query}, "$")
+	found, err := rest.Select(ctx, &r.Repository, request, r.convert, f.Matches, f.Limit)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(changes, func(a, b forge.PullRequest) int { return b.Number - a.Number })
-	for i, c := range changes {
-		if c.State == forge.Merged || units(c.Body) < shortened {
+	slices.SortStableFunc(found, func(a, b forge.PullRequest) int { return b.Number - a.Number })
+	for i := range found {
+		p := &found[i]
+		p.Mergeable = forge.MergeableUnknown
+		if p.State == forge.Merged || units(p.Body) < shortened {
 			continue
 		}
-		whole, err := r.pullRequest(ctx, c.Number)
+		whole, err := r.pullRequest(ctx, p.Number)
 		if err != nil {
 			return nil, err
 		}
-		changes[i].Body = whole.Description
+		p.Body = whole.Description
 	}
-	return changes, nil
+	return found, nil
 }
 
 // PullRequest reads a pull request and its labels, which take a second request.
@@ -161,7 +157,7 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 		return forge.PullRequest{}, err
 	}
 	p.Labels = labels.Value
-	return r.change(p), nil
+	return r.convert(p), nil
 }
 
 func (r *Repository) pullRequest(ctx context.Context, number int) (pullRequest, error) {
@@ -183,7 +179,7 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
-	return r.change(p), r.inform(ctx, p)
+	return r.convert(p), r.inform(ctx, p)
 }
 
 // EditPullRequest edits a pull request.
@@ -207,9 +203,9 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 		if err != nil {
 			return err
 		}
-		switch now := r.change(p).State; {
+		switch now := r.convert(p).State; {
 		case now == forge.Merged:
-			return r.fail(forge.ErrConflict, "edit pull request", "it is merged")
+			return r.Fail(forge.ErrConflict, "edit pull request", "it is merged")
 		case now != *e.State:
 			in["status"] = statuses[*e.State]
 		}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +18,14 @@ type status struct {
 	TargetURL   string        `json:"targetUrl,omitempty"`
 	Context     statusContext `json:"context"`
 	CreatedAt   *time.Time    `json:"creationDate,omitempty"`
+}
+
+func (s status) status() forge.Status {
+	result := forge.Status{Context: s.Context.String(), State: stateOf(s.State), Description: s.Description, URL: s.TargetURL}
+	if s.CreatedAt != nil {
+		result.Time = *s.CreatedAt
+	}
+	return result
 }
 
 // statusContext is the name of a status, "genre/name".
@@ -42,8 +49,8 @@ func (c statusContext) String() string {
 	return c.Genre + "/" + c.Name
 }
 
-// said maps states to those of Azure DevOps.
-var said = map[forge.StatusState]string{
+// stateNames maps states to those of Azure DevOps.
+var stateNames = map[forge.StatusState]string{
 	forge.Pending: "pending", forge.Success: "succeeded", forge.Failure: "failed", forge.Errored: "error",
 }
 
@@ -63,23 +70,19 @@ func stateOf(state string) forge.StatusState {
 // SetStatus posts a status for a commit. Policies check pull requests, so it is first posted on those with this head.
 // If that fails, it is not posted on the commit either.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	var mine []pullRequest
-	open := rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}}}
-	err := list(ctx, r, open, "$", func(p pullRequest) bool {
-		if p.Head.ID == commit {
-			mine = append(mine, p)
-		}
-		return true
-	})
+	open, err := rest.All[pullRequest](ctx, &r.Repository, r.paged(rest.Request{
+		Op: "find pull requests", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}},
+	}, "$"))
 	if err != nil {
 		return err
 	}
-	for _, p := range mine {
+	open = slices.DeleteFunc(open, func(p pullRequest) bool { return p.Head.ID != commit })
+	for _, p := range open {
 		if err := r.repeat(ctx, p, s); err != nil {
 			return err
 		}
 	}
-	return r.post(ctx, "/commits"+rest.Path(commit, "statuses"), s)
+	return r.post(ctx, rest.Path("commits", commit, "statuses"), s)
 }
 
 // inform repeats a commit's earlier statuses on a new pull request.
@@ -88,15 +91,15 @@ func (r *Repository) inform(ctx context.Context, p pullRequest) error {
 	if p.Head.ID == "" {
 		return nil
 	}
-	said, err := r.Statuses(ctx, p.Head.ID)
-	if err != nil || len(said) == 0 {
+	all, err := r.Statuses(ctx, p.Head.ID)
+	if err != nil || len(all) == 0 {
 		return err
 	}
-	return r.repeat(ctx, p, said...)
+	return r.repeat(ctx, p, all...)
 }
 
 // repeat posts the head's statuses on a pull request, for the iteration with that head.
-func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.Status) error {
+func (r *Repository) repeat(ctx context.Context, p pullRequest, all ...forge.Status) error {
 	type iteration struct {
 		ID   int       `json:"id"`
 		Head commitRef `json:"sourceRefCommit"`
@@ -109,14 +112,14 @@ func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.St
 		if i.Head.ID != p.Head.ID {
 			continue
 		}
-		for _, s := range said {
-			if err := r.post(ctx, pull(p.Number, "iterations", strconv.Itoa(i.ID), "statuses"), s); err != nil {
+		for _, s := range all {
+			if err := r.post(ctx, pull(p.Number, "iterations", i.ID, "statuses"), s); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r.fail(forge.ErrConflict, "set status", "the forge does not know the pull request's head yet")
+	return r.Fail(forge.ErrConflict, "set status", "the forge does not know the pull request's head yet")
 }
 
 // post posts a status. Posting twice has no effect, so the request is retried.
@@ -124,7 +127,7 @@ func (r *Repository) post(ctx context.Context, path string, s forge.Status) erro
 	return r.do(ctx, rest.Request{
 		Op: "set status", Right: codeStatus, Method: http.MethodPost, Path: path, Repeatable: true,
 		In: status{
-			State: said[s.State], TargetURL: s.URL, Context: contextOf(s.Context),
+			State: stateNames[s.State], TargetURL: s.URL, Context: contextOf(s.Context),
 			Description: forge.OneLine(s.Description, r.forge.Limits().StatusDescription),
 		},
 	})
@@ -132,20 +135,8 @@ func (r *Repository) post(ctx context.Context, path string, s forge.Status) erro
 
 // Statuses reads the latest status of each context.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
-	var all []forge.Status
-	request := rest.Request{
-		Op: "read statuses", Path: "/commits" + rest.Path(commit, "statuses"), Query: url.Values{"latestOnly": {"true"}},
-	}
-	err := list(ctx, r, request, "", func(s status) bool {
-		one := forge.Status{
-			Context: s.Context.String(), State: stateOf(s.State), Description: s.Description, URL: s.TargetURL,
-		}
-		if s.CreatedAt != nil {
-			one.Time = *s.CreatedAt
-		}
-		all = append(all, one)
-		return true
-	})
+	request := rest.Request{Op: "read statuses", Path: rest.Path("commits", commit, "statuses"), Query: url.Values{"latestOnly": {"true"}}}
+	all, err := rest.Select(ctx, &r.Repository, r.paged(request, ""), status.status, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package azuredevops
 
 import (
 	"crypto/subtle"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -43,15 +42,11 @@ type update struct {
 //
 // A push of several branches is one delivery; the event names the first.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	if !authentic(header, key) {
-		return forge.Event{}, &forge.Error{
-			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "the password is not our secret",
-			Hint: "give the subscription the user name " + hookUser + " and the secret of the configuration as its password",
-		}
-	}
 	var p payload
-	if err := json.Unmarshal(body, &p); err != nil {
-		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected"}
+	err := forge.ReadDelivery(body, &p, authentic(header, key), "the password is not our secret",
+		"give the subscription the user name "+hookUser+" and the secret of the configuration as its password")
+	if err != nil {
+		return forge.Event{}, err
 	}
 	e := forge.Event{Kind: forge.EventOther, Delivery: p.ID, Time: p.CreatedAt}
 	at := p.locate(&e)
@@ -71,7 +66,7 @@ func authentic(header http.Header, key forge.Secret) bool {
 // locate fills in the event's kind and location.
 func (p payload) locate(e *forge.Event) repository {
 	resource := p.Resource
-	at, change := resource.Repository, resource.pullRequest
+	at, on := resource.Repository, resource.pullRequest
 	switch p.EventType {
 	case pushed:
 		e.Sender = resource.PushedBy.name()
@@ -83,20 +78,20 @@ func (p payload) locate(e *forge.Event) repository {
 		}
 		return at
 	case opened:
-		e.Kind, e.Sender = forge.EventPullRequest, change.CreatedBy.name()
+		e.Kind, e.Sender = forge.EventPullRequest, on.CreatedBy.name()
 	case updated, merged:
-		e.Kind, e.Sender = forge.EventPullRequest, change.ClosedBy.name()
+		e.Kind, e.Sender = forge.EventPullRequest, on.ClosedBy.name()
 	case commented:
 		e.Kind = forge.EventComment
 		if resource.Comment != nil {
 			e.Sender = resource.Comment.Author.name()
 		}
 		if resource.PullRequest != nil {
-			at, change = resource.PullRequest.Repository, resource.PullRequest.pullRequest
+			at, on = resource.PullRequest.Repository, resource.PullRequest.pullRequest
 		}
 	default:
 		return at
 	}
-	e.PullRequest, e.Branch, e.Commit = change.Number, strings.TrimPrefix(change.Target, heads), change.Head.ID
+	e.PullRequest, e.Branch, e.Commit = on.Number, strings.TrimPrefix(on.Target, heads), on.Head.ID
 	return at
 }

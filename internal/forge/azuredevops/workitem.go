@@ -55,7 +55,7 @@ func (r *Repository) states(ctx context.Context) (stateByName, error) {
 		return known, nil
 	}
 	var states values[itemState]
-	err := r.inProject(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "read issue states", Right: workItems, Out: &states,
 		Path: "/wit/workitemtypes" + rest.Path(r.forge.workItemType, "states"),
 	})

@@ -40,13 +40,13 @@ func Open(c forge.Connection, env map[string]string, t transport.Config) (forge.
 		if err != nil {
 			return nil, err
 		}
-		return github.New(github.Options{URL: c.URL, Token: token, App: app, Transport: t})
+		return github.New(github.Options{URL: c.URL, Token: token, App: app, Settle: c.SettleTime(), Transport: t})
 	case forge.GitLab:
-		return gitlab.New(gitlab.Options{URL: c.URL, Token: token, Transport: t})
+		return gitlab.New(gitlab.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	case forge.AzureDevOps:
-		return azuredevops.New(azuredevops.Options{URL: c.URL, Token: token, Transport: t})
+		return azuredevops.New(azuredevops.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	case forge.Gitea:
-		return gitea.New(gitea.Options{URL: c.URL, Token: token, Transport: t})
+		return gitea.New(gitea.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	}
 	return nil, fmt.Errorf("forge %q: unknown kind %q", c.URL, c.Kind)
 }

@@ -43,7 +43,7 @@ func (h *appHost) GitCredential(context.Context) (string, forge.Secret, error) {
 	return "x-access-token", forge.NewSecret(fmt.Sprint("app-", h.given)), nil
 }
 
-// The token of an app goes to its forge alone, anew each time; that of a token's forge goes to that one;
+// The token of an app goes to its forge alone, a new one each time; that of a token's forge goes to that one;
 // and where the environment names a credential for a host, it is that one.
 func TestGitAccess(t *testing.T) {
 	home, tokenHome, elsewhere, named := newPasswords(t), newPasswords(t), newPasswords(t), newPasswords(t)

@@ -43,6 +43,23 @@ func (c *Call) Number(name string) int {
 	return n
 }
 
+// Shapes converts the elements of a list to objects of an API. The result is never nil.
+func Shapes[T any](all []T, shape func(T) map[string]any) []map[string]any {
+	shapes := []map[string]any{}
+	for _, element := range all {
+		shapes = append(shapes, shape(element))
+	}
+	return shapes
+}
+
+// find returns the first element that matches, or the zero value.
+func find[T any](all []T, matches func(T) bool) (found T) {
+	if i := slices.IndexFunc(all, matches); i >= 0 {
+		found = all[i]
+	}
+	return found
+}
+
 // Page returns the requested page of a list, and links the next one in a header, as most forges do.
 // Pages count from 1. The parameter called size sets their length, which is at most most.
 func Page[T any](c *Call, all []T, size string, most int) []T {

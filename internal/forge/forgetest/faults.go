@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -73,7 +74,8 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 			fault.Answer(w, r)
 		default:
 			// A server notices that its client has gone only after reading the whole request.
-			_, _ = io.Copy(io.Discard, r.Body)
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			fault.Answer(w, r)
 		}
 	})

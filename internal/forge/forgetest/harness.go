@@ -23,7 +23,7 @@ type Harness struct {
 	Fork func(t *testing.T, url, branch string) int
 
 	// Notes returns the comments at lines of a pull request. Nil skips the rules about annotations.
-	Notes func(t *testing.T, url string, change int) []Note
+	Notes func(t *testing.T, url string, number int) []Note
 	// Put adds a commit with a file to a branch. Nil for forges that do not read files.
 	Put func(t *testing.T, url, branch, file, text string)
 
@@ -50,8 +50,8 @@ type Fake struct {
 	RateLimits map[string]func(wait time.Duration) Fault // required
 	// Impatient is the same forge through a transport with a very short timeout.
 	Impatient forge.Forge // required
-	// Stranger is the same forge with an unknown token.
-	Stranger forge.Forge // required
+	// Unknown is the same forge with an unknown token.
+	Unknown forge.Forge // required
 	// Secrets are the parts of [Harness.Forge]'s credential. No error may contain them.
 	Secrets []string // required
 }
@@ -120,7 +120,7 @@ func (s *suite) open(head string) forge.PullRequest {
 	return c
 }
 
-func (s *suite) change(number int) forge.PullRequest {
+func (s *suite) pullRequest(number int) forge.PullRequest {
 	s.Helper()
 	c, err := s.repo.PullRequest(s.ctx, number)
 	s.must(err)
@@ -129,10 +129,10 @@ func (s *suite) change(number int) forge.PullRequest {
 
 func (s *suite) find(f forge.PullRequestFilter) []int {
 	s.Helper()
-	changes, err := s.repo.FindPullRequests(s.ctx, f)
+	found, err := s.repo.FindPullRequests(s.ctx, f)
 	s.must(err)
 	numbers := []int{}
-	for _, c := range changes {
+	for _, c := range found {
 		numbers = append(numbers, c.Number)
 	}
 	return numbers
@@ -143,7 +143,7 @@ func (s *suite) merge(r forge.Repository, c forge.PullRequest) string {
 	s.Helper()
 	var commit string
 	var err error
-	s.eventually("the change cannot be merged", func() bool {
+	s.eventually("the pull request cannot be merged", func() bool {
 		commit, err = r.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		return err == nil || !errors.Is(err, forge.ErrConflict)
 	})

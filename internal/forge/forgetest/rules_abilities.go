@@ -14,7 +14,7 @@ import (
 )
 
 var abilityRules = []rule{
-	{"the viewer is who opens changes", func(s *suite) {
+	{"the viewer is the author of its pull requests", func(s *suite) {
 		who, err := can[forge.Viewer](s, s.Forge).Viewer(s.ctx)
 		s.must(err)
 		if c := s.open("mine"); !strings.EqualFold(c.Author, who) {
@@ -39,7 +39,7 @@ var abilityRules = []rule{
 			}
 		}
 	}},
-	{"code owners have a place", func(s *suite) {
+	{"the code owners file has a path", func(s *suite) {
 		if path := can[forge.CodeOwned](s, s.repo).CodeOwnersPath(); !strings.HasSuffix(path, "CODEOWNERS") {
 			s.Errorf("got %q", path)
 		}
@@ -71,7 +71,7 @@ var abilityRules = []rule{
 		_, err = creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name})
 		s.wantKind(err, forge.ErrConflict)
 	}},
-	{"repositories say what they are, and are removed", func(s *suite) {
+	{"repositories have a description, and are removed", func(s *suite) {
 		creator := can[forge.Creator](s, s.Forge)
 		if s.Owner == "" {
 			s.Skip("the harness names no owner")
@@ -81,7 +81,7 @@ var abilityRules = []rule{
 		s.must(err)
 		remover := can[forge.Remover](s, r)
 		if got, err := remover.Description(s.ctx); err != nil || got != "For a while" {
-			s.Errorf("it says about itself %q, %v", got, err)
+			s.Errorf("description %q, %v", got, err)
 		}
 		// An account that can create repositories in a group need not own it.
 		err = remover.Remove(s.ctx)
@@ -99,7 +99,7 @@ var abilityRules = []rule{
 }
 
 var hookRules = []rule{
-	{"what happens is delivered, signed", func(s *suite) {
+	{"events are delivered, signed", func(s *suite) {
 		hooker, verifier := can[forge.Hooker](s, s.repo), can[forge.WebhookVerifier](s, s.Forge)
 		key := forge.NewSecret("a shared secret")
 		receiver := newReceiver(s, verifier, key)

@@ -32,7 +32,7 @@ var annotationRules = []rule{
 			}
 		}
 	})},
-	{"findings that are gone disappear", annotated(func(s *suite, c forge.PullRequest) {
+	{"fixed findings disappear", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c)
 		s.annotate(c, finding(3, "has no limits"), finding(7, "runs as root"))
 		s.annotate(c, finding(7, "runs as root"), finding(9, "is privileged"))
@@ -43,7 +43,7 @@ var annotationRules = []rule{
 	{"the next commit has findings of its own", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c, finding(3, "has no limits"), finding(7, "runs as root"))
 		head := s.Commit(s.T, s.url, c.Head.Branch)
-		s.eventually("the head did not move", func() bool { return s.change(c.Number).Head.Commit == head })
+		s.eventually("the head did not move", func() bool { return s.pullRequest(c.Number).Head.Commit == head })
 		c.Head.Commit = head
 		s.annotate(c, finding(7, "runs as root"))
 		s.wantNotes(c, "7 runs as root")
@@ -67,7 +67,7 @@ var annotationRules = []rule{
 			s.Errorf("the severest is not shown, or the rest not counted: %s", text)
 		}
 	})},
-	{"a finding is shown at its file when its line is not part of the change", annotated(func(s *suite, c forge.PullRequest) {
+	{"a finding is shown at its file when its line is not in the diff", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c, finding(55, "is far away"))
 		notes := s.Notes(s.T, s.url, c.Number)
 		if len(notes) != 1 || notes[0].Line != 55 && !strings.Contains(notes[0].Text, "line 55") {
@@ -79,7 +79,7 @@ var annotationRules = []rule{
 			s.annotate(c, elsewhere, finding(2, "is here"))
 		}
 	})},
-	{"texts of others mean nothing", annotated(func(s *suite, c forge.PullRequest) {
+	{"hostile texts have no effect", annotated(func(s *suite, c forge.PullRequest) {
 		hostile := finding(2, "x\n<!-- "+annotationName+" 00 -->\n@everyone [link](https://evil.example.com) <b>bold</b> --> #1 \x1b[31m")
 		hostile.Title, hostile.Hint = hostile.Message, hostile.Message
 		for range 2 {
@@ -90,7 +90,7 @@ var annotationRules = []rule{
 			s.Errorf("got %+v", notes)
 		}
 	})},
-	{"what others say at lines stays", annotated(func(s *suite, c forge.PullRequest) {
+	{"comments of others at lines are kept", annotated(func(s *suite, c forge.PullRequest) {
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
 		}
@@ -108,7 +108,7 @@ var annotationRules = []rule{
 			s.Errorf("the conversation has %+v", comments)
 		}
 	})},
-	{"who may only read cannot annotate", annotated(func(s *suite, c forge.PullRequest) {
+	{"a read-only token cannot annotate", annotated(func(s *suite, c forge.PullRequest) {
 		if s.Weak == nil {
 			s.Skip("the harness has no token without rights")
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 var commentRules = []rule{
-	{"there is one comment with a marker, and it says the latest", func(s *suite) {
+	{"one comment has a marker, with the latest text", func(s *suite) {
 		c := s.open("commented")
 		first, err := s.repo.UpsertComment(s.ctx, c.Number, "plan dev", "12 added")
 		s.must(err)
@@ -26,7 +26,7 @@ var commentRules = []rule{
 			s.Errorf("got %+v", all)
 		}
 	}},
-	{"saying the same again writes nothing", func(s *suite) {
+	{"the same comment again writes nothing", func(s *suite) {
 		c := s.open("unchanged")
 		_, err := s.repo.UpsertComment(s.ctx, c.Number, "m", "text\n")
 		s.must(err)
@@ -43,7 +43,7 @@ var commentRules = []rule{
 			}
 		}
 	}},
-	{"somebody else's comment with our marker is not ours", func(s *suite) {
+	{"another account's comment with our marker is not ours", func(s *suite) {
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
 		}
@@ -87,9 +87,9 @@ var commentRules = []rule{
 	}},
 }
 
-func (s *suite) comments(change int) []forge.Comment {
+func (s *suite) comments(number int) []forge.Comment {
 	s.Helper()
-	all, err := s.repo.Comments(s.ctx, change)
+	all, err := s.repo.Comments(s.ctx, number)
 	s.must(err)
 	return all
 }
@@ -118,7 +118,7 @@ var issueRules = []rule{
 			{forge.IssueFilter{State: forge.Open}, []int{three.Number, two.Number}},
 			{forge.IssueFilter{State: forge.Open, Label: "kalypso"}, []int{two.Number}},
 			{forge.IssueFilter{Label: "kalypso"}, []int{two.Number, one.Number}},
-			{forge.IssueFilter{Label: "nobody-has-this"}, []int{}},
+			{forge.IssueFilter{Label: "unused-label"}, []int{}},
 			{forge.IssueFilter{Label: "kalypso", Marker: "problem 1"}, []int{one.Number}},
 			{forge.IssueFilter{Marker: "problem 2"}, []int{two.Number}},
 		} {

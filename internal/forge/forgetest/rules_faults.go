@@ -13,7 +13,7 @@ import (
 )
 
 var rightRules = []rule{
-	{"a token that may only read says which right is missing", func(s *suite) {
+	{"a read-only token gets an error that names the missing right", func(s *suite) {
 		if s.Weak == nil {
 			s.Skip("the harness has no token without rights")
 		}
@@ -41,7 +41,7 @@ var rightRules = []rule{
 }
 
 var faultRules = []rule{
-	{"reading is tried again after a server's error", fake(func(s *suite) {
+	{"reads are retried after a server error", fake(func(s *suite) {
 		c := s.open("read")
 		for _, answer := range []http.HandlerFunc{
 			Answer(http.StatusBadGateway, "bad gateway", "Content-Type", "text/html"),
@@ -49,7 +49,7 @@ var faultRules = []rule{
 			Drop,
 		} {
 			s.inject(Fault{Method: "GET", Times: 2, Answer: answer})
-			if got := s.change(c.Number); got.Number != c.Number {
+			if got := s.pullRequest(c.Number); got.Number != c.Number {
 				s.Errorf("got %+v", got)
 			}
 			// Package http itself retries dropped connections once, without waiting.
@@ -58,15 +58,15 @@ var faultRules = []rule{
 			}
 		}
 	})},
-	{"trying again ends", fake(func(s *suite) {
+	{"retries end", fake(func(s *suite) {
 		s.inject(Fault{Times: -1, Answer: Answer(http.StatusInternalServerError, `{"message":"boom"}`)})
 		_, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrUnavailable)
 		if n := len(s.Fake.Faults.Requests("")); n < 2 || n > 10 {
-			s.Errorf("asked %d times", n)
+			s.Errorf("%d requests", n)
 		}
 	})},
-	{"opening is not tried again when the answer is lost", fake(func(s *suite) {
+	{"opening is not retried when the response is lost", fake(func(s *suite) {
 		s.Commit(s.T, s.url, "lost")
 		s.inject(Fault{Method: "POST", Path: "/pull", After: true, Answer: Answer(http.StatusBadGateway, "")})
 		s.inject(Fault{Method: "POST", Path: "/merge_requests", After: true, Answer: Answer(http.StatusBadGateway, "")})
@@ -76,7 +76,7 @@ var faultRules = []rule{
 			s.Errorf("found %v, want one", got)
 		}
 	})},
-	{"a rate limit is waited for, reading and writing", fake(func(s *suite) {
+	{"reads and writes wait for a rate limit", fake(func(s *suite) {
 		for name, limit := range s.Fake.RateLimits {
 			s.Commit(s.T, s.url, "limited-"+name)
 			s.inject(limit(7 * time.Second))
@@ -92,7 +92,7 @@ var faultRules = []rule{
 			}
 		}
 	})},
-	{"a long rate limit is an error that says how long, and nobody asks meanwhile", fake(func(s *suite) {
+	{"a long rate limit is an error that says how long, and no request is sent meanwhile", fake(func(s *suite) {
 		for name, limit := range s.Fake.RateLimits {
 			s.inject(limit(30 * time.Minute))
 			for range 2 {
@@ -102,21 +102,21 @@ var faultRules = []rule{
 					s.Errorf("%s: %v: retry after %v, want half an hour", name, err, e.RetryAfter)
 				}
 			}
-			if asked := s.Fake.Faults.Requests(""); len(asked) != 1 {
-				s.Errorf("%s: asked %q", name, asked)
+			if sent := s.Fake.Faults.Requests(""); len(sent) != 1 {
+				s.Errorf("%s: requests %q", name, sent)
 			}
 			s.must(s.Fake.Clock.Sleep(s.ctx, time.Hour))
 			s.find(forge.PullRequestFilter{Limit: 1})
 		}
 	})},
-	{"a token that the forge does not know is denied", fake(func(s *suite) {
-		stranger := s.as(s.Fake.Stranger)
-		_, err := stranger.FindPullRequests(s.ctx, forge.PullRequestFilter{})
+	{"an unknown token is denied", fake(func(s *suite) {
+		unknown := s.as(s.Fake.Unknown)
+		_, err := unknown.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		if e := s.wantKind(err, forge.ErrDenied); e.Right == "" || e.Hint == "" {
 			s.Errorf("%v does not say what to do", err)
 		}
 	})},
-	{"no answer in time is unavailable", fake(func(s *suite) {
+	{"no response in time is unavailable", fake(func(s *suite) {
 		s.inject(Fault{Times: -1, Answer: Hang})
 		_, err := s.as(s.Fake.Impatient).FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrUnavailable)
@@ -124,7 +124,7 @@ var faultRules = []rule{
 			s.Errorf("%v looks like the end of the caller's context", err)
 		}
 	})},
-	{"the end of the caller's context is told as such", fake(func(s *suite) {
+	{"a canceled context returns the context's error", fake(func(s *suite) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.inject(Fault{Times: -1, Answer: func(w http.ResponseWriter, r *http.Request) { cancel(); Hang(w, r) }})
 		_, err := s.repo.FindPullRequests(ctx, forge.PullRequestFilter{})
@@ -132,7 +132,7 @@ var faultRules = []rule{
 			s.Errorf("got %v", err)
 		}
 	})},
-	{"what is not the forge's answer is unavailable", fake(func(s *suite) {
+	{"a response that is not the forge's is unavailable", fake(func(s *suite) {
 		for name, answer := range map[string]http.HandlerFunc{
 			"a sign-in page": Answer(http.StatusOK, "<html>sign in</html>", "Content-Type", "text/html"),
 			"broken JSON":    Answer(http.StatusOK, `[{"number": 1`),
@@ -146,15 +146,15 @@ var faultRules = []rule{
 			s.Fake.Faults.Clear()
 		}
 	})},
-	{"the token goes to no other host", fake(func(s *suite) {
-		asked := false
-		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	{"the token is not sent to other hosts", fake(func(s *suite) {
+		reached := false
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 		defer elsewhere.Close()
 		s.inject(Fault{Times: -1, Answer: Answer(http.StatusFound, "", "Location", elsewhere.URL+"/x")})
 		_, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrDenied)
-		if asked {
-			s.Error("the other host was asked")
+		if reached {
+			s.Error("the other host got a request")
 		}
 	})},
 	{"no error contains a token", fake(func(s *suite) {

@@ -22,19 +22,19 @@ var labelRules = []rule{
 			s.must(s.repo.EnsureLabel(s.ctx, forge.Label{Name: "kalypso/allow-deletions"}))
 			s.must(s.repo.AddLabels(s.ctx, c.Number, "promoted", "kalypso/allow-deletions"))
 		}
-		if got := s.change(c.Number).Labels; !slices.Equal(got, []string{"kalypso/allow-deletions", "promoted"}) {
+		if got := s.pullRequest(c.Number).Labels; !slices.Equal(got, []string{"kalypso/allow-deletions", "promoted"}) {
 			s.Errorf("got labels %q", got)
 		}
-		changes, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{Head: "labels"})
+		found, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{Head: "labels"})
 		s.must(err)
-		if len(changes) != 1 || !changes[0].HasLabel("Promoted") {
-			s.Errorf("the list does not have the labels: %+v", changes)
+		if len(found) != 1 || !found[0].HasLabel("Promoted") {
+			s.Errorf("the list does not have the labels: %+v", found)
 		}
 		for range 2 {
 			s.must(s.repo.RemoveLabel(s.ctx, c.Number, "kalypso/allow-deletions"))
 		}
 		s.must(s.repo.RemoveLabel(s.ctx, c.Number, "never-there"))
-		if got := s.change(c.Number).Labels; !slices.Equal(got, []string{"promoted"}) {
+		if got := s.pullRequest(c.Number).Labels; !slices.Equal(got, []string{"promoted"}) {
 			s.Errorf("got labels %q", got)
 		}
 		s.must(s.repo.AddLabels(s.ctx, c.Number))
@@ -47,11 +47,11 @@ var labelRules = []rule{
 		c := s.open("many-labels")
 		s.must(s.repo.AddLabels(s.ctx, c.Number, "label-059"))
 		s.must(s.repo.RemoveLabel(s.ctx, c.Number, "label-059"))
-		if got := s.change(c.Number).Labels; len(got) != 0 {
+		if got := s.pullRequest(c.Number).Labels; len(got) != 0 {
 			s.Errorf("got labels %q", got)
 		}
 	}},
-	{"who added a label is told", func(s *suite) {
+	{"the account that added a label is known", func(s *suite) {
 		historian := can[forge.LabelHistorian](s, s.repo)
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
@@ -95,7 +95,7 @@ var statusRules = []rule{
 			s.Error(diff)
 		}
 	}},
-	{"saying the same again is no error", func(s *suite) {
+	{"setting the same status again is not an error", func(s *suite) {
 		commit := s.Commit(s.T, s.url, "main")
 		for range 2 {
 			s.must(s.repo.SetStatus(s.ctx, commit, forge.Status{Context: "ci", State: forge.Pending, Description: "Waiting"}))

@@ -10,7 +10,7 @@ var mergeRules = []rule{
 	{"merged is not closed", func(s *suite) {
 		c := s.open("merged")
 		commit := s.merge(s.repo, c)
-		got := s.change(c.Number)
+		got := s.pullRequest(c.Number)
 		if got.State != forge.Merged || got.MergeCommit != commit || commit == "" || got.EndedAt.IsZero() || got.EndedBy != got.Author {
 			s.Errorf("merged as %q: %+v", commit, got)
 		}
@@ -24,7 +24,7 @@ var mergeRules = []rule{
 			s.Errorf("found among the merged: %v", found)
 		}
 	}},
-	{"merging again is no error", func(s *suite) {
+	{"merging again is not an error", func(s *suite) {
 		c := s.open("merged-twice")
 		commit := s.merge(s.repo, c)
 		again, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
@@ -35,34 +35,34 @@ var mergeRules = []rule{
 	}},
 	{"what was merged at another head is a conflict", func(s *suite) {
 		c := s.open("merged-otherwise")
-		judged := c.Head.Commit
+		checked := c.Head.Commit
 		c.Head.Commit = s.Commit(s.T, s.url, "merged-otherwise")
 		s.merge(s.repo, c)
-		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: judged})
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: checked})
 		s.wantKind(err, forge.ErrConflict)
 	}},
-	{"only the head that was judged is merged", func(s *suite) {
-		c := s.open("judged")
-		next := s.Commit(s.T, s.url, "judged")
-		s.eventually("the change has the old head", func() bool { return s.change(c.Number).Head.Commit == next })
+	{"only the expected head is merged", func(s *suite) {
+		c := s.open("checked")
+		next := s.Commit(s.T, s.url, "checked")
+		s.eventually("the pull request has the old head", func() bool { return s.pullRequest(c.Number).Head.Commit == next })
 		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.wantKind(err, forge.ErrConflict)
-		if got := s.change(c.Number); got.State != forge.Open {
-			s.Errorf("the change is %s", got.State)
+		if got := s.pullRequest(c.Number); got.State != forge.Open {
+			s.Errorf("the pull request is %s", got.State)
 		}
 	}},
-	{"a merge without a judged head is refused", func(s *suite) {
+	{"a merge without an expected head is refused", func(s *suite) {
 		c := s.open("unjudged")
 		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{})
 		s.wantKind(err, forge.ErrInvalid)
 	}},
-	{"a closed change is not merged", func(s *suite) {
+	{"a closed pull request is not merged", func(s *suite) {
 		c := s.open("closed")
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
 		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.wantKind(err, forge.ErrConflict)
 	}},
-	{"a merged change does not open again", func(s *suite) {
+	{"a merged pull request cannot be reopened", func(s *suite) {
 		c := s.open("done")
 		s.merge(s.repo, c)
 		s.wantKind(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Open)}), forge.ErrConflict)
@@ -71,23 +71,23 @@ var mergeRules = []rule{
 		c := s.open("squashed")
 		c.Head.Commit = s.Commit(s.T, s.url, "squashed")
 		var commit string
-		s.eventually("the change cannot be merged", func() bool {
+		s.eventually("the pull request cannot be merged", func() bool {
 			var err error
 			m := forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash, Title: "All of it", Message: "In one."}
 			commit, err = s.repo.MergePullRequest(s.ctx, c.Number, m)
 			return err == nil
 		})
-		if got := s.change(c.Number); got.State != forge.Merged || got.MergeCommit != commit {
+		if got := s.pullRequest(c.Number); got.State != forge.Merged || got.MergeCommit != commit {
 			s.Errorf("squashed as %q: %+v", commit, got)
 		}
 	}},
-	{"who merged it is told", func(s *suite) {
+	{"the merging account is known", func(s *suite) {
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
 		}
 		c := s.open("merged-by-a-person")
 		s.merge(s.as(s.Person), c)
-		if got := s.change(c.Number); got.EndedBy == "" || got.EndedBy == got.Author {
+		if got := s.pullRequest(c.Number); got.EndedBy == "" || got.EndedBy == got.Author {
 			s.Errorf("merged by %q, opened by %q", got.EndedBy, got.Author)
 		}
 	}},
@@ -108,10 +108,10 @@ var mergeRules = []rule{
 		c := s.open("later")
 		s.wantKind(auto.AutoMerge(s.ctx, c.Number, forge.Merge{Head: strings.Repeat("0", 40)}), forge.ErrConflict)
 		s.eventually("not accepted", func() bool { return auto.AutoMerge(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit}) == nil })
-		if got := s.change(c.Number); got.State != forge.Open {
+		if got := s.pullRequest(c.Number); got.State != forge.Open {
 			s.Fatalf("merged without the check: %+v", got)
 		}
 		s.must(s.repo.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}))
-		s.eventually("not merged", func() bool { return s.change(c.Number).State == forge.Merged })
+		s.eventually("not merged", func() bool { return s.pullRequest(c.Number).State == forge.Merged })
 	}},
 }

@@ -40,7 +40,7 @@ var pullRequestRules = []rule{
 		head := s.Commit(s.T, s.url, "kalypso/dev")
 		opened, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "kalypso/dev", Base: "main", Title: "Add shop", Body: "- one\n- two\n"})
 		s.must(err)
-		c := s.change(opened.Number)
+		c := s.pullRequest(opened.Number)
 		got := forge.PullRequest{
 			Title: c.Title, Body: strings.TrimSpace(c.Body), State: c.State, Head: c.Head, Base: forge.Ref{Branch: c.Base.Branch},
 		}
@@ -59,7 +59,7 @@ var pullRequestRules = []rule{
 		s.Commit(s.T, s.url, "unfinished")
 		opened, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "unfinished", Base: "main", Title: "Unfinished", Draft: true})
 		s.must(err)
-		if c := s.change(opened.Number); !c.Draft || c.State != forge.Open || !strings.Contains(c.Title, "Unfinished") {
+		if c := s.pullRequest(opened.Number); !c.Draft || c.State != forge.Open || !strings.Contains(c.Title, "Unfinished") {
 			s.Errorf("got %+v", c)
 		}
 		if c := s.open("finished"); c.Draft {
@@ -71,7 +71,7 @@ var pullRequestRules = []rule{
 		_, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "twice", Base: "main", Title: "Again"})
 		s.wantKind(err, forge.ErrConflict)
 		if got := s.find(forge.PullRequestFilter{Head: "twice"}); len(got) != 1 {
-			s.Errorf("got changes %v, want one", got)
+			s.Errorf("got pull requests %v, want one", got)
 		}
 	}},
 	{"one from a branch that does not exist is refused", func(s *suite) {
@@ -121,7 +121,7 @@ var pullRequestRules = []rule{
 		if diff := cmp.Diff([]int{theirs, ours.Number}, s.find(forge.PullRequestFilter{State: forge.Open, Base: "main"})); diff != "" {
 			s.Error(diff)
 		}
-		if c := s.change(theirs); c.Head.Fork == "" || c.Head.Commit == "" || c.Head.Branch != "kalypso/dev" {
+		if c := s.pullRequest(theirs); c.Head.Fork == "" || c.Head.Commit == "" || c.Head.Branch != "kalypso/dev" {
 			s.Errorf("got %+v", c)
 		}
 	}},
@@ -129,15 +129,15 @@ var pullRequestRules = []rule{
 		c := s.open("edited")
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{}))
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: new("New title")}))
-		if got := s.change(c.Number); got.Title != "New title" || got.Body != c.Body || got.State != forge.Open {
+		if got := s.pullRequest(c.Number); got.Title != "New title" || got.Body != c.Body || got.State != forge.Open {
 			s.Errorf("after the title: %+v", got)
 		}
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Body: new("New body")}))
-		if got := s.change(c.Number); got.Title != "New title" || got.Body != "New body" || got.Base.Branch != "main" {
+		if got := s.pullRequest(c.Number); got.Title != "New title" || got.Body != "New body" || got.Base.Branch != "main" {
 			s.Errorf("after the body: %+v", got)
 		}
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Body: new("")}))
-		if got := s.change(c.Number); got.Body != "" {
+		if got := s.pullRequest(c.Number); got.Body != "" {
 			s.Errorf("the body is not empty: %+v", got)
 		}
 	}},
@@ -145,7 +145,7 @@ var pullRequestRules = []rule{
 		c := s.open("wavering")
 		for _, state := range []forge.State{forge.Closed, forge.Closed, forge.Open, forge.Open} {
 			s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: &state}))
-			if got := s.change(c.Number); got.State != state || got.EndedAt.IsZero() != (state == forge.Open) {
+			if got := s.pullRequest(c.Number); got.State != state || got.EndedAt.IsZero() != (state == forge.Open) {
 				s.Errorf("want %s, got %+v", state, got)
 			}
 		}
@@ -153,29 +153,29 @@ var pullRequestRules = []rule{
 	{"the head follows its branch", func(s *suite) {
 		c := s.open("moving")
 		next := s.Commit(s.T, s.url, "moving")
-		s.eventually("the change has the old head", func() bool { return s.change(c.Number).Head.Commit == next })
+		s.eventually("the pull request has the old head", func() bool { return s.pullRequest(c.Number).Head.Commit == next })
 	}},
-	{"who closed it is told", func(s *suite) {
+	{"the closing account is known", func(s *suite) {
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
 		}
 		c := s.open("closed-by-a-person")
 		s.must(s.as(s.Person).EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
-		got := s.change(c.Number)
+		got := s.pullRequest(c.Number)
 		if got.EndedBy == "" || got.EndedBy == got.Author {
 			s.Errorf("ended by %q, opened by %q", got.EndedBy, got.Author)
 		}
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Open)}))
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
-		if got := s.change(c.Number); got.EndedBy != got.Author {
-			s.Errorf("closed again by ourselves, %q, but told %q", got.Author, got.EndedBy)
+		if got := s.pullRequest(c.Number); got.EndedBy != got.Author {
+			s.Errorf("closed again by ourselves, %q, but got %q", got.Author, got.EndedBy)
 		}
 	}},
 	{"text in every script survives", func(s *suite) {
 		c := s.open("unicode")
 		title, body := "Grüße 世界 🚀 <b>&amp;", "```diff\n- ä\n+ 🧑‍🚀\n```\n\n| a | b |\n|---|---|\n| \\| | `x` |\n\n<!-- kept -->"
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: &title, Body: &body}))
-		got := s.change(c.Number)
+		got := s.pullRequest(c.Number)
 		if got.Title != title || got.Body != body {
 			s.Errorf("got %q, %q", got.Title, got.Body)
 		}
@@ -185,7 +185,7 @@ var pullRequestRules = []rule{
 		limits := s.Forge.Limits()
 		title, body := strings.Repeat("título ", 1000), strings.Repeat("línea 🚀\n", 8_000)
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: &title, Body: &body}))
-		got := s.change(c.Number)
+		got := s.pullRequest(c.Number)
 		if n := len([]rune(got.Title)); n < 20 || (limits.Title > 0 && n > limits.Title) || !strings.HasPrefix(title, strings.TrimSuffix(got.Title, "…")) {
 			s.Errorf("title of %d characters", n)
 		}

@@ -14,10 +14,10 @@ import (
 
 // Tokens of the accounts that a [Server] has, and one that it does not know.
 const (
-	Token    = "token-of-the-bot-0123456789"    // kalypso-bot, all permissions
-	Person   = "token-of-a-person-0123456789"   // a-person, all permissions
-	Weak     = "token-of-a-reader-0123456789"   // a-reader, read-only
-	Stranger = "token-of-a-stranger-0123456789" // unknown
+	Token   = "token-of-the-bot-0123456789"  // kalypso-bot, all permissions
+	Person  = "token-of-a-person-0123456789" // a-person, all permissions
+	Weak    = "token-of-a-reader-0123456789" // a-reader, read-only
+	Unknown = "unknown-token-0123456789"     // unknown
 )
 
 // Server is the part that all fakes share: an HTTP server in front of a [World]. It authenticates requests, checks permissions,
@@ -59,10 +59,12 @@ const (
 	NoComment     Refusal = "Comment"
 	NoNote        Refusal = "Note"
 	NoHook        Refusal = "Hook"
+	NoBranch      Refusal = "Branch"
+	NoProtection  Refusal = "Protected Branch"
 )
 
 // Start starts a server without routes, and stops it when the test ends. deliver sends webhooks; see [World].
-func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Happening)) *Server {
+func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Event)) *Server {
 	t.Helper()
 	s := &Server{World: NewWorld(), Faults: &Faults{}, Mux: http.NewServeMux(), dialect: d, paths: map[string]string{}}
 	s.World.Grant(Token, "kalypso-bot", "admin")
@@ -76,7 +78,8 @@ func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Happen
 }
 
 // Route serves authenticated requests that match a pattern of [http.ServeMux]. The path parameters {pull}, {issue},
-// {comment}, {note} and {hook} must name existing objects, which serve finds in the call.
+// {comment}, {note} and {hook} must name existing objects, which serve finds in the call; {branch} must name a branch,
+// and {protected} a protected one.
 func (s *Server) Route(pattern string, serve func(c *Call)) {
 	s.Mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		token := s.dialect.Token(r)
@@ -132,6 +135,12 @@ func (c *Call) find(w *World, repository string) Refusal {
 		}
 		c.Hook = &c.Repo.Hooks[i]
 	}
+	if name := c.PathValue("branch"); name != "" && c.Repo.Branches[name] == "" {
+		return NoBranch
+	}
+	if name := c.PathValue("protected"); name != "" && !c.Repo.Protections[name].Protected() {
+		return NoProtection
+	}
 	return ""
 }
 
@@ -183,11 +192,11 @@ func (s *Server) Harness(owner string, connect func(token string, c transport.Co
 			s.AddRepository(owner + "/fork")
 			s.World.Lock()
 			defer s.World.Unlock()
-			return s.Repo(url).OpenFromFork("a-stranger", owner+"/fork", branch).Number
+			return s.Repo(url).OpenFromFork("another-person", owner+"/fork", branch).Number
 		},
 		Notes: func(_ *testing.T, url string, pull int) []Note { return s.Notes(url, pull) },
 		Fake: &Fake{
-			Faults: s.Faults, Clock: clock, Secrets: []string{Token}, Stranger: adapter(Stranger),
+			Faults: s.Faults, Clock: clock, Secrets: []string{Token}, Unknown: adapter(Unknown),
 			Impatient: connect(Token, transport.Config{Clock: clock, Timeout: 20 * time.Millisecond, Attempts: 2}),
 		},
 	}

@@ -23,7 +23,7 @@ type World struct {
 	// SharedNumbers makes issues and pull requests share one sequence of numbers.
 	SharedNumbers bool
 	// Deliver is called for each event once its request is over. The world is unlocked then.
-	Deliver func(r *Repo, h forge.Hook, e Happening)
+	Deliver func(r *Repo, h forge.Hook, e Event)
 
 	repos   map[string]*Repo
 	counter int
@@ -31,8 +31,8 @@ type World struct {
 	queue   []func()
 }
 
-// Happening is an event that hooks receive.
-type Happening struct {
+// Event is an event that hooks receive.
+type Event struct {
 	Kind        forge.EventKind
 	Actor       string
 	Action      string // "opened", "closed", "synchronized", "labeled"...
@@ -47,7 +47,7 @@ type Happening struct {
 func NewWorld() *World {
 	return &World{
 		Users: map[string]string{}, Rights: map[string]string{}, repos: map[string]*Repo{}, SharedNumbers: true,
-		now: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
+		now: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *Repo) Commit(branch string) string {
 	}
 	commit := r.world.commit()
 	r.parents[commit] = []string{parent}
-	r.Move(branch, commit, "somebody")
+	r.Move(branch, commit, "a-person")
 	return commit
 }
 
@@ -182,14 +182,14 @@ func (r *Repo) Move(branch, commit, actor string) {
 	for _, c := range r.PullRequests {
 		if c.State == forge.Open && c.Head.Branch == branch && c.Head.Fork == "" && commit != "" {
 			c.Head.Commit = commit
-			r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "synchronized", PullRequest: c})
+			r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "synchronized", PullRequest: c})
 		}
 	}
-	r.Tell(Happening{Kind: forge.EventPush, Actor: actor, Branch: branch, Commit: commit})
+	r.Tell(Event{Kind: forge.EventPush, Actor: actor, Branch: branch, Commit: commit})
 }
 
 // Tell queues a delivery to every hook.
-func (r *Repo) Tell(h Happening) {
+func (r *Repo) Tell(h Event) {
 	if r.world.Deliver == nil {
 		return
 	}
@@ -207,12 +207,7 @@ func (r *Repo) BranchNames() []string { return slices.Sorted(maps.Keys(r.Branche
 
 // Label finds a label. It returns nil if it does not exist. Case does not matter.
 func (r *Repo) Label(name string) *LabelEntry {
-	for _, l := range r.Labels {
-		if strings.EqualFold(l.Name, name) {
-			return l
-		}
-	}
-	return nil
+	return find(r.Labels, func(l *LabelEntry) bool { return strings.EqualFold(l.Name, name) })
 }
 
 // AddLabel creates a label. It returns a conflict if it exists.
@@ -238,3 +233,6 @@ func (r *Repo) number(issue bool) int {
 
 // refuse returns the error of a rule. Fakes translate it for their API.
 func refuse(kind error, detail string) error { return &forge.Error{Kind: kind, Detail: detail} }
+
+// Wait moves the time forward.
+func (w *World) Wait(d time.Duration) { w.now = w.now.Add(d) }

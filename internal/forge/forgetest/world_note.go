@@ -45,11 +45,9 @@ func (r *Repo) AddNote(c *PullRequest, commit string, n Note) (*Note, error) {
 
 // Note finds a comment at a line, and its pull request. It returns nil if it does not exist.
 func (r *Repo) Note(id string) (*Note, *PullRequest) {
-	for _, c := range r.PullRequests {
-		for _, n := range c.Notes {
-			if n.ID == id {
-				return n, c
-			}
+	for _, p := range r.PullRequests {
+		if n := find(p.Notes, func(n *Note) bool { return n.ID == id }); n != nil {
+			return n, p
 		}
 	}
 	return nil, nil
@@ -63,10 +61,10 @@ func (r *Repo) RemoveNote(n *Note) {
 }
 
 // Outdate marks a pull request's comments at lines as outdated, as if the diff no longer contained their lines.
-func (w *World) Outdate(path string, change int) {
+func (w *World) Outdate(path string, number int) {
 	w.Lock()
 	defer w.Unlock()
-	for _, n := range w.Repo(path).PullRequest(change).Notes {
+	for _, n := range w.Repo(path).PullRequest(number).Notes {
 		n.Outdated = true
 	}
 }

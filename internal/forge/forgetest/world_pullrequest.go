@@ -35,12 +35,7 @@ type Issue struct {
 
 // PullRequest finds a pull request. It returns nil if it does not exist.
 func (r *Repo) PullRequest(number int) *PullRequest {
-	for _, c := range r.PullRequests {
-		if c.Number == number {
-			return c
-		}
-	}
-	return nil
+	return find(r.PullRequests, func(p *PullRequest) bool { return p.Number == number })
 }
 
 // OpenPullRequest opens a pull request, under the rules that all forges share.
@@ -65,7 +60,7 @@ func (r *Repo) OpenPullRequest(actor string, n forge.NewPullRequest) (*PullReque
 		Mergeable: forge.MergeableYes, CreatedAt: r.world.tick(),
 	}}
 	r.PullRequests = append(r.PullRequests, c)
-	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "opened", PullRequest: c})
+	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "opened", PullRequest: c})
 	return c, nil
 }
 
@@ -105,7 +100,7 @@ func (r *Repo) EditPullRequest(actor string, c *PullRequest, e forge.PullRequest
 			c.EndedBy, c.EndedAt, action = actor, r.world.tick(), "closed"
 		}
 	}
-	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: action, PullRequest: c})
+	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: action, PullRequest: c})
 	return nil
 }
 
@@ -122,7 +117,7 @@ func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 	commit := r.world.commit()
 	r.parents[commit] = []string{r.Branches[c.Base.Branch], c.Head.Commit}
 	c.State, c.EndedBy, c.EndedAt, c.MergeCommit, c.Auto = forge.Merged, actor, r.world.tick(), commit, nil
-	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "closed", PullRequest: c})
+	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "closed", PullRequest: c})
 	r.Move(c.Base.Branch, commit, actor)
 	return nil
 }
@@ -160,7 +155,7 @@ func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 	}
 	s.Time = r.world.tick()
 	r.Statuses[commit] = append(r.Statuses[commit], s)
-	r.Tell(Happening{Kind: forge.EventStatus, Actor: actor, Commit: commit, Status: s})
+	r.Tell(Event{Kind: forge.EventStatus, Actor: actor, Commit: commit, Status: s})
 	for _, c := range r.PullRequests {
 		if c.Auto != nil && c.Head.Commit == commit && len(r.missing(c)) == 0 {
 			return r.Merge(c.autoBy, c, *c.Auto)
@@ -176,7 +171,7 @@ func (r *Repo) AddLabelTo(actor string, c *PullRequest, label string) {
 	}
 	c.Labels = append(c.Labels, label)
 	c.History = append(c.History, LabelEvent{label, actor, true, r.world.tick()})
-	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "labeled", PullRequest: c, Label: label})
+	r.Tell(Event{Kind: forge.EventLabel, Actor: actor, Action: "labeled", PullRequest: c, Label: label})
 }
 
 // RemoveLabelFrom removes a label from a pull request, and reports whether it had it.
@@ -186,7 +181,7 @@ func (r *Repo) RemoveLabelFrom(actor string, c *PullRequest, label string) bool 
 	}
 	c.Labels = slices.DeleteFunc(c.Labels, func(l string) bool { return strings.EqualFold(l, label) })
 	c.History = append(c.History, LabelEvent{label, actor, false, r.world.tick()})
-	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "unlabeled", PullRequest: c, Label: label})
+	r.Tell(Event{Kind: forge.EventLabel, Actor: actor, Action: "unlabeled", PullRequest: c, Label: label})
 	return true
 }
 
@@ -195,17 +190,15 @@ func (r *Repo) AddComment(actor string, c *PullRequest, body string) *forge.Comm
 	r.world.counter++
 	comment := &forge.Comment{ID: strconv.Itoa(r.world.counter), Author: actor, Body: body, CreatedAt: r.world.tick()}
 	c.Comments = append(c.Comments, comment)
-	r.Tell(Happening{Kind: forge.EventComment, Actor: actor, Action: "created", PullRequest: c})
+	r.Tell(Event{Kind: forge.EventComment, Actor: actor, Action: "created", PullRequest: c})
 	return comment
 }
 
 // Comment finds a comment, and its pull request. It returns nil if it does not exist.
 func (r *Repo) Comment(id string) (*forge.Comment, *PullRequest) {
-	for _, change := range r.PullRequests {
-		for _, c := range change.Comments {
-			if c.ID == id {
-				return c, change
-			}
+	for _, p := range r.PullRequests {
+		if c := find(p.Comments, func(c *forge.Comment) bool { return c.ID == id }); c != nil {
+			return c, p
 		}
 	}
 	return nil, nil
@@ -213,12 +206,7 @@ func (r *Repo) Comment(id string) (*forge.Comment, *PullRequest) {
 
 // Issue finds an issue. It returns nil if it does not exist.
 func (r *Repo) Issue(number int) *Issue {
-	for _, i := range r.Issues {
-		if i.Number == number {
-			return i
-		}
-	}
-	return nil
+	return find(r.Issues, func(i *Issue) bool { return i.Number == number })
 }
 
 // OpenIssue opens an issue.

@@ -2,10 +2,8 @@ package gitea
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -27,27 +25,27 @@ type reviewComment struct {
 
 // Annotate posts annotations as one review, since only whole reviews can be deleted.
 // Any line of any file is accepted.
-func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
-	path := numbered("/pulls", change, "reviews")
+func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) error {
+	path := rest.Path("pulls", number, "reviews")
 	there, err := r.reviews(ctx, path)
 	if err != nil {
 		return err
 	}
-	marker, stands := a.Name+" "+a.Digest(), len(a.All) == 0
+	marker, posted := a.Name+" "+a.Digest(), len(a.All) == 0
 	for _, v := range there {
 		switch {
 		case !a.Wrote(v.Body):
 			continue
-		case !stands && forge.Marked(v.Body, marker):
-			stands = true
+		case !posted && forge.Marked(v.Body, marker):
+			posted = true
 			continue
 		}
-		err := r.do(ctx, rest.Request{Op: "remove annotations", Method: http.MethodDelete, Path: path + rest.Path(strconv.Itoa(v.ID))})
-		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		err := r.Do(ctx, rest.Request{Op: "remove annotations", Method: http.MethodDelete, Path: path + rest.Path(v.ID), MissingOK: true})
+		if err != nil {
 			return err
 		}
 	}
-	if stands {
+	if posted {
 		return nil
 	}
 	var comments []reviewComment
@@ -55,16 +53,16 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 		// Comments at files do not exist; the first line is used instead.
 		comments = append(comments, reviewComment{n.File, n.Body(true), max(n.Line, 1)})
 	}
-	return r.do(ctx, rest.Request{
-		Op: "annotate change", Method: http.MethodPost, Path: path,
+	return r.Do(ctx, rest.Request{
+		Op: "annotate pull request", Method: http.MethodPost, Path: path,
 		In: map[string]any{"event": "COMMENT", "body": forge.Mark("", marker, 0), "commit_id": a.Commit, "comments": comments},
 	})
 }
 
 // reviews returns our reviews.
 func (r *Repository) reviews(ctx context.Context, path string) ([]review, error) {
-	var all []review
-	err := listUnlinked(ctx, r, rest.Request{Op: "read annotations", Path: path}, func(v review) { all = append(all, v) })
+	request := rest.Request{Op: "read annotations", Path: path, Next: unlinked}
+	all, err := rest.All[review](ctx, &r.Repository, request)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -12,32 +12,14 @@ import (
 
 // CreateBranch creates a branch at a commit.
 func (r *Repository) CreateBranch(ctx context.Context, name, commit string) error {
-	err := r.do(ctx, rest.Request{
-		Op: "create branch", Method: http.MethodPost, Path: "/branches",
-		In: map[string]any{"new_branch_name": name, "old_ref_name": commit},
-	})
-	if !errors.Is(err, forge.ErrConflict) {
-		return err
-	}
-	var existing struct {
-		Commit struct {
-			ID string `json:"id"`
-		} `json:"commit"`
-	}
-	readErr := r.do(ctx, rest.Request{Op: "read branch", Path: "/branches" + rest.Path(name), Out: &existing})
-	if readErr == nil && existing.Commit.ID == commit {
-		return nil
-	}
-	return err
+	return r.Repository.CreateBranch(ctx, rest.Request{
+		Path: "/branches", In: map[string]any{"new_branch_name": name, "old_ref_name": commit},
+	}, rest.Path("branches", name), commit)
 }
 
 // DeleteBranch deletes a branch.
 func (r *Repository) DeleteBranch(ctx context.Context, name string) error {
-	err := r.do(ctx, rest.Request{Op: "delete branch", Method: http.MethodDelete, Path: "/branches" + rest.Path(name)})
-	if errors.Is(err, forge.ErrNotFound) {
-		return nil
-	}
-	return err
+	return r.Do(ctx, rest.Request{Op: "delete branch", Method: http.MethodDelete, Path: rest.Path("branches", name), MissingOK: true})
 }
 
 // protection is a rule for branches, named like the branch.
@@ -52,11 +34,8 @@ type protection struct {
 
 // Protection reads the rule of a branch.
 func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
-	var p protection
-	err := r.do(ctx, rest.Request{Op: "read protection", Path: "/branch_protections" + rest.Path(branch), Out: &p})
-	if errors.Is(err, forge.ErrNotFound) {
-		return forge.Protection{}, nil
-	}
+	p := protection{EnablePush: true}
+	err := r.Do(ctx, rest.Request{Op: "read protection", Path: rest.Path("branch_protections", branch), Out: &p, MissingOK: true})
 	if err != nil {
 		return forge.Protection{}, err
 	}
@@ -69,22 +48,18 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 
 // Protect sets the rule of a branch, and keeps the rule's other settings.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
-	path := "/branch_protections" + rest.Path(branch)
+	path := rest.Path("branch_protections", branch)
 	if !p.Protected() {
-		err := r.do(ctx, rest.Request{Op: "remove protection", Method: http.MethodDelete, Path: path})
-		if errors.Is(err, forge.ErrNotFound) {
-			return nil
-		}
-		return err
+		return r.Do(ctx, rest.Request{Op: "remove protection", Method: http.MethodDelete, Path: path, MissingOK: true})
 	}
 	rule := protection{
 		EnablePush: !p.PullRequestsOnly, RequiredApprovals: p.Approvals, BlockOnReviews: p.CodeOwners,
 		EnableStatusCheck: len(p.Checks) > 0, Contexts: slices.Concat([]string{}, p.Checks),
 	}
-	err := r.do(ctx, rest.Request{Op: "set protection", Method: http.MethodPatch, Path: path, In: rule})
+	err := r.Do(ctx, rest.Request{Op: "set protection", Method: http.MethodPatch, Path: path, In: rule})
 	if errors.Is(err, forge.ErrNotFound) {
 		rule.RuleName = branch
-		return r.do(ctx, rest.Request{Op: "set protection", Method: http.MethodPost, Path: "/branch_protections", In: rule})
+		return r.Do(ctx, rest.Request{Op: "set protection", Method: http.MethodPost, Path: "/branch_protections", In: rule})
 	}
 	return err
 }

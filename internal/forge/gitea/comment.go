@@ -26,16 +26,12 @@ func (c comment) comment() forge.Comment {
 }
 
 // Comments reads a pull request's comments. The API returns them in one page.
-func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
-	var comments []forge.Comment
-	path := numbered("/issues", change, "comments")
-	err := list(ctx, r, rest.Request{Op: "read comments", Path: path}, func(c comment) bool {
-		comments = append(comments, c.comment())
-		return true
-	})
+func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
+	request := rest.Request{Op: "read comments", Path: rest.Path("issues", number, "comments")}
+	comments, err := rest.Select(ctx, &r.Repository, request, comment.comment, nil, 0)
 	// If the pull request does not exist, the API answers with an internal error.
 	if errors.Is(err, forge.ErrUnavailable) {
-		if _, missing := r.pull(ctx, change); errors.Is(missing, forge.ErrNotFound) {
+		if _, missing := r.pull(ctx, number); errors.Is(missing, forge.ErrNotFound) {
 			return nil, missing
 		}
 	}
@@ -43,24 +39,17 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 }
 
 // UpsertComment creates or updates our comment with a marker.
-func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
-	body = forge.Mark(body, marker, r.forge.Limits().Comment)
-	all, err := r.Comments(ctx, change)
-	if err != nil {
-		return forge.Comment{}, err
-	}
-	ours, found, err := forge.OwnComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
-	if err != nil || found && ours.Body == body {
-		return ours, err
-	}
-	request := rest.Request{
-		Op: "create comment", Right: writeIssue, Method: http.MethodPost, Path: numbered("/issues", change, "comments"),
-	}
-	if found {
-		request.Op, request.Method, request.Path = "edit comment", http.MethodPatch, "/issues/comments"+rest.Path(ours.ID)
-	}
-	var written comment
-	request.In, request.Out = map[string]any{"body": body}, &written
-	err = r.do(ctx, request)
-	return written.comment(), err
+func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
+	return forge.UpsertComment(ctx, r.forge, r, number, marker, body, func(id, body string) (forge.Comment, error) {
+		var written comment
+		request := rest.Request{
+			Op: "create comment", Right: writeIssue, Method: http.MethodPost, Path: rest.Path("issues", number, "comments"),
+			In: map[string]any{"body": body}, Out: &written,
+		}
+		if id != "" {
+			request.Op, request.Method, request.Path = "edit comment", http.MethodPatch, rest.Path("issues", "comments", id)
+		}
+		err := r.Do(ctx, request)
+		return written.comment(), err
+	})
 }

@@ -1,10 +1,13 @@
 package gitea
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"regexp"
-	"sync"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -17,6 +20,8 @@ type Options struct {
 	URL string // required
 	// Token needs the scopes write:repository, write:issue and read:user.
 	Token forge.Secret
+	// Settle is the result of [Forge.Settle].
+	Settle time.Duration
 	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
@@ -24,10 +29,9 @@ type Options struct {
 // Forge is the adapter to a Gitea or Forgejo.
 type Forge struct {
 	site   forge.Site
+	settle time.Duration
 	client rest.Client
-
-	mu     sync.Mutex
-	viewer string
+	viewer rest.Viewer
 }
 
 // New returns a forge. It sends no request.
@@ -43,13 +47,17 @@ func New(o Options) (*Forge, error) {
 			return nil
 		}
 	}
-	return &Forge{site: site, client: rest.Client{
+	return &Forge{site: site, settle: o.Settle, client: rest.Client{
 		Base: site.URL() + "/api/v1", HTTP: transport.New(o.Transport).Client(), Secrets: []forge.Secret{o.Token},
+		Explain: explain,
 	}}, nil
 }
 
 // Kind returns [forge.Gitea].
 func (f *Forge) Kind() forge.Kind { return forge.Gitea }
+
+// Settle returns how long the checks of a new commit may take to appear.
+func (f *Forge) Settle() time.Duration { return f.settle }
 
 // Limits returns the sizes of database columns. Texts have no limit there; theirs is what users can reasonably read.
 func (f *Forge) Limits() forge.Limits {
@@ -62,58 +70,57 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{forge: f, id: id}, nil
+	return f.repository(id), nil
+}
+
+func (f *Forge) repository(id forge.ID) *Repository {
+	return &Repository{f, rest.Repository{
+		Client: &f.client, Of: id, Root: rest.Path("repos", id.Owner(), id.Name()), Right: writeRepository,
+		Page: url.Values{"limit": {pageSize}},
+	}}
 }
 
 // Viewer returns the token's account. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.viewer == "" {
+	return f.viewer.Name(func() (string, error) {
 		var u user
-		r := rest.Request{Op: "read own account", Where: f.site.Host, Right: "read:user", Path: "/user", Out: &u}
-		if err := f.do(ctx, r); err != nil {
-			return "", err
-		}
-		f.viewer = u.Login
-	}
-	return f.viewer, nil
+		err := f.client.Do(ctx, rest.Request{Op: "read own account", Where: f.site.Host, Right: "read:user", Path: "/user", Out: &u})
+		return u.Login, err
+	})
 }
 
 // CreateRepository creates an empty repository of the token's account or of an organization.
 func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (forge.Repository, error) {
-	branch := n.DefaultBranch
-	if branch == "" {
-		branch = "main"
-	}
 	id := forge.ID{Host: f.site.Host, Path: n.Owner + "/" + n.Name}
 	viewer, err := f.Viewer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	path := "/orgs" + rest.Path(n.Owner) + "/repos"
+	path := rest.Path("orgs", n.Owner, "repos")
 	if viewer == n.Owner {
 		path = "/user/repos"
 	}
-	err = f.do(ctx, rest.Request{
+	err = f.client.Do(ctx, rest.Request{
 		Op: "create repository", Where: id.String(), Right: "write:organization", Method: http.MethodPost, Path: path,
 		In: map[string]any{
-			"name": n.Name, "description": n.Description, "private": n.Private, "auto_init": false, "default_branch": branch,
+			"name": n.Name, "description": n.Description, "private": n.Private, "auto_init": false,
+			"default_branch": cmp.Or(n.DefaultBranch, "main"),
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{forge: f, id: id}, nil
+	return f.repository(id), nil
 }
 
 // requiredScope matches Gitea's message about a missing token scope.
 var requiredScope = regexp.MustCompile(`required=\[([^\]]+)\]`)
 
-// do sends a request. Errors about missing permissions use the forge's message, which is more precise than ours.
-func (f *Forge) do(ctx context.Context, r rest.Request) error {
-	_, err := f.client.Do(ctx, r)
-	return explain(err)
+// explain replaces our name of a missing permission with the forge's own, which is more precise.
+func explain(_ rest.Request, e *forge.Error) {
+	if scope := requiredScope.FindStringSubmatch(e.Detail); scope != nil && errors.Is(e.Kind, forge.ErrDenied) {
+		e.Right = scope[1]
+	}
 }
 
 // user is an account as the API describes it.

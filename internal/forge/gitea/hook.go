@@ -21,7 +21,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 		Config map[string]string `json:"config"`
 	}
 	existing := 0
-	err := list(ctx, r, rest.Request{Op: "find hook", Path: "/hooks"}, func(found hook) bool {
+	err := rest.List(ctx, &r.Repository, rest.Request{Op: "find hook", Path: "/hooks"}, func(found hook) bool {
 		if found.Config["url"] == h.URL {
 			existing = found.ID
 		}
@@ -38,11 +38,11 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 		},
 	}
 	if existing == 0 {
-		return r.do(ctx, request)
+		return r.Do(ctx, request)
 	}
 	// The API cannot change a hook's secret.
-	if err := r.do(ctx, rest.Request{Op: "replace hook", Method: http.MethodDelete, Path: numbered("/hooks", existing)}); err != nil {
+	if err := r.Do(ctx, rest.Request{Op: "replace hook", Method: http.MethodDelete, Path: rest.Path("hooks", existing)}); err != nil {
 		return err
 	}
-	return r.do(ctx, request)
+	return r.Do(ctx, request)
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -37,25 +36,17 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 	if f.Label != "" {
 		query.Set("labels", f.Label)
 	}
-	var issues []forge.Issue
-	err := list(ctx, r, rest.Request{Op: "find issues", Path: "/issues", Query: query}, func(found issue) bool {
-		if i := found.issue(); f.Matches(i) && (f.Label == "" || hasLabel(i, f.Label)) {
-			issues = append(issues, i)
-		}
-		return true
-	})
-	return issues, err
-}
-
-func hasLabel(i forge.Issue, name string) bool {
-	return slices.ContainsFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, name) })
+	request := rest.Request{Op: "find issues", Path: "/issues", Query: query}
+	return rest.Select(ctx, &r.Repository, request, issue.issue, func(i forge.Issue) bool {
+		return f.Matches(i) && (f.Label == "" || i.HasLabel(f.Label))
+	}, 0)
 }
 
 // OpenIssue opens an issue. The API takes labels by number on creation, and by name when adding them.
 func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Issue, error) {
 	limits := r.forge.Limits()
 	var opened issue
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "open issue", Right: writeIssue, Method: http.MethodPost, Path: "/issues", Out: &opened,
 		In: map[string]any{"title": forge.OneLine(n.Title, limits.Title), "body": forge.Cut(n.Body, limits.Body)},
 	})
@@ -72,8 +63,8 @@ func (r *Repository) EditIssue(ctx context.Context, number int, e forge.IssueEdi
 	if e.Empty() {
 		return nil
 	}
-	return r.do(ctx, rest.Request{
-		Op: "edit issue", Right: writeIssue, Method: http.MethodPatch, Path: numbered("/issues", number),
+	return r.Do(ctx, rest.Request{
+		Op: "edit issue", Right: writeIssue, Method: http.MethodPatch, Path: rest.Path("issues", number),
 		In: r.edit(e.Title, e.Body, e.State),
 	})
 }

@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -17,37 +18,34 @@ type label struct {
 // EnsureLabel creates a label that the repository does not have.
 func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
 	found := false
-	err := list(ctx, r, rest.Request{Op: "find label", Path: "/labels"}, func(existing label) bool {
+	err := rest.List(ctx, &r.Repository, rest.Request{Op: "find label", Path: "/labels"}, func(existing label) bool {
 		found = strings.EqualFold(existing.Name, l.Name)
 		return !found
 	})
 	if err != nil || found {
 		return err
 	}
-	if l.Color == "" {
-		l.Color = forge.DefaultColor
-	}
-	return r.do(ctx, rest.Request{
+	return r.Do(ctx, rest.Request{
 		Op: "create label", Right: writeIssue, Method: http.MethodPost, Path: "/labels",
-		In: map[string]any{"name": l.Name, "color": "#" + l.Color, "description": l.Description},
+		In: map[string]any{"name": l.Name, "color": "#" + cmp.Or(l.Color, forge.DefaultColor), "description": l.Description},
 	})
 }
 
 // AddLabels adds labels to a pull request, by name.
-func (r *Repository) AddLabels(ctx context.Context, change int, names ...string) error {
+func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return r.do(ctx, rest.Request{
-		Op: "add labels", Right: writeIssue, Method: http.MethodPost, Path: numbered("/issues", change, "labels"),
+	return r.Do(ctx, rest.Request{
+		Op: "add labels", Right: writeIssue, Method: http.MethodPost, Path: rest.Path("issues", number, "labels"),
 		In: map[string]any{"labels": names}, Repeatable: true,
 	})
 }
 
 // RemoveLabel removes a label from a pull request.
-func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
+func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) error {
 	var labels []label
-	err := r.do(ctx, rest.Request{Op: "read labels", Path: numbered("/issues", change, "labels"), Out: &labels})
+	err := r.Do(ctx, rest.Request{Op: "read labels", Path: rest.Path("issues", number, "labels"), Out: &labels})
 	if err != nil {
 		return err
 	}
@@ -55,8 +53,8 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) e
 		if !strings.EqualFold(l.Name, name) {
 			continue
 		}
-		path := numbered(numbered("/issues", change, "labels"), l.ID)
-		if err := r.do(ctx, rest.Request{Op: "remove label", Right: writeIssue, Method: http.MethodDelete, Path: path}); err != nil {
+		path := rest.Path("issues", number, "labels", l.ID)
+		if err := r.Do(ctx, rest.Request{Op: "remove label", Right: writeIssue, Method: http.MethodDelete, Path: path}); err != nil {
 			return err
 		}
 	}
@@ -64,9 +62,9 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) e
 }
 
 // LabeledBy reads from the timeline who added a label last. An entry's body is "1" if the label was added.
-func (r *Repository) LabeledBy(ctx context.Context, change int, name string) (string, error) {
+func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (string, error) {
 	who := ""
-	err := r.timeline(ctx, change, func(e event) {
+	err := r.timeline(ctx, number, func(e event) {
 		if e.Type != "label" || e.Label == nil || !strings.EqualFold(e.Label.Name, name) {
 			return
 		}

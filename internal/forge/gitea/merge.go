@@ -17,16 +17,16 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	if err != nil && !errors.Is(err, forge.ErrConflict) && !errors.Is(err, forge.ErrNotFound) {
 		return "", err
 	}
-	c, readErr := r.pull(ctx, number)
-	switch after := c.pullRequest(); {
+	p, readErr := r.pull(ctx, number)
+	switch after := p.pullRequest(); {
 	case readErr != nil:
 		return "", readErr
 	case after.State == forge.Merged && after.Head.Commit == m.Head:
 		return after.MergeCommit, nil
 	case err == nil:
-		return "", r.conflict("merge pull request", "the forge did not merge it")
+		return "", r.Fail(forge.ErrConflict, "merge pull request", "the forge did not merge it")
 	case errors.Is(err, forge.ErrNotFound):
-		return "", r.conflict("merge pull request", "the change is "+string(after.State))
+		return "", r.Fail(forge.ErrConflict, "merge pull request", "the pull request is "+string(after.State))
 	}
 	return "", err
 }
@@ -38,8 +38,8 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
-	if c := p.pullRequest(); c.State != forge.Open || c.Head.Commit != m.Head {
-		return r.conflict("merge pull request later", "the change is "+string(c.State)+" at another head")
+	if now := p.pullRequest(); now.State != forge.Open || now.Head.Commit != m.Head {
+		return r.Fail(forge.ErrConflict, "merge pull request later", "the pull request is "+string(now.State)+" at another head")
 	}
 	err = r.merge(ctx, number, "merge pull request later", m, true)
 	if errors.Is(err, forge.ErrConflict) && strings.Contains(err.Error(), "already scheduled") {
@@ -50,26 +50,24 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 
 func (r *Repository) merge(ctx context.Context, number int, op string, m forge.Merge, later bool) error {
 	if m.Head == "" {
-		return &forge.Error{Kind: forge.ErrInvalid, Op: op, Where: r.id.String(), Detail: "no commit was judged"}
+		return r.Fail(forge.ErrInvalid, op, "no commit was checked")
 	}
-	method := m.Method
-	if method == "" {
-		method = forge.MergeCommits
-	}
-	err := r.do(ctx, rest.Request{
-		Op: op, Method: http.MethodPost, Path: numbered("/pulls", number, "merge"),
-		In: map[string]any{
-			"Do": string(method), "head_commit_id": m.Head, "MergeTitleField": m.Title, "MergeMessageField": m.Message,
-			"merge_when_checks_succeed": later,
-		},
-	})
+	var err error
 	var e *forge.Error
+	for _, method := range m.Methods() {
+		err = r.Do(ctx, rest.Request{
+			Op: op, Method: http.MethodPost, Path: rest.Path("pulls", number, "merge"),
+			In: map[string]any{
+				"Do": string(method), "head_commit_id": m.Head, "MergeTitleField": m.Title, "MergeMessageField": m.Message,
+				"merge_when_checks_succeed": later,
+			},
+		})
+		if !errors.As(err, &e) || !strings.Contains(e.Detail, "merge style") {
+			break
+		}
+	}
 	if errors.As(err, &e) && strings.Contains(e.Detail, "not allowed to merge") {
 		e.Kind, e.Right = forge.ErrDenied, "to merge into the base branch"
 	}
 	return err
-}
-
-func (r *Repository) conflict(op, detail string) error {
-	return &forge.Error{Kind: forge.ErrConflict, Op: op, Where: r.id.String(), Detail: detail}
 }

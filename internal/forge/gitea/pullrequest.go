@@ -43,25 +43,25 @@ type end struct {
 }
 
 func (p pull) pullRequest() forge.PullRequest {
-	c := forge.PullRequest{
+	result := forge.PullRequest{
 		Number: p.Number, URL: p.HTMLURL, Title: p.Title, Body: p.Body, State: forge.State(p.State), Draft: p.Draft,
 		Author: p.User.Login, Head: forge.Ref{Branch: p.Head.Label, Commit: p.Head.SHA, Fork: p.fork()},
 		Base: forge.Ref{Branch: p.Base.Label, Commit: p.Base.SHA}, Fetch: fmt.Sprintf("refs/pull/%d/head", p.Number),
 		Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt,
 	}
-	if p.ClosedAt != nil && c.State != forge.Open {
-		c.EndedAt = *p.ClosedAt
+	if p.ClosedAt != nil && result.State != forge.Open {
+		result.EndedAt = *p.ClosedAt
 	}
 	if p.Merged {
-		c.State = forge.Merged
+		result.State = forge.Merged
 		if p.MergedBy != nil {
-			c.EndedBy = p.MergedBy.Login
+			result.EndedBy = p.MergedBy.Login
 		}
 		if p.MergeCommit != nil {
-			c.MergeCommit = *p.MergeCommit
+			result.MergeCommit = *p.MergeCommit
 		}
 	}
-	return c
+	return result
 }
 
 // fork returns the head's repository if it is a fork.
@@ -87,14 +87,8 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	if f.Base != "" {
 		query.Set("base_branch", f.Base)
 	}
-	var changes []forge.PullRequest
-	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/pulls", Query: query}, func(p pull) bool {
-		if c := p.pullRequest(); f.Matches(c) {
-			changes = append(changes, c)
-		}
-		return f.Limit == 0 || len(changes) < f.Limit
-	})
-	return changes, err
+	request := rest.Request{Op: "find pull requests", Path: "/pulls", Query: query}
+	return rest.Select(ctx, &r.Repository, request, pull.pullRequest, f.Matches, f.Limit)
 }
 
 // PullRequest reads a pull request, and from its timeline who closed it.
@@ -103,26 +97,26 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
-	c := p.pullRequest()
-	switch c.State {
+	result := p.pullRequest()
+	switch result.State {
 	case forge.Open:
 		// Not mergeable can also mean that the forge has not computed it yet.
 		if p.Mergeable {
-			c.Mergeable = forge.MergeableYes
+			result.Mergeable = forge.MergeableYes
 		}
 	case forge.Closed:
 		err = r.timeline(ctx, number, func(e event) {
 			if e.Type == "close" {
-				c.EndedBy = e.User.Login
+				result.EndedBy = e.User.Login
 			}
 		})
 	}
-	return c, err
+	return result, err
 }
 
 func (r *Repository) pull(ctx context.Context, number int) (pull, error) {
 	var p pull
-	return p, r.do(ctx, rest.Request{Op: "read pull request", Path: numbered("/pulls", number), Out: &p})
+	return p, r.Do(ctx, rest.Request{Op: "read pull request", Path: rest.Path("pulls", number), Out: &p})
 }
 
 // event is an entry of a pull request's timeline.
@@ -135,7 +129,11 @@ type event struct {
 
 // timeline passes all events to use, oldest first.
 func (r *Repository) timeline(ctx context.Context, number int, use func(event)) error {
-	return listUnlinked(ctx, r, rest.Request{Op: "read timeline", Path: numbered("/issues", number, "timeline")}, use)
+	request := rest.Request{Op: "read timeline", Path: rest.Path("issues", number, "timeline"), Next: unlinked}
+	return rest.List(ctx, &r.Repository, request, func(e event) bool {
+		use(e)
+		return true
+	})
 }
 
 // OpenPullRequest opens a pull request. A prefix of its title marks a draft.
@@ -145,7 +143,7 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 		n.Title = "WIP: " + n.Title
 	}
 	var p pull
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "open pull request", Method: http.MethodPost, Path: "/pulls", Out: &p,
 		In: map[string]any{
 			"head": n.Head, "base": n.Base, "title": forge.OneLine(n.Title, limits.Title), "body": forge.Cut(n.Body, limits.Body),
@@ -163,7 +161,7 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 	if e.Base != nil {
 		in["base"] = *e.Base
 	}
-	return r.do(ctx, rest.Request{Op: "edit pull request", Method: http.MethodPatch, Path: numbered("/pulls", number), In: in})
+	return r.Do(ctx, rest.Request{Op: "edit pull request", Method: http.MethodPatch, Path: rest.Path("pulls", number), In: in})
 }
 
 // edit returns the fields that pull requests and issues share.

@@ -1,7 +1,6 @@
 package gitea
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -26,22 +25,11 @@ type payload struct {
 	Sender user `json:"sender"`
 }
 
-// VerifyWebhook checks a delivery's signature and returns its event.
-func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	return VerifyWebhook(header, body, key)
-}
-
 // VerifyWebhook checks that a delivery was signed with key, and returns its event.
-func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	if !forge.Signed(header.Get("X-Gitea-Signature"), body, key) {
-		return forge.Event{}, &forge.Error{
-			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "the signature is not of our secret",
-			Hint: "give the hook the secret of the configuration",
-		}
-	}
+func (*Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	var p payload
-	if err := json.Unmarshal(body, &p); err != nil {
-		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected"}
+	if err := forge.ReadSigned(header.Get("X-Gitea-Signature"), body, key, &p); err != nil {
+		return forge.Event{}, err
 	}
 	e := forge.Event{
 		Kind: kindOf(header), Repository: p.Repository.FullName, Sender: p.Sender.Login, Delivery: header.Get("X-Gitea-Delivery"),
@@ -91,7 +79,7 @@ func (p payload) locate(e *forge.Event) {
 		}
 	}
 	if p.PullRequest != nil {
-		c := p.PullRequest.pullRequest()
-		e.PullRequest, e.Branch, e.Commit = c.Number, c.Base.Branch, c.Head.Commit
+		on := p.PullRequest.pullRequest()
+		e.PullRequest, e.Branch, e.Commit = on.Number, on.Base.Branch, on.Head.Commit
 	}
 }

@@ -52,7 +52,7 @@ func TestDeliveries(t *testing.T) {
 		{"issue_comment", `{"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment}},
 		{"repository", `{` + who + `}`, forge.Event{Kind: forge.EventOther}},
 	} {
-		got, err := gitea.VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
+		got, err := new(gitea.Forge).VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
 		if err != nil {
 			t.Errorf("%s %s: %v", tc.kind, tc.body, err)
 		}
@@ -68,7 +68,7 @@ func FuzzDelivery(f *testing.F) {
 		f.Add(kind, `{"pull_request":{"head":{"repo":null},"base":{"repo":null}},"is_pull":true,"issue":null}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, body string) {
-		if _, err := gitea.VerifyWebhook(delivery(kind, body), []byte(body), forge.NewSecret(key)); err != nil && !errors.Is(err, forge.ErrInvalid) {
+		if _, err := new(gitea.Forge).VerifyWebhook(delivery(kind, body), []byte(body), forge.NewSecret(key)); err != nil && !errors.Is(err, forge.ErrInvalid) {
 			t.Error(err)
 		}
 	})

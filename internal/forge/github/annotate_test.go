@@ -13,9 +13,9 @@ import (
 // annotating is a fake with a pull request, and an adapter with a given token.
 type annotating struct {
 	*githubtest.Fake
-	t      *testing.T
-	repo   *github.Repository
-	change forge.PullRequest
+	t    *testing.T
+	repo *github.Repository
+	pull forge.PullRequest
 }
 
 func newAnnotating(t *testing.T, token string) *annotating {
@@ -40,29 +40,29 @@ func (a *annotating) annotate(commit string, messages ...string) error {
 	for i, message := range messages {
 		all.All = append(all.All, forge.Annotation{File: "web.yaml", Line: i + 1, Level: forge.Warning, Message: message})
 	}
-	return a.repo.Annotate(a.t.Context(), a.change.Number, all)
+	return a.repo.Annotate(a.t.Context(), a.pull.Number, all)
 }
 
 func (a *annotating) notes() []forgetest.Note {
-	return a.Notes(a.URL+"/acme/gitops", a.change.Number)
+	return a.Notes(a.URL+"/acme/gitops", a.pull.Number)
 }
 
 // GitHub collapses outdated comments.
 func TestAnOutdatedReviewCommentIsReplaced(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
 	for range 2 {
-		if err := a.annotate(a.change.Head.Commit, "has no limits"); err != nil {
+		if err := a.annotate(a.pull.Head.Commit, "has no limits"); err != nil {
 			t.Fatal(err)
 		}
 		if notes := a.notes(); len(notes) != 1 || notes[0].Outdated {
 			t.Errorf("got %+v", notes)
 		}
-		a.World.Outdate("acme/gitops", a.change.Number)
+		a.World.Outdate("acme/gitops", a.pull.Number)
 	}
 }
 
 // Annotate waits until GitHub knows the head, instead of skipping all annotations.
-func TestAHeadThatGitHubHasNotNoticedIsWaitedFor(t *testing.T) {
+func TestUnknownHeadIsAConflict(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
 	if err := a.annotate("another", "has no limits"); !errors.Is(err, forge.ErrConflict) {
 		t.Errorf("got %v", err)
@@ -70,9 +70,9 @@ func TestAHeadThatGitHubHasNotNoticedIsWaitedFor(t *testing.T) {
 }
 
 // Without a name, comments by bots count as ours, and those by users do not.
-func TestTheTokenOfAJobHasNoName(t *testing.T) {
+func TestJobTokenHasNoViewer(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
-	if err := a.annotate(a.change.Head.Commit, "a person's"); err != nil {
+	if err := a.annotate(a.pull.Head.Commit, "a person's"); err != nil {
 		t.Fatal(err)
 	}
 	job, err := a.Forge(t, github.Options{Token: forge.NewSecret("ghs_job")}).Repository(a.URL + "/acme/gitops")
@@ -82,7 +82,7 @@ func TestTheTokenOfAJobHasNoName(t *testing.T) {
 	a.Faults.Inject(forgetest.Fault{Path: "/api/v3/user", Times: -1, Answer: forgetest.Answer(403, `{"message":"Resource not accessible by integration"}`)})
 	a.repo = job.(*github.Repository)
 	for _, message := range []string{"has no limits", "runs as root"} {
-		if err := a.annotate(a.change.Head.Commit, message); err != nil {
+		if err := a.annotate(a.pull.Head.Commit, message); err != nil {
 			t.Fatal(err)
 		}
 		if notes := a.notes(); len(notes) != 2 {

@@ -40,7 +40,70 @@ type installation struct {
 
 	mu      sync.Mutex
 	token   forge.Secret
+	issued  time.Time
 	expires time.Time
+}
+
+// GitHub may refuse a new token for some seconds, until all its servers know it.
+const (
+	spreading  = 10 * time.Second
+	spreadStep = time.Second
+)
+
+// refreshing sends requests of an installation. It repeats those that are refused although their token is new,
+// and once with another token those whose token was revoked early.
+type refreshing struct {
+	*installation
+	next http.RoundTripper
+}
+
+func (f refreshing) RoundTrip(r *http.Request) (*http.Response, error) {
+	for dropped := false; ; {
+		answer, err := f.next.RoundTrip(r)
+		if err != nil || r.Body != nil && r.GetBody == nil {
+			return answer, err
+		}
+		fresh := f.age() < spreading
+		switch status := answer.StatusCode; {
+		case fresh && (status == http.StatusUnauthorized || status == http.StatusForbidden && !permission(answer)):
+			if err := f.clock.Sleep(r.Context(), spreadStep); err != nil {
+				return nil, err
+			}
+		case !fresh && !dropped && status == http.StatusUnauthorized:
+			dropped = true
+			f.drop()
+		default:
+			return answer, nil
+		}
+		_ = answer.Body.Close()
+		if r.GetBody != nil {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			r = r.Clone(r.Context())
+			r.Body = body
+		}
+	}
+}
+
+// permission reports whether a refusal names the permission that is missing, so that it stays.
+func permission(answer *http.Response) bool {
+	return answer.Header.Get("X-Accepted-Github-Permissions") != ""
+}
+
+// age returns how long ago the token was issued.
+func (i *installation) age() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.clock.Now().Sub(i.issued)
+}
+
+// drop makes the next request get a new token.
+func (i *installation) drop() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.expires = time.Time{}
 }
 
 // early is how long before its expiry a token is replaced: longer than a request with all its retries takes.
@@ -62,7 +125,7 @@ func newInstallation(app App, api string, c transport.Config) (*installation, er
 
 func parseKey(text forge.Secret) (*rsa.PrivateKey, error) {
 	invalid := &forge.Error{
-		Kind: forge.ErrInvalid, Op: "read the app's private key", Detail: "it is no RSA key in PEM",
+		Kind: forge.ErrInvalid, Op: "read the app's private key", Detail: "it is not an RSA key in PEM",
 		Hint: "use the file that GitHub generated for the app",
 	}
 	block, _ := pem.Decode([]byte(text.Reveal()))
@@ -100,7 +163,7 @@ func (i *installation) current(ctx context.Context) (forge.Secret, error) {
 		Token     string    `json:"token"`
 		ExpiresAt time.Time `json:"expires_at"`
 	}
-	_, err := i.client.Do(ctx, rest.Request{
+	err := i.client.Do(ctx, rest.Request{
 		Op: "get a token for the app", Where: "installation " + strconv.FormatInt(i.app.Installation, 10), Right: "to be installed",
 		Method: http.MethodPost, Path: "/app/installations" + rest.Path(strconv.FormatInt(i.app.Installation, 10)) + "/access_tokens",
 		Out: &answer, Repeatable: true,
@@ -108,7 +171,7 @@ func (i *installation) current(ctx context.Context) (forge.Secret, error) {
 	if err != nil {
 		return forge.Secret{}, err
 	}
-	i.token, i.expires = forge.NewSecret(answer.Token), answer.ExpiresAt
+	i.token, i.issued, i.expires = forge.NewSecret(answer.Token), i.clock.Now(), answer.ExpiresAt
 	return i.token, nil
 }
 
@@ -134,7 +197,7 @@ func (i *installation) login(ctx context.Context) (string, error) {
 	var answer struct {
 		Slug string `json:"slug"`
 	}
-	_, err := i.client.Do(ctx, rest.Request{Op: readAccount.name, Where: "app " + i.app.ID, Path: "/app", Out: &answer})
+	err := i.client.Do(ctx, rest.Request{Op: readAccount.name, Where: "app " + i.app.ID, Path: "/app", Out: &answer})
 	return answer.Slug + "[bot]", err
 }
 

@@ -78,7 +78,9 @@ func (a *apps) check(token string) error {
 	return nil
 }
 
-func TestApp(t *testing.T) {
+// installed returns an app on a fake, with a repository, and the server of its tokens.
+func installed(t *testing.T) (*apps, *github.Forge, forge.Repository) {
+	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +99,55 @@ func TestApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server, app, repo
+}
+
+// GitHub refuses a new token for some seconds, with either status, also for requests with a body.
+func TestFreshTokenOfAnAppIsTriedAgain(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		server, _, repo := installed(t)
+		begun := server.clock.Now()
+		server.fake.Faults.Inject(forgetest.Fault{Path: "/pulls", Times: 3, Answer: forgetest.Answer(status, `{"message":"Bad credentials"}`)})
+		c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
+		if err != nil || c.Title != "T" || server.given != 1 {
+			t.Errorf("%d: %+v, %v, %d tokens", status, c, err, server.given)
+		}
+		if waited := server.clock.Now().Sub(begun); waited > 10*time.Second {
+			t.Errorf("%d: waited %v", status, waited)
+		}
+	}
+	server, _, repo := installed(t)
+	server.fake.Faults.Inject(forgetest.Fault{Path: "/pulls", Times: -1, Answer: forgetest.Answer(401, `{"message":"Bad credentials"}`)})
+	if _, err := repo.PullRequest(t.Context(), 1); !errors.Is(err, forge.ErrDenied) || server.given > 2 {
+		t.Errorf("refused for ever: %v, %d tokens", err, server.given)
+	}
+	server, _, repo = installed(t)
+	server.fake.Faults.Inject(forgetest.Fault{Path: "/pulls", Times: -1, Answer: forgetest.Answer(403, `{"message":"no"}`, "X-Accepted-Github-Permissions", "pull_requests=read")})
+	_, _ = repo.PullRequest(t.Context(), 1)
+	if requests := server.fake.Faults.Requests("GET"); len(requests) != 1 {
+		t.Errorf("a missing permission is requested %d times", len(requests))
+	}
+}
+
+// A token that was revoked early is replaced once, instead of being used until it expires.
+func TestRevokedTokenOfAnAppIsReplaced(t *testing.T) {
+	server, _, repo := installed(t)
+	c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.clock.Sleep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	server.fake.Faults.Inject(forgetest.Fault{Path: "/pulls", Answer: forgetest.Answer(401, `{"message":"Bad credentials"}`)})
+	if _, err := repo.PullRequest(t.Context(), c.Number); err != nil || server.given != 2 {
+		t.Errorf("%v, %d tokens", err, server.given)
+	}
+}
+
+func TestApp(t *testing.T) {
+	server, app, repo := installed(t)
+	clock := server.clock
 	c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "By the app"})
 	if err != nil || c.Author != "kalypso[bot]" {
 		t.Fatalf("got %+v, %v", c, err)
@@ -146,9 +197,9 @@ func TestEndpoints(t *testing.T) {
 		"https://acme.ghe.com":       "https://api.acme.ghe.com/repos/o/r/pulls/1",
 		"https://github.example.com": "https://github.example.com/api/v3/repos/o/r/pulls/1",
 	} {
-		asked := ""
+		requested := ""
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
-			asked = r.URL.String()
+			requested = r.URL.String()
 			return nil, errors.New("enough")
 		})
 		f, err := github.New(github.Options{URL: site, Token: forge.NewSecret("token"), Transport: transport.Config{Base: base, Attempts: 1}})
@@ -162,8 +213,8 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = repo.PullRequest(t.Context(), 1); !errors.Is(err, forge.ErrUnavailable) || asked != want {
-			t.Errorf("%s: asked %s, %v", site, asked, err)
+		if _, err = repo.PullRequest(t.Context(), 1); !errors.Is(err, forge.ErrUnavailable) || requested != want {
+			t.Errorf("%s: requested %s, %v", site, requested, err)
 		}
 	}
 }

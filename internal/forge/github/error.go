@@ -28,6 +28,10 @@ func (f *Forge) explain(o operation, where string, answer *github.Response, err 
 		}
 	}
 	failure := rest.Failure{Op: o.name, Where: where, Right: o.right, Secrets: f.inUse(), Message: message(err)}
+	var response *github.ErrorResponse
+	if answer == nil && errors.As(err, &response) {
+		answer = &github.Response{Response: response.Response}
+	}
 	if answer != nil {
 		failure.Status = answer.StatusCode
 		if accepted := answer.Header.Get("X-Accepted-Github-Permissions"); accepted != "" {
@@ -51,26 +55,26 @@ func (f *Forge) inUse() []forge.Secret {
 
 // message returns GitHub's message, without the URL that the client prepends.
 func message(err error) string {
-	var said *github.ErrorResponse
-	if !errors.As(err, &said) {
+	var response *github.ErrorResponse
+	if !errors.As(err, &response) {
 		return "the answer is not what was expected; something else may answer in the forge's place"
 	}
-	words := []string{said.Message}
-	for _, e := range said.Errors {
+	reasons := []string{response.Message}
+	for _, e := range response.Errors {
 		switch {
 		case e.Message != "":
-			words = append(words, e.Message)
+			reasons = append(reasons, e.Message)
 		case e.Field != "":
-			words = append(words, e.Resource+" "+e.Field+" "+e.Code)
+			reasons = append(reasons, e.Resource+" "+e.Field+" "+e.Code)
 		}
 	}
-	return strings.Join(words, ": ")
+	return strings.Join(reasons, ": ")
 }
 
 // isConflict reports whether a failed validation is a conflict, so that a later attempt can succeed.
 func isConflict(detail string) bool {
-	for _, said := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request"} {
-		if strings.Contains(detail, said) {
+	for _, part := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request"} {
+		if strings.Contains(detail, part) {
 			return true
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/google/go-github/v92/github"
 
@@ -22,6 +22,8 @@ type Options struct {
 	Token forge.Secret
 	// App authenticates as a GitHub App instead of a token. Optional.
 	App *App
+	// Settle is the result of [Forge.Settle].
+	Settle time.Duration
 	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
@@ -29,13 +31,12 @@ type Options struct {
 // Forge is the adapter to a GitHub.
 type Forge struct {
 	site    forge.Site
+	settle  time.Duration
 	client  *github.Client
 	graphQL rest.Client
 	secrets []forge.Secret
 	app     *installation // nil with a token
-
-	mu     sync.Mutex
-	viewer *string
+	viewer  rest.Viewer
 }
 
 // New returns a forge. It sends no request.
@@ -47,7 +48,7 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Forge{site: site}
+	f := &Forge{site: site, settle: o.Settle}
 	api, graphQL, host := endpoints(site)
 	o.Transport.Site, o.Transport.APIHost = site, host
 	switch {
@@ -64,6 +65,10 @@ func New(o Options) (*Forge, error) {
 		}
 	}
 	way := transport.New(o.Transport).Client()
+	if f.app != nil {
+		way.Transport = refreshing{f.app, way.Transport}
+	}
+	way.Transport = bounded{way.Transport}
 	f.graphQL = rest.Client{Base: graphQL, HTTP: way, Secrets: f.secrets}
 	f.client, err = github.NewClient(
 		github.WithHTTPClient(way), github.WithURLs(&api, &api), github.WithDisableRateLimitCheck(), github.WithUserAgent("kalypso"),
@@ -83,6 +88,9 @@ func endpoints(s forge.Site) (api, graphQL, host string) {
 // Kind returns [forge.GitHub].
 func (f *Forge) Kind() forge.Kind { return forge.GitHub }
 
+// Settle returns how long the checks of a new commit may take to appear.
+func (f *Forge) Settle() time.Duration { return f.settle }
+
 // Limits returns the limits that the API enforces.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 256, Body: 65_536, Comment: 65_536, StatusDescription: 140}
@@ -94,32 +102,23 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{forge: f, id: id}, nil
+	return f.repository(id), nil
 }
+
+func (f *Forge) repository(id forge.ID) *Repository { return &Repository{f, id, id.Owner(), id.Name()} }
 
 // Viewer returns the account of the token or app. Empty if the token cannot read it, as in CI jobs. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.viewer != nil {
-		return *f.viewer, nil
-	}
-	name, err := f.askViewer(ctx)
-	if err == nil {
-		f.viewer = &name
-	}
-	return name, err
-}
-
-func (f *Forge) askViewer(ctx context.Context) (string, error) {
-	if f.app != nil {
-		return f.app.login(ctx)
-	}
-	u, answer, err := f.client.Users.Get(readAccount.on(ctx), "")
-	if answer != nil && answer.StatusCode == http.StatusForbidden {
-		return "", nil
-	}
-	return u.GetLogin(), f.explain(readAccount, f.site.Host, answer, err)
+	return f.viewer.Name(func() (string, error) {
+		if f.app != nil {
+			return f.app.login(ctx)
+		}
+		u, answer, err := f.client.Users.Get(readAccount.on(ctx), "")
+		if answer != nil && answer.StatusCode == http.StatusForbidden {
+			return "", nil
+		}
+		return u.GetLogin(), f.explain(readAccount, f.site.Host, answer, err)
+	})
 }
 
 // CreateRepository creates an empty repository of the token's account or of an organization.
@@ -140,5 +139,5 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 		return nil, err
 	}
 	// The first branch pushed to an empty repository becomes the default branch.
-	return &Repository{forge: f, id: id}, nil
+	return f.repository(id), nil
 }

@@ -1,7 +1,9 @@
 package github_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,5 +102,132 @@ func TestForges(t *testing.T) {
 		if r, err := f.Repository(url); err != nil || r.ID().String() != want {
 			t.Errorf("%s: got %v, %v, want %s", url, r, err, want)
 		}
+	}
+}
+
+// A server that always names a next page must not keep a round forever.
+func TestListsEnd(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Faults.Inject(forgetest.Fault{
+		Path: "/pulls", Times: -1, Answer: forgetest.Answer(200, `[]`, "Link", `<`+fake.URL+`/api/v3/x?page=2>; rel="next"`),
+	})
+	if _, err := repo.FindPullRequests(t.Context(), forge.PullRequestFilter{}); !errors.Is(err, forge.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Rulesets protect branches like classic protection, also where the token cannot read that.
+func TestRulesetsProtectBranches(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	protector := repo.(forge.Protector)
+	if err := protector.Protect(t.Context(), "main", forge.Protection{Checks: []string{"build", "ci"}, Approvals: 2, PullRequestsOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	fake.Rules = map[string][]map[string]any{"main": {
+		{"type": "pull_request", "parameters": map[string]any{"required_approving_review_count": 1, "require_code_owner_review": true}},
+		{"type": "required_status_checks", "parameters": map[string]any{"required_status_checks": []map[string]any{{"context": "ci"}, {"context": "kalypso/checks"}}}},
+		{"type": "deletion"},
+	}, "queue": {{"type": "merge_queue"}}, "free": {{"type": "deletion"}}}
+	check := func(branch string, want forge.Protection) {
+		t.Helper()
+		got, err := protector.Protection(t.Context(), branch)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", branch, err, diff)
+		}
+	}
+	check("main", forge.Protection{PullRequestsOnly: true, Approvals: 2, CodeOwners: true, Checks: []string{"build", "ci", "kalypso/checks"}})
+	check("queue", forge.Protection{PullRequestsOnly: true})
+	check("free", forge.Protection{})
+	fake.Faults.Inject(forgetest.Fault{Path: "/protection", Times: -1, Answer: forgetest.Answer(403, `{"message":"Resource not accessible by integration"}`)})
+	check("main", forge.Protection{PullRequestsOnly: true, Approvals: 1, CodeOwners: true, Checks: []string{"ci", "kalypso/checks"}})
+	if _, err := protector.Protection(t.Context(), "free"); !errors.Is(err, forge.ErrDenied) {
+		t.Errorf("nothing is known of it: %v", err)
+	}
+}
+
+func TestMergesAsTheRepositoryAllows(t *testing.T) {
+	for _, allowed := range []string{"merge", "squash", "rebase"} {
+		fake := githubtest.New(t)
+		url := fake.AddRepository("acme/gitops")
+		repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.Methods = []string{allowed}
+		open := func(branch string) forge.PullRequest {
+			t.Helper()
+			fake.Commit(url, branch)
+			c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: branch, Base: "main", Title: "T"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		now := open("now")
+		if _, err := repo.MergePullRequest(t.Context(), now.Number, forge.Merge{Head: now.Head.Commit}); err != nil {
+			t.Errorf("%s: %v", allowed, err)
+		}
+		if err := repo.(forge.Protector).Protect(t.Context(), "main", forge.Protection{Checks: []string{"ci"}}); err != nil {
+			t.Fatal(err)
+		}
+		later := open("later")
+		if err := repo.(forge.AutoMerger).AutoMerge(t.Context(), later.Number, forge.Merge{Head: later.Head.Commit}); err != nil {
+			t.Errorf("%s, later: %v", allowed, err)
+		}
+		wanted := forge.Merge{Head: later.Head.Commit, Method: forge.MergeCommits}
+		if _, err := repo.MergePullRequest(t.Context(), later.Number, wanted); allowed != "merge" && !errors.Is(err, forge.ErrConflict) {
+			t.Errorf("%s, but a merge commit was requested: %v", allowed, err)
+		}
+	}
+}
+
+func TestMovedRepositorySaysSo(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Faults.Inject(forgetest.Fault{Method: "POST", Answer: forgetest.Answer(422,
+		`{"message":"Validation Failed","errors":[{"resource":"PullRequest","field":"head","code":"invalid"}]}`)})
+	fake.Faults.Inject(forgetest.Fault{Method: "GET", Answer: forgetest.Answer(200, `{"full_name":"other/gitops"}`)})
+	_, err = repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
+	if err == nil || !strings.Contains(err.Error(), "the repository moved to other/gitops; update its URL") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Fine-grained tokens cannot read check runs. The workflow runs of GitHub Actions say the same.
+func TestChecksWithoutTheRightToReadThem(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	commit := fake.Commit(url, "dev")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := forgetest.Answer(403, `{"message":"Resource not accessible by personal access token"}`)
+	fake.Faults.Inject(forgetest.Fault{Path: "/check-runs", Times: -1, Answer: denied})
+	fake.Faults.Inject(forgetest.Fault{Path: "/actions/runs", Answer: forgetest.Answer(200, `{"total_count":3,"workflow_runs":[
+		{"name":"build","status":"in_progress"},{"name":"build","status":"completed","conclusion":"success"},
+		{"name":"lint","status":"completed","conclusion":"failure"}]}`)})
+	got, err := repo.(forge.Checker).Checks(t.Context(), commit)
+	want := []forge.Status{{Context: "build", State: forge.Pending}, {Context: "lint", State: forge.Failure}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	fake.Faults.Inject(forgetest.Fault{Path: "/actions/runs", Answer: denied})
+	if _, err := repo.(forge.Checker).Checks(t.Context(), commit); !errors.Is(err, forge.ErrDenied) || !strings.Contains(err.Error(), "actions=read") {
+		t.Errorf("without any right: %v", err)
 	}
 }

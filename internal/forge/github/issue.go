@@ -20,38 +20,31 @@ func issueOf(i *github.Issue) forge.Issue {
 
 // FindIssues lists issues, newest first.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
-	options := &github.IssueListByRepoOptions{State: "all", Sort: "created", Direction: "desc"}
+	options := &github.IssueListByRepoOptions{State: "all", Sort: "created", Direction: "desc", ListOptions: perPage}
 	if f.State != "" {
 		options.State = string(f.State)
 	}
 	if f.Label != "" {
 		options.Labels = []string{f.Label}
 	}
-	owner, name := r.names()
+	list := r.forge.client.Issues.ListByRepoIter(findIssues.on(ctx), r.owner, r.name, options)
+	all, err := collect(r, findIssues, list, same, func(i *github.Issue) bool { return i != nil && !i.IsPullRequest() }, 0)
 	var issues []forge.Issue
-	err := pages(ctx, r, findIssues, func(ctx context.Context, at github.ListOptions) ([]*github.Issue, *github.Response, error) {
-		options.ListOptions = at
-		return r.forge.client.Issues.ListByRepo(ctx, owner, name, options)
-	}, func(found *github.Issue) bool {
-		if i := issueOf(found); found != nil && !found.IsPullRequest() && f.Matches(i) {
+	for _, found := range all {
+		if i := issueOf(found); f.Matches(i) {
 			issues = append(issues, i)
 		}
-		return true
-	})
+	}
 	return issues, err
 }
 
 // OpenIssue opens an issue.
 func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Issue, error) {
 	limits := r.forge.Limits()
-	owner, name := r.names()
-	i, answer, err := r.forge.client.Issues.Create(openIssue.on(ctx), owner, name, github.CreateIssueRequest{
+	i, answer, err := r.forge.client.Issues.Create(openIssue.on(ctx), r.owner, r.name, github.CreateIssueRequest{
 		Title: forge.OneLine(n.Title, limits.Title), Body: new(forge.Cut(n.Body, limits.Body)), Labels: n.Labels,
 	})
-	if err != nil {
-		return forge.Issue{}, r.explain(openIssue, answer, err)
-	}
-	return issueOf(i), nil
+	return issueOf(i), r.explain(openIssue, answer, err)
 }
 
 // EditIssue edits an issue.
@@ -70,7 +63,6 @@ func (r *Repository) EditIssue(ctx context.Context, number int, e forge.IssueEdi
 	if e.State != nil {
 		edit.State = new(string(*e.State))
 	}
-	owner, name := r.names()
-	_, answer, err := r.forge.client.Issues.Update(editIssue.on(ctx), owner, name, number, edit)
+	_, answer, err := r.forge.client.Issues.Update(editIssue.on(ctx), r.owner, r.name, number, edit)
 	return r.explain(editIssue, answer, err)
 }

@@ -1,10 +1,12 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/go-github/v92/github"
@@ -14,39 +16,29 @@ import (
 
 // EnsureLabel creates a label. A label that exists is not an error.
 func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
-	if l.Color == "" {
-		l.Color = forge.DefaultColor
-	}
-	owner, name := r.names()
-	_, answer, err := r.forge.client.Issues.CreateLabel(createLabel.on(ctx), owner, name, github.CreateIssueLabelRequest{
-		Name: l.Name, Color: &l.Color, Description: &l.Description,
+	_, answer, err := r.forge.client.Issues.CreateLabel(createLabel.on(ctx), r.owner, r.name, github.CreateIssueLabelRequest{
+		Name: l.Name, Color: new(cmp.Or(l.Color, forge.DefaultColor)), Description: &l.Description,
 	})
-	var said *github.ErrorResponse
-	if errors.As(err, &said) {
-		for _, e := range said.Errors {
-			if e.Code == "already_exists" {
-				return nil
-			}
-		}
+	var response *github.ErrorResponse
+	if errors.As(err, &response) && slices.ContainsFunc(response.Errors, func(e github.Error) bool { return e.Code == "already_exists" }) {
+		return nil
 	}
 	return r.explain(createLabel, answer, err)
 }
 
 // AddLabels adds labels to a pull request.
-func (r *Repository) AddLabels(ctx context.Context, change int, names ...string) error {
+func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	owner, name := r.names()
-	_, answer, err := r.forge.client.Issues.AddLabelsToIssue(addLabels.on(ctx), owner, name, change, names)
+	_, answer, err := r.forge.client.Issues.AddLabelsToIssue(addLabels.on(ctx), r.owner, r.name, number, names)
 	return r.explain(addLabels, answer, err)
 }
 
 // RemoveLabel removes a label from a pull request. GitHub answers 404 if the pull request does not have it.
-func (r *Repository) RemoveLabel(ctx context.Context, change int, label string) error {
-	owner, name := r.names()
+func (r *Repository) RemoveLabel(ctx context.Context, number int, label string) error {
 	// The client escapes branches but not labels, which can contain slashes as well.
-	answer, err := r.forge.client.Issues.RemoveLabelForIssue(removeLabel.on(ctx), owner, name, change, url.PathEscape(label))
+	answer, err := r.forge.client.Issues.RemoveLabelForIssue(removeLabel.on(ctx), r.owner, r.name, number, url.PathEscape(label))
 	if answer != nil && answer.StatusCode == http.StatusNotFound && strings.Contains(message(err), "Label does not exist") {
 		return nil
 	}
@@ -54,19 +46,18 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, label string) 
 }
 
 // LabeledBy reads from a pull request's events who added a label last.
-func (r *Repository) LabeledBy(ctx context.Context, change int, label string) (string, error) {
-	owner, name := r.names()
+func (r *Repository) LabeledBy(ctx context.Context, number int, label string) (string, error) {
 	who := ""
-	err := pages(ctx, r, readLabels, func(ctx context.Context, at github.ListOptions) ([]*github.IssueEvent, *github.Response, error) {
-		return r.forge.client.Issues.ListIssueEvents(ctx, owner, name, change, &at)
-	}, func(e *github.IssueEvent) bool {
+	for e, err := range r.forge.client.Issues.ListIssueEventsIter(readLabels.on(ctx), r.owner, r.name, number, new(perPage)) {
+		if err != nil {
+			return "", r.explain(readLabels, nil, err)
+		}
 		if strings.EqualFold(e.GetLabel().GetName(), label) {
 			who = ""
 			if e.GetEvent() == "labeled" {
 				who = e.GetActor().GetLogin()
 			}
 		}
-		return true
-	})
-	return who, err
+	}
+	return who, nil
 }

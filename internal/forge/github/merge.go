@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/go-github/v92/github"
 
@@ -12,32 +13,66 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergePullRequest merges a pull request. A refusal can mean that it is already merged, for example by an earlier
+// MergePullRequest merges a pull request, or adds it to the merge queue if its base branch has one. A refusal can mean that it is already merged, for example by an earlier
 // request whose answer was lost, so the pull request's state decides.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
 	if m.Head == "" {
-		return "", r.unjudged(mergePullRequest)
+		return "", r.unchecked(mergePullRequest)
 	}
-	owner, name := r.names()
-	options := &github.PullRequestOptions{CommitTitle: m.Title, SHA: m.Head, MergeMethod: string(m.Method)}
-	merged, answer, err := r.forge.client.PullRequests.Merge(mergePullRequest.on(ctx), owner, name, number, m.Message, options)
-	if err == nil {
-		return merged.GetSHA(), nil
+	var err error
+	for _, method := range m.Methods() {
+		options := &github.PullRequestOptions{CommitTitle: m.Title, SHA: m.Head, MergeMethod: string(method)}
+		merged, answer, refused := r.forge.client.PullRequests.Merge(mergePullRequest.on(ctx), r.owner, r.name, number, m.Message, options)
+		if refused == nil {
+			return merged.GetSHA(), nil
+		}
+		err = r.explain(mergePullRequest, answer, refused)
+		if strings.Contains(strings.ToLower(message(refused)), "merge queue") {
+			return "", r.enqueue(ctx, number, m.Head)
+		}
+		if !methodRefused(message(refused)) {
+			break
+		}
 	}
-	err = r.explain(mergePullRequest, answer, err)
 	if !errors.Is(err, forge.ErrConflict) {
 		return "", err
 	}
 	if p, readErr := r.pull(ctx, mergePullRequest, number); readErr == nil {
-		if c := pullRequestOf(p); c.State == forge.Merged && c.Head.Commit == m.Head {
-			return c.MergeCommit, nil
+		if now := pullRequestOf(p); now.State == forge.Merged && now.Head.Commit == m.Head {
+			return now.MergeCommit, nil
 		}
 	}
 	return "", err
 }
 
-func (r *Repository) unjudged(o operation) error {
-	return &forge.Error{Kind: forge.ErrInvalid, Op: o.name, Where: r.id.String(), Detail: "no commit was judged"}
+const enqueue = `mutation($input: EnqueuePullRequestInput!) {
+  enqueuePullRequest(input: $input) { clientMutationId }
+}`
+
+// enqueue adds a pull request to the merge queue of its base branch, which merges it later. The error is always set: a [forge.ErrConflict]
+// if the pull request is in the queue.
+func (r *Repository) enqueue(ctx context.Context, number int, head string) error {
+	p, err := r.pull(ctx, mergeLater, number)
+	if err != nil {
+		return err
+	}
+	var answer struct{ Errors []struct{ Message string } }
+	err = r.forge.graphQL.Do(ctx, rest.Request{
+		Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql", Out: &answer, Repeatable: true,
+		In: map[string]any{"query": enqueue, "variables": map[string]any{"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": head}}},
+	})
+	if err != nil {
+		return err
+	}
+	detail := "it is in the merge queue"
+	if len(answer.Errors) > 0 && !strings.Contains(strings.ToLower(answer.Errors[0].Message), "already") {
+		detail = "it cannot be added to the merge queue: " + answer.Errors[0].Message
+	}
+	return rest.Failure{Op: mergeLater.name, Where: r.id.String(), Status: http.StatusConflict, Message: detail, Secrets: r.forge.inUse()}.Error()
+}
+
+func (r *Repository) unchecked(o operation) error {
+	return &forge.Error{Kind: forge.ErrInvalid, Op: o.name, Where: r.id.String(), Detail: "no commit was checked"}
 }
 
 const enableAutoMerge = `mutation($input: EnablePullRequestAutoMergeInput!) {
@@ -48,17 +83,13 @@ const enableAutoMerge = `mutation($input: EnablePullRequestAutoMergeInput!) {
 // then AutoMerge merges it.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	if m.Head == "" {
-		return r.unjudged(mergeLater)
+		return r.unchecked(mergeLater)
 	}
 	p, err := r.pull(ctx, mergeLater, number)
 	if err != nil {
 		return err
 	}
-	method := "MERGE"
-	if m.Method == forge.MergeSquash {
-		method = "SQUASH"
-	}
-	input := map[string]any{"pullRequestId": p.GetNodeID(), "mergeMethod": method, "expectedHeadOid": m.Head}
+	input := map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": m.Head}
 	if m.Title != "" {
 		input["commitHeadline"] = m.Title
 	}
@@ -68,16 +99,32 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	var answer struct {
 		Errors []struct{ Type, Message string }
 	}
-	_, err = r.forge.graphQL.Do(ctx, rest.Request{
-		Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql",
-		In: map[string]any{"query": enableAutoMerge, "variables": map[string]any{"input": input}}, Out: &answer, Repeatable: true,
-	})
+	for _, method := range m.Methods() {
+		input["mergeMethod"], answer.Errors = strings.ToUpper(string(method)), nil
+		err = r.forge.graphQL.Do(ctx, rest.Request{
+			Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql",
+			In: map[string]any{"query": enableAutoMerge, "variables": map[string]any{"input": input}}, Out: &answer, Repeatable: true,
+		})
+		if err != nil || len(answer.Errors) == 0 {
+			return err
+		}
+		if !methodRefused(answer.Errors[0].Message) {
+			break
+		}
+	}
 	switch {
-	case err != nil || len(answer.Errors) == 0:
-		return err
 	case strings.Contains(answer.Errors[0].Message, "clean status"):
 		_, err := r.MergePullRequest(ctx, number, m)
 		return err
+	case answer.Errors[0].Type == "RATE_LIMITED":
+		return &forge.Error{
+			Kind: forge.ErrRateLimited, Op: mergeLater.name, Where: r.id.String(), Detail: answer.Errors[0].Message, RetryAfter: time.Minute,
+		}
+	case cannotMergeLater(answer.Errors[0].Message):
+		return &forge.Error{
+			Kind: forge.ErrUnsupported, Op: mergeLater.name, Where: r.id.String(), Detail: answer.Errors[0].Message,
+			Hint: "allow auto-merge in the settings of the repository, and require checks of the branch",
+		}
 	}
 	status := http.StatusConflict
 	if answer.Errors[0].Type == "FORBIDDEN" {
@@ -87,4 +134,27 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 		Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Status: status, Message: answer.Errors[0].Message,
 		Secrets: r.forge.inUse(),
 	}.Error()
+}
+
+// cannotMergeLater reports whether GitHub never merges this pull request later: auto-merge is off, which is the default,
+// the branch requires nothing, or only checks are unfinished that it does not require.
+func cannotMergeLater(message string) bool {
+	message = strings.ToLower(message)
+	for _, part := range []string{"auto merge is not allowed", "auto-merge is not allowed", "protected branch rules not configured", "unstable status"} {
+		if strings.Contains(message, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// methodRefused reports whether the repository does not allow a way to merge: "Merge commits are not allowed on this repository."
+func methodRefused(message string) bool {
+	message = strings.ToLower(message)
+	for _, part := range []string{"merge commits are not allowed", "squash merges are not allowed", "rebase merges are not allowed", "merge method"} {
+		if strings.Contains(message, part) {
+			return true
+		}
+	}
+	return false
 }

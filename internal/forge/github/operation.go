@@ -2,7 +2,10 @@ package github
 
 import (
 	"context"
+	"net/http"
+	"sync/atomic"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
@@ -34,12 +37,14 @@ var (
 	readStatuses = operation{name: "read statuses", right: "statuses=read"}
 	readChecks   = operation{name: "read checks", right: "checks=read"}
 
+	readWorkflows = operation{name: "read workflow runs", right: "checks=read for an app, or actions=read for a token"}
+
 	readComments  = operation{name: "read comments", right: "issues=read"}
 	createComment = operation{name: "create comment", right: "issues=write"}
 	editComment   = operation{name: "edit comment", right: "issues=write"}
 
 	readNotes  = operation{name: "read annotations", right: "pull_requests=read"}
-	writeNote  = operation{name: "annotate change", right: "pull_requests=write"}
+	writeNote  = operation{name: "annotate pull request", right: "pull_requests=write"}
 	removeNote = operation{name: "remove annotation", right: "pull_requests=write"}
 
 	findIssues = operation{name: "find issues", right: "issues=read"}
@@ -50,6 +55,7 @@ var (
 	deleteBranch     = operation{name: "delete branch", right: "contents=write"}
 	readBranch       = operation{name: "read branch", right: "contents=read"}
 	readProtection   = operation{name: "read protection", right: "administration=read"}
+	readRules        = operation{name: "read rules", right: "metadata=read"}
 	setProtection    = operation{name: "set protection", right: "administration=write"}
 	removeProtection = operation{name: "remove protection", right: "administration=write"}
 
@@ -59,5 +65,22 @@ var (
 
 // on returns a context whose requests belong to the operation.
 func (o operation) on(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, requestsKey{}, new(atomic.Int64))
 	return transport.WithOperation(ctx, transport.Operation{Name: o.name, Repeatable: o.repeatable})
+}
+
+// maxRequests limits the requests of an operation, in case GitHub always names a next page: the client follows it.
+const maxRequests = 1000
+
+type requestsKey struct{}
+
+// bounded refuses further requests of an operation after maxRequests.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, ok := r.Context().Value(requestsKey{}).(*atomic.Int64)
+	if ok && sent.Add(1) > maxRequests {
+		return nil, &forge.Error{Kind: forge.ErrUnavailable, Detail: "the list does not end"}
+	}
+	return b.next.RoundTrip(r)
 }

@@ -2,8 +2,10 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-github/v92/github"
 
@@ -15,7 +17,7 @@ func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 	if p == nil {
 		return forge.PullRequest{}
 	}
-	c := forge.PullRequest{
+	result := forge.PullRequest{
 		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(), State: forge.State(p.GetState()),
 		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), EndedAt: p.GetClosedAt().Time,
 		Head:  forge.Ref{Branch: p.GetHead().GetRef(), Commit: p.GetHead().GetSHA(), Fork: forkOf(p)},
@@ -23,15 +25,15 @@ func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 		Fetch: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()), Labels: labelNames(p.Labels), CreatedAt: p.GetCreatedAt().Time,
 	}
 	if p.MergedAt != nil {
-		c.State, c.EndedBy, c.MergeCommit = forge.Merged, p.GetMergedBy().GetLogin(), p.GetMergeCommitSHA()
+		result.State, result.EndedBy, result.MergeCommit = forge.Merged, p.GetMergedBy().GetLogin(), p.GetMergeCommitSHA()
 	}
-	if p.Mergeable != nil && c.State == forge.Open {
-		c.Mergeable = forge.MergeableNo
+	if p.Mergeable != nil && result.State == forge.Open {
+		result.Mergeable = forge.MergeableNo
 		if *p.Mergeable {
-			c.Mergeable = forge.MergeableYes
+			result.Mergeable = forge.MergeableYes
 		}
 	}
-	return c
+	return result
 }
 
 // forkOf returns the head's repository if it is a fork.
@@ -57,7 +59,7 @@ func labelNames(labels []*github.Label) []string {
 
 // FindPullRequests lists pull requests, newest first.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
-	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
+	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc", ListOptions: perPage}
 	switch f.State {
 	case forge.Open:
 		options.State = "open"
@@ -65,24 +67,14 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 		options.State = "closed"
 	}
 	if f.Head != "" {
-		options.Head = r.id.Owner() + ":" + f.Head
+		options.Head = r.owner + ":" + f.Head
 	}
-	owner, name := r.names()
-	var changes []forge.PullRequest
-	err := pages(ctx, r, findPullRequests, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
-		options.ListOptions = at
-		if f.Limit > 0 {
-			// Bodies are long, so do not fetch more than needed.
-			options.PerPage = min(f.Limit, pageSize)
-		}
-		return r.forge.client.PullRequests.List(ctx, owner, name, options)
-	}, func(p *github.PullRequest) bool {
-		if c := pullRequestOf(p); f.Matches(c) {
-			changes = append(changes, c)
-		}
-		return f.Limit == 0 || len(changes) < f.Limit
-	})
-	return changes, err
+	if f.Limit > 0 {
+		// Bodies are long, so do not fetch more than needed.
+		options.PerPage = min(f.Limit, pageSize)
+	}
+	list := r.forge.client.PullRequests.ListIter(findPullRequests.on(ctx), r.owner, r.name, options)
+	return collect(r, findPullRequests, list, pullRequestOf, f.Matches, f.Limit)
 }
 
 // PullRequest reads a pull request, and from its issue who closed it.
@@ -91,36 +83,46 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
-	c := pullRequestOf(p)
-	if c.State == forge.Closed {
-		owner, name := r.names()
-		issue, answer, err := r.forge.client.Issues.Get(readPullRequest.on(ctx), owner, name, number)
+	result := pullRequestOf(p)
+	if result.State == forge.Closed {
+		issue, answer, err := r.forge.client.Issues.Get(readPullRequest.on(ctx), r.owner, r.name, number)
 		if err != nil {
-			return c, r.explain(readPullRequest, answer, err)
+			return result, r.explain(readPullRequest, answer, err)
 		}
-		c.EndedBy = issue.GetClosedBy().GetLogin()
+		result.EndedBy = issue.GetClosedBy().GetLogin()
 	}
-	return c, nil
+	return result, nil
 }
 
 func (r *Repository) pull(ctx context.Context, o operation, number int) (*github.PullRequest, error) {
-	owner, name := r.names()
-	p, answer, err := r.forge.client.PullRequests.Get(o.on(ctx), owner, name, number)
+	p, answer, err := r.forge.client.PullRequests.Get(o.on(ctx), r.owner, r.name, number)
 	return p, r.explain(o, answer, err)
 }
 
 // OpenPullRequest opens a pull request.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
-	owner, name := r.names()
-	p, answer, err := r.forge.client.PullRequests.Create(openPullRequest.on(ctx), owner, name, github.CreatePullRequest{
+	p, answer, err := r.forge.client.PullRequests.Create(openPullRequest.on(ctx), r.owner, r.name, github.CreatePullRequest{
 		Head: n.Head, Base: n.Base, Title: new(forge.OneLine(n.Title, limits.Title)), Body: new(forge.Cut(n.Body, limits.Body)),
 		Draft: &n.Draft,
 	})
-	if err != nil {
-		return forge.PullRequest{}, r.explain(openPullRequest, answer, err)
+	return pullRequestOf(p), r.moved(ctx, r.explain(openPullRequest, answer, err))
+}
+
+// moved returns an error that says so if the repository was renamed or transferred: GitHub redirects most requests, but does not find
+// branches by the old owner.
+func (r *Repository) moved(ctx context.Context, err error) error {
+	if !errors.Is(err, forge.ErrInvalid) && !errors.Is(err, forge.ErrNotFound) {
+		return err
 	}
-	return pullRequestOf(p), nil
+	now, _, readErr := r.forge.client.Repositories.Get(openPullRequest.on(ctx), r.owner, r.name)
+	if readErr != nil || strings.EqualFold(now.GetFullName(), r.owner+"/"+r.name) {
+		return err
+	}
+	return &forge.Error{
+		Kind: forge.ErrNotFound, Op: openPullRequest.name, Where: r.id.String(), Detail: "the repository moved to " + now.GetFullName(),
+		Hint: "update its URL",
+	}
 }
 
 // EditPullRequest edits a pull request.
@@ -142,7 +144,6 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 	if e.State != nil {
 		edit.State = new(string(*e.State))
 	}
-	owner, name := r.names()
-	_, answer, err := r.forge.client.PullRequests.Edit(editPullRequest.on(ctx), owner, name, number, edit)
+	_, answer, err := r.forge.client.PullRequests.Edit(editPullRequest.on(ctx), r.owner, r.name, number, edit)
 	return r.explain(editPullRequest, answer, err)
 }

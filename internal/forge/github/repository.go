@@ -1,7 +1,7 @@
 package github
 
 import (
-	"context"
+	"iter"
 
 	"github.com/google/go-github/v92/github"
 
@@ -10,8 +10,9 @@ import (
 
 // Repository is a repository on GitHub.
 type Repository struct {
-	forge *Forge
-	id    forge.ID
+	forge       *Forge
+	id          forge.ID
+	owner, name string
 }
 
 // ID returns the repository's ID.
@@ -20,9 +21,6 @@ func (r *Repository) ID() forge.ID { return r.id }
 // CodeOwnersPath returns where GitHub looks first for code owners.
 func (r *Repository) CodeOwnersPath() string { return ".github/CODEOWNERS" }
 
-// names returns the first arguments of most calls.
-func (r *Repository) names() (owner, name string) { return r.id.Owner(), r.id.Name() }
-
 func (r *Repository) explain(o operation, answer *github.Response, err error) error {
 	return r.forge.explain(o, r.id.String(), answer, err)
 }
@@ -30,25 +28,25 @@ func (r *Repository) explain(o operation, answer *github.Response, err error) er
 // pageSize is the maximum size of pages.
 const pageSize = 100
 
-// pages reads all pages of a list, or stops when use returns false.
-func pages[T any](
-	ctx context.Context, r *Repository, o operation,
-	read func(context.Context, github.ListOptions) ([]T, *github.Response, error), use func(T) bool,
-) error {
-	at := github.ListOptions{PerPage: pageSize}
-	for {
-		page, answer, err := read(o.on(ctx), at)
+// perPage is the first page of a list, in the maximum size.
+var perPage = github.ListOptions{PerPage: pageSize}
+
+// collect returns the converted elements of a list to keep, at most limit. A nil keep means all, a limit of 0 no limit.
+func collect[T, U any](
+	r *Repository, o operation, list iter.Seq2[T, error], convert func(T) U, keep func(U) bool, limit int,
+) (all []U, err error) {
+	for element, err := range list {
 		if err != nil {
-			return r.explain(o, answer, err)
+			return nil, r.explain(o, nil, err)
 		}
-		for _, element := range page {
-			if !use(element) {
-				return nil
-			}
+		if u := convert(element); keep == nil || keep(u) {
+			all = append(all, u)
 		}
-		if answer.NextPage <= at.Page {
-			return nil
+		if limit > 0 && len(all) == limit {
+			break
 		}
-		at.Page = answer.NextPage
 	}
+	return all, nil
 }
+
+func same[T any](element T) T { return element }

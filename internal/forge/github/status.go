@@ -12,7 +12,6 @@ import (
 
 // SetStatus posts a status for a commit. Posting twice has no effect, so the request is retried.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	owner, name := r.names()
 	status := github.RepoStatus{
 		Context: &s.Context, State: new(string(s.State)),
 		Description: new(forge.OneLine(s.Description, r.forge.Limits().StatusDescription)),
@@ -20,31 +19,25 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 	if s.URL != "" {
 		status.TargetURL = &s.URL
 	}
-	_, answer, err := r.forge.client.Repositories.CreateStatus(setStatus.on(ctx), owner, name, commit, status)
+	_, answer, err := r.forge.client.Repositories.CreateStatus(setStatus.on(ctx), r.owner, r.name, commit, status)
 	return r.explain(setStatus, answer, err)
 }
 
 // Statuses reads the latest status of each context: GitHub's combined status.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
-	owner, name := r.names()
-	var statuses []forge.Status
-	err := pages(ctx, r, readStatuses, func(ctx context.Context, at github.ListOptions) ([]*github.RepoStatus, *github.Response, error) {
-		combined, answer, err := r.forge.client.Repositories.GetCombinedStatus(ctx, owner, name, commit, &at)
-		if combined == nil || err != nil {
-			return nil, answer, err
-		}
-		return combined.Statuses, answer, nil
-	}, func(s *github.RepoStatus) bool {
-		statuses = append(statuses, forge.Status{
-			Context: s.GetContext(), State: forge.StatusState(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
-			Time: s.GetUpdatedAt().Time,
-		})
-		return true
-	})
-	sortStatuses(statuses)
-	return statuses, err
+	list := r.forge.client.Repositories.ListCombinedStatusIter(readStatuses.on(ctx), r.owner, r.name, commit, new(perPage))
+	statuses, err := collect(r, readStatuses, list, statusOf, nil, 0)
+	return sorted(statuses), err
 }
 
-func sortStatuses(statuses []forge.Status) {
+func statusOf(s *github.RepoStatus) forge.Status {
+	return forge.Status{
+		Context: s.GetContext(), State: forge.StatusState(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
+		Time: s.GetUpdatedAt().Time,
+	}
+}
+
+func sorted(statuses []forge.Status) []forge.Status {
 	slices.SortStableFunc(statuses, func(a, b forge.Status) int { return strings.Compare(a.Context, b.Context) })
+	return statuses
 }

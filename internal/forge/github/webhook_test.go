@@ -42,13 +42,15 @@ func TestDeliveries(t *testing.T) {
 		{"pull_request", `{"action":"closed",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1", Time: at}},
 		{"pull_request", `{"action":"labeled",` + pull + who + `}`, forge.Event{Kind: forge.EventLabel, PullRequest: 7, Branch: "dev", Commit: "c1", Time: at}},
 		{"pull_request", `{"action":"closed",` + who + `}`, forge.Event{Kind: forge.EventOther}},
+		{"check_suite", `{"action":"completed","check_suite":{"head_sha":"c1","updated_at":"2030-01-02T03:04:05Z"},` + who + `}`, forge.Event{Kind: forge.EventStatus, Commit: "c1", Time: at}},
+		{"pull_request_review", `{"action":"submitted",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1", Time: at}},
 		{"status", `{"sha":"c1","updated_at":"2030-01-02T03:04:05Z",` + who + `}`, forge.Event{Kind: forge.EventStatus, Commit: "c1", Time: at}},
 		{"issue_comment", `{"issue":{"number":7,"pull_request":{}},"comment":{"updated_at":"2030-01-02T03:04:05Z"},` + who + `}`, forge.Event{Kind: forge.EventComment, PullRequest: 7, Time: at}},
 		{"issue_comment", `{"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment}},
 		{"ping", `{"zen":"x",` + who + `}`, forge.Event{Kind: forge.EventPing}},
 		{"star", `{` + who + `}`, forge.Event{Kind: forge.EventOther}},
 	} {
-		got, err := github.VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
+		got, err := new(github.Forge).VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
 		if err != nil {
 			t.Errorf("%s %s: %v", tc.kind, tc.body, err)
 		}
@@ -60,12 +62,12 @@ func TestDeliveries(t *testing.T) {
 }
 
 func TestStrangeDeliveries(t *testing.T) {
-	if _, err := github.VerifyWebhook(delivery("push", "payload=%7B"), []byte("payload=%7B"), forge.NewSecret(key)); !errors.Is(err, forge.ErrInvalid) {
+	if _, err := new(github.Forge).VerifyWebhook(delivery("push", "payload=%7B"), []byte("payload=%7B"), forge.NewSecret(key)); !errors.Is(err, forge.ErrInvalid) {
 		t.Errorf("a form: %v", err)
 	}
 	header := delivery("push", "{}")
 	header.Set("X-Hub-Signature-256", header.Get("X-Hub-Signature-256")[len("sha256="):])
-	if _, err := github.VerifyWebhook(header, []byte("{}"), forge.NewSecret(key)); !errors.Is(err, forge.ErrDenied) {
+	if _, err := new(github.Forge).VerifyWebhook(header, []byte("{}"), forge.NewSecret(key)); !errors.Is(err, forge.ErrDenied) {
 		t.Errorf("another kind of signature: %v", err)
 	}
 }
@@ -75,7 +77,7 @@ func FuzzDelivery(f *testing.F) {
 		f.Add(kind, `{"pull_request":{"head":null,"base":{"repo":null}},"issue":{"pull_request":null}}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, body string) {
-		if _, err := github.VerifyWebhook(delivery(kind, body), []byte(body), forge.NewSecret(key)); err != nil && !errors.Is(err, forge.ErrInvalid) {
+		if _, err := new(github.Forge).VerifyWebhook(delivery(kind, body), []byte(body), forge.NewSecret(key)); err != nil && !errors.Is(err, forge.ErrInvalid) {
 			t.Error(err)
 		}
 	})

@@ -12,25 +12,25 @@ import (
 
 // Annotate posts annotations as threads at lines. Code quality reports would be an alternative,
 // but only pipeline jobs can create them.
-func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
-	m, err := r.mergeRequest(ctx, change)
+func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) error {
+	m, err := r.mergeRequest(ctx, number)
 	if err != nil {
 		return err
 	}
 	if m.Refs.Head != a.Commit {
-		return r.fail(forge.ErrConflict, "annotate change", "its difference is of another commit")
+		return r.Fail(forge.ErrConflict, "annotate pull request", "its diff is of another commit")
 	}
-	there, err := r.standing(ctx, m)
+	there, err := r.existingNotes(ctx, m)
 	if err != nil {
 		return err
 	}
-	demanded := sync.OnceValues(func() (bool, error) { return r.demandsResolved(ctx) })
+	required := sync.OnceValues(func() (bool, error) { return r.requiresResolved(ctx) })
 	return a.Settle(there, func(id string) error {
-		return r.do(ctx, rest.Request{
-			Op: "remove annotation", Method: http.MethodDelete, Path: numbered("/merge_requests", change, "notes", id),
+		return r.Do(ctx, rest.Request{
+			Op: "remove annotation", Method: http.MethodDelete, Path: rest.Path("merge_requests", number, "notes", id),
 		})
 	}, func(n forge.Note, body string, atLine bool) error {
-		resolved, err := demanded()
+		resolved, err := required()
 		if err != nil {
 			return err
 		}
@@ -38,8 +38,8 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	})
 }
 
-// standing returns our comments at lines. A comment is outdated if GitLab could not move it to the newest diff.
-func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Standing, error) {
+// existingNotes returns our comments at lines. A comment is outdated if GitLab could not move it to the newest diff.
+func (r *Repository) existingNotes(ctx context.Context, m mergeRequest) ([]forge.ExistingNote, error) {
 	var all []note
 	err := r.notes(ctx, m.Number, func(n note) {
 		if n.Type == diffNote {
@@ -53,22 +53,22 @@ func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Stan
 	if err != nil {
 		return nil, err
 	}
-	var ours []forge.Standing
+	var ours []forge.ExistingNote
 	for _, n := range all {
 		if n.Author.name() == viewer {
 			outdated := n.Position != nil && n.Position.Head != m.Refs.Head
-			ours = append(ours, forge.Standing{ID: strconv.Itoa(n.ID), Body: n.Body, Outdated: outdated})
+			ours = append(ours, forge.ExistingNote{ID: strconv.Itoa(n.ID), Body: n.Body, Outdated: outdated})
 		}
 	}
 	return ours, nil
 }
 
-// demandsResolved reports whether the project requires resolved threads to merge. If so, only refusals stay open.
-func (r *Repository) demandsResolved(ctx context.Context) (bool, error) {
+// requiresResolved reports whether the project requires resolved threads to merge. If so, only refusals stay open.
+func (r *Repository) requiresResolved(ctx context.Context) (bool, error) {
 	var project struct {
 		Resolved bool `json:"only_allow_merge_if_all_discussions_are_resolved"`
 	}
-	err := r.do(ctx, rest.Request{Op: "read project", Out: &project})
+	err := r.Do(ctx, rest.Request{Op: "read project", Out: &project})
 	return project.Resolved, err
 }
 
@@ -83,15 +83,15 @@ func (r *Repository) startThread(ctx context.Context, m mergeRequest, n forge.No
 	var thread struct {
 		ID string `json:"id"`
 	}
-	threads := numbered("/merge_requests", m.Number, "discussions")
-	err := r.do(ctx, rest.Request{
-		Op: "annotate change", Method: http.MethodPost, Path: threads, Out: &thread,
+	threads := rest.Path("merge_requests", m.Number, "discussions")
+	err := r.Do(ctx, rest.Request{
+		Op: "annotate pull request", Method: http.MethodPost, Path: threads, Out: &thread,
 		In: map[string]any{"body": body, "position": position},
 	})
 	if err != nil || !resolved {
 		return err
 	}
-	return r.do(ctx, rest.Request{
+	return r.Do(ctx, rest.Request{
 		Op: "resolve annotation", Method: http.MethodPut, Path: threads + rest.Path(thread.ID), In: map[string]any{"resolved": true},
 	})
 }

@@ -20,17 +20,17 @@ func (w *world) annotate(c forge.PullRequest, levels ...forge.AnnotationLevel) {
 }
 
 // A project may require that threads are resolved.
-func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
-	for _, demanded := range []bool{false, true} {
+func TestOnlyRefusalsBlockAMerge(t *testing.T) {
+	for _, required := range []bool{false, true} {
 		w := newWorld(t)
-		if demanded {
-			w.Demand(w.url)
+		if required {
+			w.RequireResolved(w.url)
 		}
 		c := w.open("annotated")
 		w.annotate(c, forge.Refusal, forge.Warning, forge.Notice)
 		for _, n := range w.Notes(t, w.url, c.Number) {
-			if want := demanded && !strings.Contains(n.Text, "refusal"); n.Resolved != want {
-				t.Errorf("demanded %v: resolved is %v: %s", demanded, n.Resolved, n.Text)
+			if want := required && !strings.Contains(n.Text, "refusal"); n.Resolved != want {
+				t.Errorf("required %v: resolved is %v: %s", required, n.Resolved, n.Text)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func TestAnOutdatedThreadIsReplaced(t *testing.T) {
 }
 
 // GitLab computes diffs in the background.
-func TestADifferenceOfAnotherCommitIsWaitedFor(t *testing.T) {
+func TestDiffOfAnotherCommitIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")
 	err := w.repo.Annotate(t.Context(), c.Number, forge.Annotations{Name: "checks", Commit: "not there yet"})
@@ -59,7 +59,7 @@ func TestADifferenceOfAnotherCommitIsWaitedFor(t *testing.T) {
 }
 
 // A thread that was deleted meanwhile needs no work.
-func TestWhoDeletedAThreadMeanwhile(t *testing.T) {
+func TestThreadDeletedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")
 	w.annotate(c, forge.Warning)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -27,31 +26,31 @@ type note struct {
 
 const diffNote = "DiffNote"
 
-func (r *Repository) comment(change int, n note) forge.Comment {
+func (r *Repository) comment(number int, n note) forge.Comment {
 	return forge.Comment{
 		ID: strconv.Itoa(n.ID), Author: n.Author.name(), Body: n.Body, CreatedAt: n.CreatedAt,
-		URL: fmt.Sprintf("%s/%s/-/merge_requests/%d#note_%d", r.forge.site.URL(), r.id.Path, change, n.ID),
+		URL: fmt.Sprintf("%s/%s/-/merge_requests/%d#note_%d", r.forge.site.URL(), r.Of.Path, number, n.ID),
 	}
 }
 
 // Comments reads a merge request's comments, without those by GitLab itself and those at lines.
-func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
+func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
 	var comments []forge.Comment
-	err := r.notes(ctx, change, func(n note) {
+	err := r.notes(ctx, number, func(n note) {
 		if n.Type != diffNote {
-			comments = append(comments, r.comment(change, n))
+			comments = append(comments, r.comment(number, n))
 		}
 	})
 	return comments, err
 }
 
 // notes reads a merge request's comments by accounts, oldest first.
-func (r *Repository) notes(ctx context.Context, change int, use func(note)) error {
+func (r *Repository) notes(ctx context.Context, number int, use func(note)) error {
 	request := rest.Request{
-		Op: "read comments", Path: numbered("/merge_requests", change, "notes"),
+		Op: "read comments", Path: rest.Path("merge_requests", number, "notes"),
 		Query: url.Values{"order_by": {"created_at"}, "sort": {"asc"}},
 	}
-	return list(ctx, r, request, func(n note) bool {
+	return rest.List(ctx, &r.Repository, request, func(n note) bool {
 		if !n.System {
 			use(n)
 		}
@@ -60,24 +59,17 @@ func (r *Repository) notes(ctx context.Context, change int, use func(note)) erro
 }
 
 // UpsertComment creates or updates our comment with a marker.
-func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
-	body = forge.Mark(body, marker, r.forge.Limits().Comment)
-	all, err := r.Comments(ctx, change)
-	if err != nil {
-		return forge.Comment{}, err
-	}
-	ours, found, err := forge.OwnComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
-	if err != nil || found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
-		return ours, err
-	}
-	request := rest.Request{Op: "create comment", Method: http.MethodPost, Path: numbered("/merge_requests", change, "notes")}
-	if found {
-		request.Op, request.Method, request.Path = "edit comment", http.MethodPut, request.Path+rest.Path(ours.ID)
-	}
-	var written note
-	request.In, request.Out = map[string]any{"body": body}, &written
-	if err := r.do(ctx, request); err != nil {
-		return forge.Comment{}, err
-	}
-	return r.comment(change, written), nil
+func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
+	return forge.UpsertComment(ctx, r.forge, r, number, marker, body, func(id, body string) (forge.Comment, error) {
+		var written note
+		request := rest.Request{
+			Op: "create comment", Method: http.MethodPost, Path: rest.Path("merge_requests", number, "notes"),
+			In: map[string]any{"body": body}, Out: &written,
+		}
+		if id != "" {
+			request.Op, request.Method, request.Path = "edit comment", http.MethodPut, request.Path+rest.Path(id)
+		}
+		err := r.Do(ctx, request)
+		return r.comment(number, written), err
+	})
 }

@@ -12,7 +12,7 @@
 //   - Required approvals belong to the project as well. They, and code owners, need GitLab Premium.
 //     The adapter only ever makes project settings stricter. It never relaxes them for a branch.
 //   - An account that cannot merge gets 401, as if its token were wrong.
-//   - A hook sends a token in plain text; GitLab 19 and later also sign deliveries. See [VerifyWebhook].
+//   - A hook sends a token in plain text; GitLab 19 and later also sign deliveries. See [Forge.VerifyWebhook].
 //   - A prefix of the title marks a draft.
 //
 // A token needs the scope api. A project's token needs the role Developer for pull requests, and Maintainer for protection

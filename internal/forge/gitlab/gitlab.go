@@ -1,9 +1,13 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"sync"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -27,6 +31,8 @@ type Options struct {
 	// Token needs the scope api.
 	Token forge.Secret
 	Auth  Auth
+	// Settle is the result of [Forge.Settle].
+	Settle time.Duration
 	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
@@ -34,11 +40,10 @@ type Options struct {
 // Forge is the adapter to a GitLab.
 type Forge struct {
 	site   forge.Site
+	settle time.Duration
 	auth   Auth
 	client rest.Client
-
-	mu     sync.Mutex
-	viewer string
+	viewer rest.Viewer
 }
 
 // New returns a forge. It sends no request.
@@ -54,9 +59,17 @@ func New(o Options) (*Forge, error) {
 			return nil
 		}
 	}
-	return &Forge{site: site, auth: o.Auth, client: rest.Client{
+	return &Forge{site: site, settle: o.Settle, auth: o.Auth, client: rest.Client{
 		Base: site.URL() + "/api/v4", HTTP: transport.New(o.Transport).Client(), Secrets: []forge.Secret{o.Token},
+		Explain: explain,
 	}}, nil
+}
+
+// explain refines errors: GitLab redirects reads of a moved project, and refuses to write.
+func explain(_ rest.Request, e *forge.Error) {
+	if e.Status == http.StatusMethodNotAllowed && strings.Contains(e.Detail, "moved project") {
+		e.Kind, e.Detail, e.Hint = forge.ErrNotFound, "the project moved", "update its URL"
+	}
 }
 
 // set puts a token into the header for its kind.
@@ -74,6 +87,9 @@ func (a Auth) set(h http.Header, token forge.Secret) {
 // Kind returns [forge.GitLab].
 func (f *Forge) Kind() forge.Kind { return forge.GitLab }
 
+// Settle returns how long the checks of a new commit may take to appear.
+func (f *Forge) Settle() time.Duration { return f.settle }
+
 // Limits returns GitLab's limits.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 255, Body: 1_000_000, Comment: 1_000_000, StatusDescription: 255}
@@ -85,7 +101,14 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{forge: f, id: id}, nil
+	return f.repository(id), nil
+}
+
+func (f *Forge) repository(id forge.ID) *Repository {
+	return &Repository{f, rest.Repository{
+		Client: &f.client, Of: id, Root: rest.Path("projects", id.Path), Right: developer,
+		Page: url.Values{"per_page": {strconv.Itoa(pageSize)}},
+	}}
 }
 
 // Viewer returns the token's account. Empty for the token of a CI job. It is requested once.
@@ -93,17 +116,11 @@ func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	if f.auth == JobToken {
 		return "", nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.viewer == "" {
+	return f.viewer.Name(func() (string, error) {
 		var u user
-		r := rest.Request{Op: "read own account", Where: f.site.Host, Right: "scope read_user", Path: "/user", Out: &u}
-		if err := f.do(ctx, r); err != nil {
-			return "", err
-		}
-		f.viewer = u.Username
-	}
-	return f.viewer, nil
+		err := f.client.Do(ctx, rest.Request{Op: "read own account", Where: f.site.Host, Right: "scope read_user", Path: "/user", Out: &u})
+		return u.Username, err
+	})
 }
 
 // CreateRepository creates an empty project of an account or in a group.
@@ -112,36 +129,28 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 	var namespace struct {
 		ID int `json:"id"`
 	}
-	err := f.do(ctx, rest.Request{
-		Op: "find group", Where: f.site.Host + "/" + n.Owner, Path: "/namespaces" + rest.Path(n.Owner), Out: &namespace,
+	err := f.client.Do(ctx, rest.Request{
+		Op: "find group", Where: f.site.Host + "/" + n.Owner, Path: rest.Path("namespaces", n.Owner), Out: &namespace,
 	})
 	if err != nil {
 		return nil, err
 	}
-	branch, visibility := n.DefaultBranch, "public"
-	if branch == "" {
-		branch = "main"
-	}
+	visibility := "public"
 	if n.Private {
 		visibility = "private"
 	}
-	err = f.do(ctx, rest.Request{
+	err = f.client.Do(ctx, rest.Request{
 		Op: "create repository", Where: id.String(), Right: "scope api and the right to create projects in the group",
-		Method: http.MethodPost, Path: "/projects",
+		Method: http.MethodPost, Path: "/projects", Conflict: "has already been taken",
 		In: map[string]any{
 			"name": n.Name, "path": n.Name, "namespace_id": namespace.ID, "description": n.Description,
-			"visibility": visibility, "default_branch": branch, "initialize_with_readme": false,
+			"visibility": visibility, "default_branch": cmp.Or(n.DefaultBranch, "main"), "initialize_with_readme": false,
 		},
 	})
 	if err != nil {
-		return nil, conflictIf(err, "has already been taken")
+		return nil, err
 	}
-	return &Repository{forge: f, id: id}, nil
-}
-
-func (f *Forge) do(ctx context.Context, r rest.Request) error {
-	_, err := f.client.Do(ctx, r)
-	return err
+	return f.repository(id), nil
 }
 
 // user is an account as the API describes it.

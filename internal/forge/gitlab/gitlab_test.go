@@ -22,6 +22,7 @@ var (
 	_ forge.Annotator      = (*gitlab.Repository)(nil)
 	_ forge.LabelHistorian = (*gitlab.Repository)(nil)
 	_ forge.AutoMerger     = (*gitlab.Repository)(nil)
+	_ forge.Checker        = (*gitlab.Repository)(nil)
 	_ forge.Protector      = (*gitlab.Repository)(nil)
 	_ forge.CodeOwned      = (*gitlab.Repository)(nil)
 	_ forge.Hooker         = (*gitlab.Repository)(nil)

@@ -15,7 +15,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 		URL string `json:"url"`
 	}
 	existing := 0
-	err := list(ctx, r, rest.Request{Op: "find hook", Right: maintainer, Path: "/hooks"}, func(found hook) bool {
+	err := rest.List(ctx, &r.Repository, rest.Request{Op: "find hook", Right: maintainer, Path: "/hooks"}, func(found hook) bool {
 		if found.URL == h.URL {
 			existing = found.ID
 		}
@@ -32,7 +32,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 		},
 	}
 	if existing != 0 {
-		request.Op, request.Method, request.Path = "edit hook", http.MethodPut, numbered("/hooks", existing)
+		request.Op, request.Method, request.Path = "edit hook", http.MethodPut, rest.Path("hooks", existing)
 	}
-	return r.do(ctx, request)
+	return r.Do(ctx, request)
 }

@@ -38,13 +38,8 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 	if f.Label != "" {
 		query.Set("labels", f.Label)
 	}
-	var issues []forge.Issue
-	err := list(ctx, r, rest.Request{Op: "find issues", Path: "/issues", Query: query}, func(i issue) bool {
-		if found := i.issue(); f.Matches(found) {
-			issues = append(issues, found)
-		}
-		return true
-	})
+	request := rest.Request{Op: "find issues", Path: "/issues", Query: query}
+	issues, err := rest.Select(ctx, &r.Repository, request, issue.issue, f.Matches, 0)
 	slices.SortStableFunc(issues, func(a, b forge.Issue) int { return b.Number - a.Number })
 	return issues, err
 }
@@ -52,7 +47,7 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 // OpenIssue opens an issue.
 func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Issue, error) {
 	var opened issue
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "open issue", Method: http.MethodPost, Path: "/issues", Out: &opened,
 		In: map[string]any{
 			"title": r.title(n.Title, false), "description": forge.Cut(n.Body, r.forge.Limits().Body),
@@ -70,7 +65,7 @@ func (r *Repository) EditIssue(ctx context.Context, number int, e forge.IssueEdi
 	if e.Empty() {
 		return nil
 	}
-	return r.do(ctx, rest.Request{
-		Op: "edit issue", Method: http.MethodPut, Path: numbered("/issues", number), In: r.edit(e.Title, false, e.Body, e.State),
+	return r.Do(ctx, rest.Request{
+		Op: "edit issue", Method: http.MethodPut, Path: rest.Path("issues", number), In: r.edit(e.Title, false, e.Body, e.State),
 	})
 }

@@ -24,7 +24,7 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 		return "", err
 	}
 	if merged.State != "merged" {
-		return "", r.fail(forge.ErrConflict, "merge pull request", "the forge did not merge it")
+		return "", r.Fail(forge.ErrConflict, "merge pull request", "the forge did not merge it")
 	}
 	return merged.commit(), nil
 }
@@ -44,18 +44,21 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 func (r *Repository) merge(ctx context.Context, number int, op string, m forge.Merge, later bool) (mergeRequest, error) {
 	var merged mergeRequest
 	if m.Head == "" {
-		return merged, r.fail(forge.ErrInvalid, op, "no commit was judged")
+		return merged, r.Fail(forge.ErrInvalid, op, "no commit was checked")
 	}
-	in := map[string]any{"sha": m.Head, "squash": m.Method == forge.MergeSquash}
+	in := map[string]any{"sha": m.Head}
+	if m.Method != "" { // otherwise, what the project requires
+		in["squash"] = m.Method == forge.MergeSquash
+	}
 	if later {
 		in["auto_merge"], in["merge_when_pipeline_succeeds"] = true, true // since 17.11, and before
 	}
 	if message := commitMessage(m); message != "" {
 		in["merge_commit_message"], in["squash_commit_message"] = message, message
 	}
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: op, Right: "scope api and the right to merge to the branch", Method: http.MethodPut,
-		Path: numbered("/merge_requests", number, "merge"), In: in, Out: &merged,
+		Path: rest.Path("merge_requests", number, "merge"), In: in, Out: &merged,
 	})
 	return merged, explainMerge(err)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,20 +98,20 @@ func TestProtectingTwiceWritesOnce(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleChoseStays(t *testing.T) {
+func TestUserSettingsAreKept(t *testing.T) {
 	w := newWorld(t)
 	w.ProtectByHand(w.url, "main", 40, 40)
 	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{}))
 	if got, want := w.Protected(w.url, "main"), "push 40, merge 40"; got != want {
-		t.Errorf("asked for nothing: got %s, want %s", got, want)
+		t.Errorf("nothing required: got %s, want %s", got, want)
 	}
 	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{PullRequestsOnly: true}))
 	if got, want := w.Protected(w.url, "main"), "push 0, merge 40"; got != want {
-		t.Errorf("asked for changes only: got %s, want %s", got, want)
+		t.Errorf("only pull requests required: got %s, want %s", got, want)
 	}
 }
 
-func TestJobsThatMayFailStopNobody(t *testing.T) {
+func TestAllowedFailuresDoNotBlock(t *testing.T) {
 	w := newWorld(t)
 	commit := w.Server.Commit(w.url, "main")
 	for shape, want := range map[string]forge.StatusState{
@@ -131,7 +132,7 @@ func TestJobsThatMayFailStopNobody(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsPremiumSaysSo(t *testing.T) {
+func TestPremiumFeatures(t *testing.T) {
 	w := newWorld(t)
 	w.Premium = false
 	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{PullRequestsOnly: true}))
@@ -189,20 +190,20 @@ func TestAutoMerge(t *testing.T) {
 	}
 }
 
-func TestAWaitingStatusGetsNewWords(t *testing.T) {
+func TestPendingStatusIsUpdated(t *testing.T) {
 	w := newWorld(t)
 	commit := w.Server.Commit(w.url, "main")
-	for _, tc := range []struct{ said, want string }{{"queued", "queued"}, {"planning", "planning"}, {"rendering", "planning"}} {
-		w.set(commit, forge.Status{Context: "plan", State: forge.Pending, Description: tc.said})
+	for _, tc := range []struct{ description, want string }{{"queued", "queued"}, {"planning", "planning"}, {"rendering", "planning"}} {
+		w.set(commit, forge.Status{Context: "plan", State: forge.Pending, Description: tc.description})
 		got, err := w.repo.Statuses(w.Context(), commit)
 		w.must(err)
 		if len(got) != 1 || got[0].State != forge.Pending || got[0].Description != tc.want {
-			t.Errorf("after %q: %+v", tc.said, got)
+			t.Errorf("after %q: %+v", tc.description, got)
 		}
 	}
 }
 
-func TestAMergeWhoseAnswerWasLostSucceeded(t *testing.T) {
+func TestMergeWithLostResponse(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("lost")
 	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", After: true, Answer: forgetest.Answer(http.StatusBadGateway, "")})
@@ -213,7 +214,7 @@ func TestAMergeWhoseAnswerWasLostSucceeded(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotMergeIsTold(t *testing.T) {
+func TestMergeWithoutPermission(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("forbidden")
 	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", Answer: forgetest.Answer(http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)})
@@ -235,7 +236,7 @@ func TestConflictingBranchesAreAConflict(t *testing.T) {
 	}
 }
 
-func TestADraftStaysOne(t *testing.T) {
+func TestDraftIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.Server.Commit(w.url, "draft")
 	c, err := w.repo.OpenPullRequest(w.Context(), forge.NewPullRequest{Head: "draft", Base: "main", Title: "Unfinished", Draft: true})
@@ -251,8 +252,8 @@ func TestADraftStaysOne(t *testing.T) {
 func TestAForkIsNamed(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("forked")
-	w.AddRepository("somebody/fork")
-	for fork, want := range map[string]string{"somebody/fork": "somebody/fork", "somebody/gone": "unknown"} {
+	w.AddRepository("a-person/fork")
+	for fork, want := range map[string]string{"a-person/fork": "a-person/fork", "a-person/gone": "unknown"} {
 		w.Server.World.Lock()
 		w.World.Repo("platform/teams/gitops-1").PullRequest(c.Number).Head.Fork = fork
 		w.Server.World.Unlock()
@@ -319,10 +320,83 @@ func TestRepositoriesLieInAnyDepth(t *testing.T) {
 	}
 }
 
-func TestALabelThatSomebodyElseMadeIsThere(t *testing.T) {
+func TestLabelCreatedByAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	l := forge.Label{Name: "kalypso/allow-deletions"}
 	w.must(w.repo.EnsureLabel(w.Context(), l))
 	w.Faults.Inject(forgetest.Fault{Path: "/labels/", Answer: forgetest.Answer(http.StatusNotFound, `{"message":"404 Label Not Found"}`)})
 	w.must(w.repo.EnsureLabel(w.Context(), l))
+}
+
+// A pipeline exists seconds after the push, and its jobs come later: until it ends, the commit is not checked.
+func TestChecksIncludePipelines(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("dev")
+	w.set(c.Head.Commit, forge.Status{Context: "kalypso/checks", State: forge.Success})
+	checks := func() map[string]forge.StatusState {
+		t.Helper()
+		all, err := w.repo.Checks(t.Context(), c.Head.Commit)
+		w.must(err)
+		states := map[string]forge.StatusState{}
+		for _, s := range all {
+			states[s.Context] = s.State
+		}
+		return states
+	}
+	run := func(id int, source, state string) map[string]any {
+		return map[string]any{"id": id, "sha": c.Head.Commit, "ref": "dev", "source": source, "status": state}
+	}
+	if got := checks(); len(got) != 1 {
+		t.Errorf("before CI: %v", got)
+	}
+	for state, want := range map[string]forge.StatusState{
+		"created": forge.Pending, "waiting_for_resource": forge.Pending, "manual": forge.Pending, "running": forge.Pending,
+		"success": forge.Success, "skipped": forge.Success, "failed": forge.Failure, "canceled": forge.Errored,
+	} {
+		w.Pipelines = map[string][]map[string]any{c.Head.Commit: {
+			run(9, "external", "failed"), run(8, "push", state), run(7, "push", "failed"), run(6, "merge_request_event", "success"),
+		}}
+		got := checks()
+		if got["pipeline push"] != want || got["pipeline merge_request_event"] != forge.Success || len(got) != 3 {
+			t.Errorf("%s: %v", state, got)
+		}
+	}
+	// CI is off.
+	w.Server.Faults.Inject(forgetest.Fault{Path: "/pipelines", Answer: forgetest.Answer(403, `{"message":"403 Forbidden"}`)})
+	if got := checks(); len(got) != 1 {
+		t.Errorf("without CI: %v", got)
+	}
+}
+
+// Without its place, a status makes a pipeline of its own, which can hide that of CI.
+func TestStatusesBelongToThePipelineOfCI(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("dev")
+	w.set(c.Head.Commit, forge.Status{Context: "a", State: forge.Success})
+	w.Pipelines = map[string][]map[string]any{c.Head.Commit: {
+		{"id": 9, "ref": "dev", "source": "external"}, {"id": 8, "ref": "refs/merge-requests/1/head", "source": "merge_request_event"}, {"id": 7, "ref": "dev", "source": "push"},
+	}}
+	w.set(c.Head.Commit, forge.Status{Context: "b", State: forge.Success})
+	if want := []string{"0 dev", "8 refs/merge-requests/1/head"}; !slices.Equal(w.Placed, want) {
+		t.Errorf("placed in %q, want %q", w.Placed, want)
+	}
+}
+
+func TestMovedProjectSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.Server.Commit(w.url, "dev")
+	w.Server.Faults.Inject(forgetest.Fault{Method: "POST", Answer: forgetest.Answer(405, `{"message":"Non GET methods are not allowed for moved projects"}`)})
+	_, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
+	if !errors.Is(err, forge.ErrNotFound) || !strings.Contains(err.Error(), "the project moved; update its URL") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLongAddressOfAStatusIsLeftOut(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("dev")
+	w.set(c.Head.Commit, forge.Status{Context: "ci", State: forge.Success, URL: "https://kalypso.example.com/" + strings.Repeat("x", 300)})
+	if all, err := w.repo.Statuses(t.Context(), c.Head.Commit); err != nil || len(all) != 1 || all[0].URL != "" {
+		t.Errorf("got %+v, %v", all, err)
+	}
 }

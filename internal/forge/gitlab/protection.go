@@ -15,7 +15,7 @@ const AllChecks = "*"
 
 // The access levels used in protection.
 const (
-	nobody      = 0
+	noAccess    = 0
 	developers  = 30
 	maintainers = 40
 )
@@ -36,7 +36,7 @@ type access struct {
 // pullRequestsOnly reports whether pushing is forbidden for all.
 func (p protectedBranch) pullRequestsOnly() bool {
 	for _, push := range p.Push {
-		if push.Level == nil || *push.Level != nobody {
+		if push.Level == nil || *push.Level != noAccess {
 			return false
 		}
 	}
@@ -77,16 +77,16 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	demanded := forge.Protection{PullRequestsOnly: p.pullRequestsOnly(), CodeOwners: p.CodeOwners}
+	required := forge.Protection{PullRequestsOnly: p.pullRequestsOnly(), CodeOwners: p.CodeOwners}
 	for _, rule := range rules {
 		if rule.applies(branch) {
-			demanded.Approvals = max(demanded.Approvals, rule.Approvals)
+			required.Approvals = max(required.Approvals, rule.Approvals)
 		}
 	}
 	if must {
-		demanded.Checks = []string{AllChecks}
+		required.Checks = []string{AllChecks}
 	}
-	return demanded, nil
+	return required, nil
 }
 
 // applies reports whether a rule applies to a branch. A rule without branches applies to all.
@@ -113,7 +113,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	if must, err := r.pipelinesMustSucceed(ctx); err != nil || must {
 		return err
 	}
-	return r.do(ctx, rest.Request{
+	return r.Do(ctx, rest.Request{
 		Op: "require pipelines", Right: maintainer, Method: http.MethodPut, Path: "",
 		In: map[string]any{"only_allow_merge_if_pipeline_succeeds": true},
 	})
@@ -121,13 +121,9 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 
 func (r *Repository) protectedBranch(ctx context.Context, branch string) (protectedBranch, error) {
 	var p protectedBranch
-	err := r.do(ctx, rest.Request{
-		Op: "read protection", Right: maintainer, Path: "/protected_branches" + rest.Path(branch), Out: &p,
+	return p, r.Do(ctx, rest.Request{
+		Op: "read protection", Right: maintainer, Path: rest.Path("protected_branches", branch), Out: &p, MissingOK: true,
 	})
-	if errors.Is(err, forge.ErrNotFound) {
-		return protectedBranch{}, nil
-	}
-	return p, err
 }
 
 // protectBranch sets the branch's own protection. Not every tier can edit who can push, so a protection that differs
@@ -139,10 +135,11 @@ func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.P
 		return err
 	}
 	if now.Name != "" {
-		err := r.do(ctx, rest.Request{
-			Op: "remove protection", Right: maintainer, Method: http.MethodDelete, Path: "/protected_branches" + rest.Path(branch),
+		err := r.Do(ctx, rest.Request{
+			Op: "remove protection", Right: maintainer, Method: http.MethodDelete, Path: rest.Path("protected_branches", branch),
+			MissingOK: true,
 		})
-		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		if err != nil {
 			return err
 		}
 	}
@@ -155,10 +152,10 @@ func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.P
 func (r *Repository) createProtection(ctx context.Context, branch string, p forge.Protection, merger int) error {
 	push := maintainers
 	if p.PullRequestsOnly {
-		push = nobody
+		push = noAccess
 	}
 	var after protectedBranch
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "set protection", Right: maintainer, Method: http.MethodPost, Path: "/protected_branches", Out: &after,
 		In: map[string]any{
 			"name": branch, "push_access_level": push, "merge_access_level": merger, "allow_force_push": false,
@@ -177,15 +174,7 @@ func (r *Repository) createProtection(ctx context.Context, branch string, p forg
 
 // approvalRules reads the project's approval rules. A tier without them returns none.
 func (r *Repository) approvalRules(ctx context.Context) ([]approvalRule, error) {
-	var rules []approvalRule
-	err := list(ctx, r, rest.Request{Op: "read approval rules", Path: "/approval_rules"}, func(rule approvalRule) bool {
-		rules = append(rules, rule)
-		return true
-	})
-	if errors.Is(err, forge.ErrNotFound) {
-		return nil, nil
-	}
-	return rules, err
+	return rest.All[approvalRule](ctx, &r.Repository, rest.Request{Op: "read approval rules", Path: "/approval_rules", MissingOK: true})
 }
 
 // requireApprovals raises the number of required approvals by any user.
@@ -205,10 +194,10 @@ func (r *Repository) requireApprovals(ctx context.Context, approvals int) error 
 		if rules[i].Approvals >= approvals {
 			return nil
 		}
-		request.Method, request.Path = http.MethodPut, numbered("/approval_rules", rules[i].ID)
+		request.Method, request.Path = http.MethodPut, rest.Path("approval_rules", rules[i].ID)
 		request.In = map[string]any{"approvals_required": approvals}
 	}
-	err = r.do(ctx, request)
+	err = r.Do(ctx, request)
 	if errors.Is(err, forge.ErrNotFound) {
 		return r.needsPremium("required approvals")
 	}
@@ -216,16 +205,15 @@ func (r *Repository) requireApprovals(ctx context.Context, approvals int) error 
 }
 
 func (r *Repository) needsPremium(what string) error {
-	return &forge.Error{
-		Kind: forge.ErrInvalid, Op: "set protection", Where: r.id.String(), Detail: what + " needs GitLab Premium or Ultimate",
-		Hint: "leave it out of the protection, or change the tier",
-	}
+	e := r.Fail(forge.ErrInvalid, "set protection", what+" needs GitLab Premium or Ultimate")
+	e.Hint = "leave it out of the protection, or change the tier"
+	return e
 }
 
 func (r *Repository) pipelinesMustSucceed(ctx context.Context) (bool, error) {
 	var project struct {
 		Must bool `json:"only_allow_merge_if_pipeline_succeeds"`
 	}
-	err := r.do(ctx, rest.Request{Op: "read project", Out: &project})
+	err := r.Do(ctx, rest.Request{Op: "read project", Out: &project})
 	return project.Must, err
 }

@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,22 +54,22 @@ type diffRefs struct {
 const draftPrefix = "Draft: "
 
 func (m mergeRequest) pullRequest() forge.PullRequest {
-	c := forge.PullRequest{
+	p := forge.PullRequest{
 		Number: m.Number, URL: m.WebURL, Title: m.Title, Body: m.Description, State: forge.Open, Draft: m.Draft,
 		Author: m.Author.name(), Head: forge.Ref{Branch: m.SourceBranch, Commit: m.SHA, Fork: m.fork()},
 		Base: forge.Ref{Branch: m.TargetBranch, Commit: m.Refs.Start}, Fetch: fmt.Sprintf("refs/merge-requests/%d/head", m.Number),
 		Labels: slices.Sorted(slices.Values(m.Labels)), CreatedAt: m.CreatedAt,
 	}
 	if m.Draft {
-		c.Title = strings.TrimPrefix(m.Title, draftPrefix)
+		p.Title = strings.TrimPrefix(m.Title, draftPrefix)
 	}
 	switch m.State {
 	case "merged":
-		c.State, c.EndedBy, c.EndedAt, c.MergeCommit = forge.Merged, m.mergedBy(), at(m.MergedAt), m.commit()
+		p.State, p.EndedBy, p.EndedAt, p.MergeCommit = forge.Merged, m.mergedBy(), at(m.MergedAt), m.commit()
 	case "closed":
-		c.State, c.EndedBy, c.EndedAt = forge.Closed, m.ClosedBy.name(), at(m.ClosedAt)
+		p.State, p.EndedBy, p.EndedAt = forge.Closed, m.ClosedBy.name(), at(m.ClosedAt)
 	}
-	return c
+	return p
 }
 
 // fork reports that the head is in a fork. [Repository.PullRequest] looks up which.
@@ -80,21 +81,13 @@ func (m mergeRequest) fork() string {
 }
 
 func (m mergeRequest) mergedBy() string {
-	if m.MergeUser != nil {
-		return m.MergeUser.Username
-	}
-	return m.MergedBy.name()
+	return cmp.Or(m.MergeUser.name(), m.MergedBy.name())
 }
 
 // commit returns the commit that a merge added to the base branch: the squashed commit or the head itself
 // in projects without merge commits.
 func (m mergeRequest) commit() string {
-	for _, commit := range []string{m.MergeCommit, m.SquashCommit} {
-		if commit != "" {
-			return commit
-		}
-	}
-	return m.SHA
+	return cmp.Or(m.MergeCommit, m.SquashCommit, m.SHA)
 }
 
 func (m mergeRequest) mergeable() forge.Mergeable {
@@ -132,15 +125,10 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	if f.Head == "" && f.Limit > 0 {
 		query.Set("per_page", strconv.Itoa(min(f.Limit, pageSize)))
 	}
-	var changes []forge.PullRequest
-	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/merge_requests", Query: query}, func(m mergeRequest) bool {
-		if c := m.pullRequest(); f.Matches(c) {
-			changes = append(changes, c)
-		}
-		return f.Limit == 0 || len(changes) < f.Limit
-	})
-	slices.SortStableFunc(changes, func(a, b forge.PullRequest) int { return b.Number - a.Number })
-	return changes, err
+	request := rest.Request{Op: "find pull requests", Path: "/merge_requests", Query: query}
+	found, err := rest.Select(ctx, &r.Repository, request, mergeRequest.pullRequest, f.Matches, f.Limit)
+	slices.SortStableFunc(found, func(a, b forge.PullRequest) int { return b.Number - a.Number })
+	return found, err
 }
 
 // PullRequest reads a merge request and, if its head is in a fork, looks up which.
@@ -149,36 +137,36 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
-	c := m.pullRequest()
-	c.Mergeable = m.mergeable()
-	if c.Head.Fork == "" || m.SourceProject == nil {
-		return c, nil
+	p := m.pullRequest()
+	p.Mergeable = m.mergeable()
+	if p.Head.Fork == "" || m.SourceProject == nil {
+		return p, nil
 	}
 	var fork struct {
 		Path string `json:"path_with_namespace"`
 	}
-	err = r.forge.do(ctx, rest.Request{
-		Op: "read fork", Where: r.id.String(), Path: numbered("/projects", *m.SourceProject), Out: &fork,
+	err = r.Client.Do(ctx, rest.Request{
+		Op: "read fork", Where: r.Of.String(), Path: rest.Path("projects", *m.SourceProject), Out: &fork,
 	})
 	switch {
 	case err == nil:
-		c.Head.Fork = fork.Path
+		p.Head.Fork = fork.Path
 	case !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrDenied):
 		return forge.PullRequest{}, err
 	}
-	return c, nil
+	return p, nil
 }
 
 func (r *Repository) mergeRequest(ctx context.Context, number int) (mergeRequest, error) {
 	var m mergeRequest
-	err := r.do(ctx, rest.Request{Op: "read pull request", Path: numbered("/merge_requests", number), Out: &m})
+	err := r.Do(ctx, rest.Request{Op: "read pull request", Path: rest.Path("merge_requests", number), Out: &m})
 	return m, err
 }
 
 // OpenPullRequest opens a merge request.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	var m mergeRequest
-	err := r.do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "open pull request", Method: http.MethodPost, Path: "/merge_requests", Out: &m,
 		In: map[string]any{
 			"source_branch": n.Head, "target_branch": n.Base, "title": r.title(n.Title, n.Draft),
@@ -218,15 +206,15 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 		in["target_branch"] = *e.Base
 	}
 	var after mergeRequest
-	err := r.do(ctx, rest.Request{
-		Op: "edit pull request", Method: http.MethodPut, Path: numbered("/merge_requests", number), In: in, Out: &after,
+	err := r.Do(ctx, rest.Request{
+		Op: "edit pull request", Method: http.MethodPut, Path: rest.Path("merge_requests", number), In: in, Out: &after,
 	})
 	if err != nil {
 		return err
 	}
 	// GitLab silently ignores a transition that is not possible.
 	if state := after.pullRequest().State; e.State != nil && state != *e.State {
-		return r.fail(forge.ErrConflict, "edit pull request", "it is "+string(state))
+		return r.Fail(forge.ErrConflict, "edit pull request", "it is "+string(state))
 	}
 	return nil
 }

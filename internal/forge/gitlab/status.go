@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +23,12 @@ type status struct {
 	MayFail bool `json:"allow_failure"`
 }
 
-// said maps states to GitLab's. A state that could not be determined is canceled, which blocks as well.
-var said = map[forge.StatusState]string{
+func (s status) status() forge.Status {
+	return forge.Status{Context: s.Name, State: s.state(), Description: s.Description, URL: s.TargetURL, Time: s.CreatedAt}
+}
+
+// stateNames maps states to GitLab's. A state that could not be determined is canceled, which blocks as well.
+var stateNames = map[forge.StatusState]string{
 	forge.Pending: "pending", forge.Success: "success", forge.Failure: "failed", forge.Errored: "canceled",
 }
 
@@ -47,31 +53,63 @@ func (s status) state() forge.StatusState {
 // Pending and running mean the same to us, so one follows the other.
 // If no transition is left, at least the state is as requested.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	err := r.setStatus(ctx, commit, said[s.State], s)
-	if s.State == forge.Pending && standsStill(err) {
+	err := r.setStatus(ctx, commit, stateNames[s.State], s)
+	if s.State == forge.Pending && unchanged(err) {
 		err = r.setStatus(ctx, commit, "running", s)
 	}
-	if standsStill(err) {
+	if unchanged(err) {
 		return nil
 	}
 	return err
 }
 
+// maxTargetURL is the longest address that GitLab stores with a status. A longer one would fail the whole status, and cut it leads nowhere.
+const maxTargetURL = 255
+
 func (r *Repository) setStatus(ctx context.Context, commit, state string, s forge.Status) error {
 	in := map[string]any{
 		"name": s.Context, "state": state, "description": forge.OneLine(s.Description, r.forge.Limits().StatusDescription),
 	}
-	if s.URL != "" {
+	if s.URL != "" && len(s.URL) <= maxTargetURL {
 		in["target_url"] = s.URL
 	}
-	return r.do(ctx, rest.Request{
-		Op: "set status", Method: http.MethodPost, Path: "/statuses" + rest.Path(commit), Repeatable: true, In: in,
+	if err := r.place(ctx, commit, in); err != nil {
+		return err
+	}
+	return r.Do(ctx, rest.Request{
+		Op: "set status", Right: "the scope api, the role Developer, and where the branch is protected, the right to push or merge to it",
+		Method: http.MethodPost, Path: rest.Path("statuses", commit), Repeatable: true, In: in,
 	})
 }
 
-// standsStill reports whether a status already had the state: "Cannot transition status via :run from :running".
+// place adds the pipeline of CI that a status belongs to. Without it, GitLab chooses among the pipelines and branches of the commit,
+// and a new pipeline with only our status can hide that of CI. Without a pipeline, the branch of the merge request decides.
+func (r *Repository) place(ctx context.Context, commit string, in map[string]any) error {
+	pipelines, err := r.pipelines(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if len(pipelines) > 0 {
+		newest := slices.MaxFunc(pipelines, func(a, b pipeline) int { return a.ID - b.ID })
+		in["pipeline_id"], in["ref"] = newest.ID, newest.Ref
+		return nil
+	}
+	var found []mergeRequest
+	err = r.Do(ctx, rest.Request{
+		Op: "find pull requests", Path: rest.Path("repository", "commits", commit, "merge_requests"), Query: url.Values{"state": {"opened"}},
+		Out: &found, MissingOK: true,
+	})
+	for _, m := range found {
+		if m.SHA == commit && m.SourceProject != nil && *m.SourceProject == m.TargetProject {
+			in["ref"] = m.SourceBranch
+		}
+	}
+	return err
+}
+
+// unchanged reports whether a status already had the state: "Cannot transition status via :run from :running".
 // From any other state, that is a real refusal.
-func standsStill(err error) bool {
+func unchanged(err error) bool {
 	var e *forge.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
 		return false
@@ -86,16 +124,7 @@ func standsStill(err error) bool {
 
 // Statuses reads the latest status of each context. They include pipeline jobs.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
-	var statuses []forge.Status
-	path := "/repository/commits" + rest.Path(commit) + "/statuses"
-	err := list(ctx, r, rest.Request{Op: "read statuses", Path: path}, func(s status) bool {
-		statuses = append(statuses, forge.Status{
-			Context: s.Name, State: s.state(), Description: s.Description, URL: s.TargetURL, Time: s.CreatedAt,
-		})
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	return forge.LatestStatuses(statuses), nil
+	request := rest.Request{Op: "read statuses", Path: rest.Path("repository", "commits", commit, "statuses")}
+	statuses, err := rest.Select(ctx, &r.Repository, request, status.status, nil, 0)
+	return forge.LatestStatuses(statuses), err
 }

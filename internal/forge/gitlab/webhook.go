@@ -48,26 +48,17 @@ type mergeAttribute struct {
 	} `json:"last_commit"`
 }
 
-// VerifyWebhook checks a delivery and returns its event.
-func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	return VerifyWebhook(header, body, key)
-}
-
 // VerifyWebhook checks that a delivery comes from a hook with our secret, and returns its event.
 //
 // If a delivery has a signature, it must be valid. It covers the delivery's ID, time and body, as the Standard Webhooks
 // specification defines. Without a signature, the delivery must carry the secret as its token, which covers nothing:
 // anyone who has seen one such delivery can forge others.
-func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	if !authentic(header, body, key) {
-		return forge.Event{}, &forge.Error{
-			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "neither signature nor token is of our secret",
-			Hint: "give the hook the secret of the configuration",
-		}
-	}
+func (*Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	var p payload
-	if err := json.Unmarshal(body, &p); err != nil {
-		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected"}
+	err := forge.ReadDelivery(body, &p, authentic(header, body, key),
+		"neither the signature nor the token matches the secret", "give the hook the secret of the configuration")
+	if err != nil {
+		return forge.Event{}, err
 	}
 	e := forge.Event{
 		Kind: forge.EventOther, Repository: p.Project.Path, Sender: p.sender(), Delivery: deliveryOf(header), Time: timeOf(header),

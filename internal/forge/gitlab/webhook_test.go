@@ -68,16 +68,16 @@ func TestDeliveriesAreUnderstood(t *testing.T) {
 	} {
 		tc.want.Repository, tc.want.Delivery = "mike/diaspora", "id-1"
 		header := http.Header{"X-Gitlab-Token": {"key"}, "Idempotency-Key": {"id-1"}}
-		got, err := gitlab.VerifyWebhook(header, []byte(tc.body), forge.NewSecret("key"))
+		got, err := new(gitlab.Forge).VerifyWebhook(header, []byte(tc.body), forge.NewSecret("key"))
 		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 }
 
-func TestADeliveryThatIsNoJSONIsInvalid(t *testing.T) {
+func TestDeliveryWithoutJSON(t *testing.T) {
 	for _, body := range []string{"", "[]", `"x"`, `{"object_attributes":7}`} {
-		_, err := gitlab.VerifyWebhook(http.Header{"X-Gitlab-Token": {"key"}}, []byte(body), forge.NewSecret("key"))
+		_, err := new(gitlab.Forge).VerifyWebhook(http.Header{"X-Gitlab-Token": {"key"}}, []byte(body), forge.NewSecret("key"))
 		if !errors.Is(err, forge.ErrInvalid) {
 			t.Errorf("%q: got %v", body, err)
 		}
@@ -95,7 +95,7 @@ func signedHeader() http.Header {
 }
 
 func TestASignatureCoversIdTimeAndBody(t *testing.T) {
-	event, err := gitlab.VerifyWebhook(signedHeader(), []byte(`{}`), forge.NewSecret(signingSecret))
+	event, err := new(gitlab.Forge).VerifyWebhook(signedHeader(), []byte(`{}`), forge.NewSecret(signingSecret))
 	if want := time.Unix(1_700_000_000, 0); err != nil || event.Delivery != "id-1" || !event.Time.Equal(want) {
 		t.Errorf("got %+v, %v", event, err)
 	}
@@ -112,23 +112,23 @@ func TestASignatureCoversIdTimeAndBody(t *testing.T) {
 	} {
 		header := signedHeader()
 		change(header)
-		if _, err := gitlab.VerifyWebhook(header, []byte(`{}`), forge.NewSecret(signingSecret)); !errors.Is(err, forge.ErrDenied) {
+		if _, err := new(gitlab.Forge).VerifyWebhook(header, []byte(`{}`), forge.NewSecret(signingSecret)); !errors.Is(err, forge.ErrDenied) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := gitlab.VerifyWebhook(signedHeader(), []byte(`{} `), forge.NewSecret(signingSecret)); !errors.Is(err, forge.ErrDenied) {
+	if _, err := new(gitlab.Forge).VerifyWebhook(signedHeader(), []byte(`{} `), forge.NewSecret(signingSecret)); !errors.Is(err, forge.ErrDenied) {
 		t.Errorf("body: got %v", err)
 	}
 	several := signedHeader()
 	several.Set("Webhook-Signature", "v1,AAAA "+signature)
-	if _, err := gitlab.VerifyWebhook(several, []byte(`{}`), forge.NewSecret(signingSecret)); err != nil {
+	if _, err := new(gitlab.Forge).VerifyWebhook(several, []byte(`{}`), forge.NewSecret(signingSecret)); err != nil {
 		t.Errorf("one of several: %v", err)
 	}
 }
 
 func TestNoSecretVerifiesNothing(t *testing.T) {
 	for _, header := range []http.Header{{}, {"X-Gitlab-Token": {""}}, signedHeader()} {
-		if _, err := gitlab.VerifyWebhook(header, []byte(`{}`), forge.NewSecret("")); !errors.Is(err, forge.ErrDenied) {
+		if _, err := new(gitlab.Forge).VerifyWebhook(header, []byte(`{}`), forge.NewSecret("")); !errors.Is(err, forge.ErrDenied) {
 			t.Errorf("%v: got %v", header, err)
 		}
 	}
@@ -143,7 +143,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 		if signature != "" {
 			header.Set("Webhook-Signature", signature)
 		}
-		event, err := gitlab.VerifyWebhook(header, body, forge.NewSecret("key"))
+		event, err := new(gitlab.Forge).VerifyWebhook(header, body, forge.NewSecret("key"))
 		switch {
 		case err == nil && token != "key":
 			t.Errorf("accepted %v", header)
@@ -156,12 +156,12 @@ func FuzzVerifyWebhook(f *testing.F) {
 }
 
 // A forge that does not sign sends the secret itself.
-func ExampleVerifyWebhook() {
-	event, err := gitlab.VerifyWebhook(http.Header{"X-Gitlab-Token": {"a shared secret"}}, []byte(push), forge.NewSecret("a shared secret"))
+func ExampleForge_VerifyWebhook() {
+	event, err := new(gitlab.Forge).VerifyWebhook(http.Header{"X-Gitlab-Token": {"a shared secret"}}, []byte(push), forge.NewSecret("a shared secret"))
 	fmt.Println(event.Kind, event.Repository, event.Branch, err)
-	_, err = gitlab.VerifyWebhook(http.Header{"X-Gitlab-Token": {"a guess"}}, []byte(push), forge.NewSecret("a shared secret"))
+	_, err = new(gitlab.Forge).VerifyWebhook(http.Header{"X-Gitlab-Token": {"a guess"}}, []byte(push), forge.NewSecret("a shared secret"))
 	fmt.Println(err)
 	// Output:
 	// push mike/diaspora main <nil>
-	// verify delivery: denied: neither signature nor token is of our secret; give the hook the secret of the configuration
+	// verify delivery: denied: neither the signature nor the token matches the secret; give the hook the secret of the configuration
 }

@@ -23,7 +23,7 @@ func TestTokensAreKeptAsHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := f.Authenticate(t.Context(), secret)
-	if err != nil || got != made || got.Account != (Account{"robot", Write, "team"}) || len(secret.Reveal()) < 40 {
+	if err != nil || got != made || got.Account != (Account{Name: "robot", Right: Write, Below: "team"}) || len(secret.Reveal()) < 40 {
 		t.Errorf("got %+v, %v; made %+v", got, err, made)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "forge.db*"))
@@ -199,7 +199,7 @@ func TestDeliveriesAreRepeated(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextIsTold(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
 	ctx, cancel := context.WithCancel(t.Context())

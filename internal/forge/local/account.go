@@ -30,6 +30,9 @@ type Account struct {
 	// Below restricts the account to the repositories below a path: "team", or "team/shop" for a single one.
 	// Empty means all.
 	Below string
+
+	// public allows reading repositories that are not private, whatever the right.
+	public bool
 }
 
 // may reports whether the account has a right in the repository at a path.

@@ -8,14 +8,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	deleteAnnotations = `DELETE FROM annotation WHERE repository = ? AND number = ? AND account = ? AND name = ?`
-	insertAnnotation  = `INSERT INTO annotation (repository, number, account, name, position, file, line, level, title, message, hint, more)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	selectAnnotations = `SELECT file, line, level, title, message, hint, more FROM annotation WHERE repository = ? AND number = ?
-		ORDER BY account, name, position`
-)
-
 func scanAnnotation(s scanner) (a forge.Annotation, err error) {
 	err = s.Scan(&a.File, &a.Line, &a.Level, &a.Title, &a.Message, &a.Hint, &a.More)
 	return a, err
@@ -23,7 +15,7 @@ func scanAnnotation(s scanner) (a forge.Annotation, err error) {
 
 // Annotate replaces this account's annotations of a pull request under a name. The pull request's page shows them.
 func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) (err error) {
-	defer r.explain("annotate change", &err)
+	defer r.explain("annotate pull request", &err)
 	shown := a.Shown()
 	if slices.ContainsFunc(shown, func(a forge.Annotation) bool { return !a.Level.Known() }) {
 		return invalid("an annotation is a refusal, a warning or a notice")
@@ -34,14 +26,14 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 			return err
 		}
 		if c.Head.Commit != a.Commit {
-			return conflict("the head of the change is another commit")
+			return conflict("the head of the pull request is another commit")
 		}
 		return inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, deleteAnnotations, e.id, number, r.who(), a.Name); err != nil {
+			if err := execute(ctx, tx, "deleteAnnotations", e.id, number, r.who(), a.Name); err != nil {
 				return err
 			}
 			for i, s := range shown {
-				_, err := tx.ExecContext(ctx, insertAnnotation,
+				err := execute(ctx, tx, "insertAnnotation",
 					e.id, number, r.who(), a.Name, i, s.File, max(s.Line, 0), s.Level, s.Title, s.Message, s.Hint, s.More)
 				if err != nil {
 					return err
@@ -54,5 +46,5 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 
 // annotations returns all annotations of a pull request, by any account.
 func (in *installation) annotations(ctx context.Context, e entry, number int) ([]forge.Annotation, error) {
-	return queryAll(ctx, in.db, scanAnnotation, selectAnnotations, e.id, number)
+	return queryAll(ctx, in.db, scanAnnotation, "selectAnnotations", e.id, number)
 }

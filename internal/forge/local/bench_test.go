@@ -15,7 +15,7 @@ func BenchmarkChanges(b *testing.B) {
 	head := commit(b, r, "feature", nil)
 	e := must(r.enter(b.Context(), Read))
 	for i := range 1000 {
-		must(f.db.Exec(insertPullRequest, e.id, i+1, "Title", strings.Repeat("body ", 200), false, "ada", 1, fmt.Sprint("feature-", i), head, "main"))
+		must(f.db.Exec(queries.Get("insertPullRequest"), e.id, i+1, "Title", strings.Repeat("body ", 200), false, "ada", 1, fmt.Sprint("feature-", i), head, "main"))
 		if i%50 > 0 {
 			must(f.db.Exec(`UPDATE pull_request SET state = 'merged' WHERE repository = ? AND number = ?`, e.id, i+1))
 		}

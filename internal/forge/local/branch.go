@@ -26,7 +26,7 @@ func (r *Repository) CreateBranch(ctx context.Context, name, commit string) (err
 			return invalid(fmt.Sprintf("no branch can be named %q", name))
 		}
 		if !plumbing.IsHash(commit) || !objects.has(hash) {
-			return notFound("there is no commit " + commit)
+			return notFound("commit " + commit + " does not exist")
 		}
 		all, err := objects.branches()
 		if err != nil {
@@ -87,25 +87,16 @@ func (in *installation) pushed(ctx context.Context, e entry, actor string, all [
 	return in.sync(ctx, e, actor, branches)
 }
 
-const (
-	selectProtection  = `SELECT pull_requests_only, approvals, code_owners, checks FROM protection WHERE repository = ? AND branch = ?`
-	replaceProtection = `INSERT OR REPLACE INTO protection (repository, branch, pull_requests_only, approvals, code_owners, checks) VALUES (?, ?, ?, ?, ?, ?)`
-	deleteProtection  = `DELETE FROM protection WHERE repository = ? AND branch = ?`
-)
-
 // Protection returns a branch's requirements.
-func (r *Repository) Protection(ctx context.Context, branch string) (_ forge.Protection, err error) {
-	defer r.explain("read branch protection", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return forge.Protection{}, err
-	}
-	return r.forge.protection(ctx, e, branch)
+func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
+	return view(ctx, r, "read branch protection", func(e entry) (forge.Protection, error) {
+		return r.forge.protection(ctx, e, branch)
+	})
 }
 
 func (in *installation) protection(ctx context.Context, e entry, branch string) (p forge.Protection, err error) {
 	var checks string
-	err = in.db.QueryRowContext(ctx, selectProtection, e.id, branch).Scan(&p.PullRequestsOnly, &p.Approvals, &p.CodeOwners, &checks)
+	err = row(ctx, in.db, "selectProtection", e.id, branch).Scan(&p.PullRequestsOnly, &p.Approvals, &p.CodeOwners, &checks)
 	if errors.Is(err, sql.ErrNoRows) {
 		return forge.Protection{}, nil
 	}
@@ -123,14 +114,13 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	}
 	return r.write(ctx, Admin, func(e entry) error {
 		if !p.Protected() {
-			_, err := r.forge.db.ExecContext(ctx, deleteProtection, e.id, branch)
-			return err
+			return execute(ctx, r.forge.db, "deleteProtection", e.id, branch)
 		}
 		checks, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(p.Checks))))
 		if err != nil {
 			return err
 		}
-		_, err = r.forge.db.ExecContext(ctx, replaceProtection, e.id, branch, p.PullRequestsOnly, p.Approvals, p.CodeOwners, string(checks))
+		err = execute(ctx, r.forge.db, "replaceProtection", e.id, branch, p.PullRequestsOnly, p.Approvals, p.CodeOwners, string(checks))
 		return err
 	})
 }

@@ -8,23 +8,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	selectComments = `SELECT id, author, body, created_at FROM comment WHERE repository = ? AND number = ? ORDER BY id`
-	insertComment  = `INSERT INTO comment (repository, number, author, body, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id`
-	updateComment  = `UPDATE comment SET body = ? WHERE id = ?`
-)
-
 // Comments returns the comments on a pull request, oldest first.
-func (r *Repository) Comments(ctx context.Context, number int) (_ []forge.Comment, err error) {
-	defer r.explain("list comments", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
-		return nil, err
-	}
-	return r.comments(ctx, e, number, "pulls")
+func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
+	return view(ctx, r, "list comments", func(e entry) ([]forge.Comment, error) {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
+			return nil, err
+		}
+		return r.comments(ctx, e, number, "pulls")
+	})
 }
 
 // comments returns the comments on a pull request or an issue. page is the folder of its page.
@@ -35,7 +26,7 @@ func (r *Repository) comments(ctx context.Context, e entry, number int, page str
 		c.CreatedAt = timeOf(created)
 		c.URL = fmt.Sprintf("%s#comment-%s", r.forge.pageURL(e, page, strconv.Itoa(number)), c.ID)
 		return c, err
-	}, selectComments, e.id, number)
+	}, "selectComments", e.id, number)
 }
 
 // UpsertComment creates or updates this account's comment with a marker.
@@ -59,7 +50,7 @@ func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body
 			return nil
 		}
 		comment.Body = body
-		if _, err := r.forge.db.ExecContext(ctx, updateComment, body, comment.ID); err != nil {
+		if err := execute(ctx, r.forge.db, "updateComment", body, comment.ID); err != nil {
 			return err
 		}
 		return r.forge.tellAbout(ctx, e, forge.EventComment, number, r.who())
@@ -82,7 +73,7 @@ func (r *Repository) Comment(ctx context.Context, number int, body string) (comm
 
 func (r *Repository) addComment(ctx context.Context, e entry, number int, body string) (forge.Comment, error) {
 	c := forge.Comment{Author: r.who(), Body: body, CreatedAt: r.forge.now()}
-	err := r.forge.db.QueryRowContext(ctx, insertComment, e.id, number, c.Author, body, microseconds(c.CreatedAt)).Scan(&c.ID)
+	err := row(ctx, r.forge.db, "insertComment", e.id, number, c.Author, body, microseconds(c.CreatedAt)).Scan(&c.ID)
 	if err != nil {
 		return c, err
 	}

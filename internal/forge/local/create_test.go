@@ -9,7 +9,7 @@ import (
 )
 
 func TestAPushByAnAdministratorCreatesTheRepository(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+	f := serve(t, Options{PublicRead: anyClient})
 	work := newClient(t, newRepository(t, f), Admin)
 	work.run("init", "-q", "-b", "main")
 	work.commit("README.md", "new")
@@ -24,11 +24,11 @@ func TestAPushByAnAdministratorCreatesTheRepository(t *testing.T) {
 		"a name that cannot be": {Admin, "new/.hidden", "not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			token, _, err := f.CreateToken(t.Context(), name, Account{Name: "somebody", Right: tc.right})
+			token, _, err := f.CreateToken(t.Context(), name, Account{Name: "carol", Right: tc.right})
 			if err != nil {
 				t.Fatal(err)
 			}
-			url := strings.Replace(f.URL, "://", "://somebody:"+token.Reveal()+"@", 1) + "/" + tc.path
+			url := strings.Replace(f.URL, "://", "://carol:"+token.Reveal()+"@", 1) + "/" + tc.path
 			output, err := work.try("push", "-q", url, "HEAD:refs/heads/main")
 			if (err == nil) != (tc.want == "") || !strings.Contains(output, tc.want) {
 				t.Errorf("push: %v\n%s", err, output)

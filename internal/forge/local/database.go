@@ -3,65 +3,35 @@ package local
 import (
 	"context"
 	"database/sql"
-	_ "embed" // for the schema
+	"embed"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"github.com/kalypso-io/kalypso/internal/sqlfile"
 )
 
-//go:embed schema.sql
-var schema string
+var (
+	//go:embed migrations/*.sql
+	migrations embed.FS
+	//go:embed queries.sql
+	queriesFile string
 
-// schemaVersion is the user_version of databases with this schema.
-const schemaVersion = 1
-
-// pragmas let readers proceed beside a writer, keep committed data when the process dies, and make writers wait
-// at the start of a transaction instead of failing during it.
-const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
+	queries = sqlfile.ParseQueries(queriesFile)
+)
 
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
-	// Only the owner can read it, because it holds secrets of webhooks. SQLite gives its other files the same mode.
-	created, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	if err := sqlfile.Create(file); err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
 	}
-	if err := created.Close(); err != nil {
-		return nil, fmt.Errorf("create database: %w", err)
-	}
-	// The name is a URI, so special characters in the folder's name must be escaped.
-	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
-	db, err := sql.Open("sqlite", "file:"+name+pragmas)
+	db, err := sqlfile.Open(file, "", 4)
 	if err != nil {
 		return nil, fmt.Errorf("open database %q: %w", file, err)
 	}
-	db.SetMaxOpenConns(4)
-	if err := prepare(ctx, db); err != nil {
+	if err := sqlfile.MigrateFile(ctx, db, migrations); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare database %q: %w", file, err), db.Close())
 	}
 	return db, nil
-}
-
-// prepare creates the tables in a new database. It refuses the database of a newer program.
-func prepare(ctx context.Context, db *sql.DB) error {
-	return inTransaction(ctx, db, func(tx *sql.Tx) error {
-		var version int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return err
-		}
-		switch {
-		case version == schemaVersion:
-			return nil
-		case version > schemaVersion:
-			return fmt.Errorf("schema version %d is newer than this program, which knows up to %d: use a newer one", version, schemaVersion)
-		}
-		_, err := tx.ExecContext(ctx, schema+"PRAGMA user_version = "+strconv.Itoa(schemaVersion))
-		return err
-	})
 }
 
 // inTransaction commits the changes of do, or rolls them back after an error.
@@ -86,9 +56,20 @@ type querier interface {
 // scanner is a row of a result.
 type scanner interface{ Scan(into ...any) error }
 
+// execute runs a statement of queries.sql.
+func execute(ctx context.Context, q querier, statement string, args ...any) error {
+	_, err := q.ExecContext(ctx, queries.Get(statement), args...)
+	return err
+}
+
+// row runs a query of queries.sql that has one row.
+func row(ctx context.Context, q querier, query string, args ...any) *sql.Row {
+	return q.QueryRowContext(ctx, queries.Get(query), args...)
+}
+
 // queryAll reads all rows of a query. Without rows it returns an empty list, not nil.
 func queryAll[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
+	rows, err := q.QueryContext(ctx, queries.Get(query), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +83,16 @@ func queryAll[T any](ctx context.Context, q querier, scan func(scanner) (T, erro
 		all = append(all, one)
 	}
 	return all, rows.Err()
+}
+
+// affected runs a statement of queries.sql, and reports whether it changed a row.
+func affected(ctx context.Context, q querier, statement string, args ...any) (bool, error) {
+	result, err := q.ExecContext(ctx, queries.Get(statement), args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 func scanText(s scanner) (text string, err error) {

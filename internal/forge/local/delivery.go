@@ -47,11 +47,11 @@ func sign(body []byte, key forge.Secret) string {
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (event forge.Event, err error) {
 	defer explain("verify delivery", "", &err)
 	if key.IsZero() || !hmac.Equal([]byte(header.Get(signatureHeader)), []byte(sign(body, key))) {
-		return forge.Event{}, &forge.Error{Kind: forge.ErrDenied, Detail: "the signature is not that of our secret"}
+		return forge.Event{}, &forge.Error{Kind: forge.ErrDenied, Detail: "the signature does not match the secret"}
 	}
 	var p payload
 	if err := json.Unmarshal(body, &p); err != nil || p.Kind == "" {
-		return forge.Event{}, invalid("it is no event of this forge")
+		return forge.Event{}, invalid("it is not an event of this forge")
 	}
 	return forge.Event{
 		Kind: p.Kind, Repository: p.Repository, Branch: p.Branch, Commit: p.Commit, PullRequest: p.Change,

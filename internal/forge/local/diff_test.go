@@ -9,7 +9,7 @@ import (
 
 // Both sides of a diff are highlighted. Files in unknown languages stay plain text.
 func TestDifferenceHasColours(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	commit(t, r, "main", map[string]string{"web.yaml": "kind: Pod\nimage: \"web:1\"\n"})
 	commit(t, r, "feature", map[string]string{
@@ -41,7 +41,7 @@ func TestDifferenceHasColours(t *testing.T) {
 
 // Annotations are shown at their lines, or at their file if the line is not shown. Their texts are escaped.
 func TestAnnotationsAreShownAtTheirLines(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	long := strings.Repeat("a: b\n", 40)
 	commit(t, r, "main", map[string]string{"web.yaml": long})

@@ -37,11 +37,6 @@ func (f *Forge) Subscribe(tell func(forge.Event)) (cancel func()) {
 	}
 }
 
-const (
-	upsertHook  = `INSERT INTO hook (repository, url, secret) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET secret = excluded.secret`
-	selectHooks = `SELECT url, secret FROM hook WHERE repository = ?`
-)
-
 func scanHook(s scanner) (h forge.Hook, err error) {
 	var secret string
 	err = s.Scan(&h.URL, &secret)
@@ -62,7 +57,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = r.forge.db.ExecContext(ctx, upsertHook, e.id, h.URL, h.Secret.Reveal())
+	err = execute(ctx, r.forge.db, "upsertHook", e.id, h.URL, h.Secret.Reveal())
 	return err
 }
 
@@ -75,7 +70,7 @@ func (in *installation) tell(ctx context.Context, e entry, event forge.Event) er
 		tell(event)
 	}
 	in.events.mu.Unlock()
-	hooks, err := queryAll(ctx, in.db, scanHook, selectHooks, e.id)
+	hooks, err := queryAll(ctx, in.db, scanHook, "selectHooks", e.id)
 	if err != nil {
 		return err
 	}
@@ -85,12 +80,10 @@ func (in *installation) tell(ctx context.Context, e entry, event forge.Event) er
 	return nil
 }
 
-const selectPlace = `SELECT base, head_commit FROM pull_request WHERE repository = ? AND number = ?`
-
 // tellAbout publishes an event of a pull request.
 func (in *installation) tellAbout(ctx context.Context, e entry, kind forge.EventKind, number int, actor string) error {
 	event := forge.Event{Kind: kind, PullRequest: number, Sender: actor}
-	if err := in.db.QueryRowContext(ctx, selectPlace, e.id, number).Scan(&event.Branch, &event.Commit); err != nil {
+	if err := row(ctx, in.db, "selectPlace", e.id, number).Scan(&event.Branch, &event.Commit); err != nil {
 		return err
 	}
 	return in.tell(ctx, e, event)

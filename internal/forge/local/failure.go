@@ -39,7 +39,7 @@ func notFound(detail string) error { return &forge.Error{Kind: forge.ErrNotFound
 
 func denied(a Account, needed Right) error {
 	return &forge.Error{
-		Kind: forge.ErrDenied, Detail: "the token of " + a.Name + " may not", Right: string(needed),
+		Kind: forge.ErrDenied, Detail: "the token of " + a.Name + " does not allow it", Right: string(needed),
 		Hint: "use a token with the right " + string(needed) + " for this repository",
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -32,8 +33,9 @@ type Options struct {
 	// signs users in itself, at /-/sign-in and /-/sign-out. form is empty if the user is not signed in.
 	// If Visitor is nil, users sign in with the forge's own tokens, as git always does.
 	Visitor func(r *http.Request) (a Account, form string, err error)
-	// PublicRead allows reading repositories that are not private without a token.
-	PublicRead bool
+	// PublicRead reports whether the client of a request can read repositories that are not private without a token.
+	// If PublicRead is nil, no client can.
+	PublicRead func(r *http.Request) bool
 	// Account is the account of the returned forge, with all rights. It defaults to "kalypso".
 	Account string
 	// Git is the git program, version 2.38 or later. It defaults to git on the PATH.
@@ -72,6 +74,8 @@ type installation struct {
 	locks  locks
 	events *events
 	merges mergeCache
+	// wants are the bytes of the requests of fetches that are being served.
+	wants atomic.Int64
 }
 
 var (
@@ -196,5 +200,5 @@ func executable(file string) error {
 	if err == nil && !info.IsDir() && (info.Mode()&0o111 != 0 || strings.HasSuffix(file, ".exe")) {
 		return nil
 	}
-	return &forge.Error{Kind: forge.ErrInvalid, Op: "find the git program", Where: file, Detail: "it is no program", Hint: "install git"}
+	return &forge.Error{Kind: forge.ErrInvalid, Op: "find the git program", Where: file, Detail: "it is not a program", Hint: "install git"}
 }

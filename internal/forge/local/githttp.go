@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -21,8 +23,12 @@ const (
 	receive = "git-receive-pack"
 )
 
-// maxWants bounds the request of a fetch. Cloning a repository with very many branches takes a few megabytes.
-const maxWants = 64 << 20
+// Bounds of the requests of fetches, which clients without a token can send: of one, uncompressed, and of all at the same time.
+// Cloning a repository with 100,000 branches takes 5 MB.
+const (
+	maxWants    = 8 << 20
+	maxAllWants = 64 << 20
+)
 
 // gitPath splits the path of a git request. Objects are not served as files.
 func gitPath(path string) (repository, service string, ok bool) {
@@ -96,6 +102,7 @@ func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service st
 	if err != nil {
 		return call{}, statusOf(err), "The forge cannot check the token now."
 	}
+	account.public = g.public(r)
 	e, err := g.find(ctx, path)
 	if errors.Is(err, forge.ErrNotFound) && service == receive && account.may(Admin, path) {
 		e, err = g.createFor(ctx, account, path)
@@ -108,9 +115,9 @@ func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service st
 	case !known && (!visible || service == receive || r.Header.Get("Authorization") != ""):
 		return call{}, http.StatusUnauthorized, "Show a token of this forge as the password."
 	case !visible:
-		return call{}, http.StatusNotFound, "There is no such repository, or the token may not read it."
+		return call{}, http.StatusNotFound, "The repository does not exist, or the token cannot read it."
 	case service == receive && !account.may(Write, e.path()):
-		return call{}, http.StatusForbidden, "The token of " + account.Name + " may not push here; it needs the right write."
+		return call{}, http.StatusForbidden, "The token of " + account.Name + " cannot push here; it needs the right write."
 	}
 	return call{entry: e, account: account, service: service}, 0, ""
 }
@@ -135,18 +142,21 @@ func (g gitHandler) run(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		g.handOver(w, r, c, nil, 0)
 		return nil
 	}
-	limit := int64(maxWants)
+	limit, wants := int64(maxWants), &g.wants
 	if c.service == receive {
-		limit = g.MaxPush
-		if limit <= 0 {
-			limit = 2 << 30
-		}
+		limit, wants = cmp.Or(max(g.MaxPush, 0), 2<<30), nil
 	}
-	body, size, err := g.spool(r, limit)
+	room := &room{all: wants}
+	defer room.leave()
+	body, size, err := g.spool(r, limit, room)
 	if err != nil {
 		status := http.StatusBadRequest
-		if errors.Is(err, errTooLarge) {
+		switch {
+		case errors.Is(err, errTooLarge):
 			status = http.StatusRequestEntityTooLarge
+		case errors.Is(err, errBusy):
+			status = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", "5")
 		}
 		http.Error(w, secret.Scrub(err.Error()), status)
 		return err
@@ -162,11 +172,36 @@ func (g gitHandler) run(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return nil
 }
 
-var errTooLarge = errors.New("the request is too large")
+var (
+	errTooLarge = errors.New("the request is too large")
+	errBusy     = errors.New("too many requests are being received; try again")
+)
+
+// room is the share of a request in what all fetches may store at the same time. Without all, it is unlimited.
+type room struct {
+	all  *atomic.Int64
+	used int64
+}
+
+func (r *room) Write(p []byte) (int, error) {
+	if r.all != nil {
+		r.used += int64(len(p))
+		if r.all.Add(int64(len(p))) > maxAllWants {
+			return 0, errBusy
+		}
+	}
+	return len(p), nil
+}
+
+func (r *room) leave() {
+	if r.all != nil {
+		r.all.Add(-r.used)
+	}
+}
 
 // spool receives a request into a file, uncompressed. The git program needs the length,
 // and a slow client must not block others.
-func (g gitHandler) spool(r *http.Request, limit int64) (*os.File, int64, error) {
+func (g gitHandler) spool(r *http.Request, limit int64, room io.Writer) (*os.File, int64, error) {
 	var source io.Reader = r.Body
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "":
@@ -183,7 +218,7 @@ func (g gitHandler) spool(r *http.Request, limit int64) (*os.File, int64, error)
 	if err != nil {
 		return nil, 0, fmt.Errorf("receive request: %w", err)
 	}
-	size, err := io.Copy(file, io.LimitReader(source, limit+1))
+	size, err := io.Copy(file, io.TeeReader(io.LimitReader(source, limit+1), room))
 	if err == nil && size > limit {
 		err = errTooLarge
 	}

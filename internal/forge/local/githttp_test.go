@@ -111,7 +111,7 @@ func TestPushAndFetch(t *testing.T) {
 		t.Errorf("after its branch was deleted: %+v", got)
 	}
 	if last := seen[len(seen)-1]; last.Kind != forge.EventPush || last.Branch != "feature" || last.Commit != "" {
-		t.Errorf("the deletion is told as %+v", last)
+		t.Errorf("the deletion is published as %+v", last)
 	}
 	merged, err := r.MergePullRequest(t.Context(), change.Number, forge.Merge{Head: head})
 	if err != nil {
@@ -136,8 +136,8 @@ func read(t testing.TB, r *Repository, number int) forge.PullRequest {
 	return c
 }
 
-func TestWhoMayPushAndFetch(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+func TestPushAndFetchPermissions(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
 	public := newRepository(t, f)
 	created, err := f.CreateRepository(t.Context(), forge.NewRepository{Owner: "team", Name: "private", Private: true})
 	if err != nil {
@@ -282,7 +282,7 @@ func must[T any](value T, err error) T {
 }
 
 // Limits and paths of requests that git does not send.
-func TestRequestsThatAreNoneOfGit(t *testing.T) {
+func TestRequestsNotOfGit(t *testing.T) {
 	f := serve(t, Options{MaxPush: 1000})
 	r := newRepository(t, f)
 	secret, _, err := f.CreateToken(t.Context(), "test", Account{Name: "dev", Right: Write})
@@ -337,7 +337,7 @@ func TestRequestsThatAreNoneOfGit(t *testing.T) {
 }
 
 // The git program gets neither tokens nor our environment.
-func TestGitSeesNothingOfUs(t *testing.T) {
+func TestGitSeesNoEnvironment(t *testing.T) {
 	t.Setenv("FORGE_PASSWORD", "of the server")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git")
@@ -353,7 +353,7 @@ func TestGitSeesNothingOfUs(t *testing.T) {
 	}
 	request, _ := http.NewRequest(http.MethodGet, f.site.URL()+"/"+r.id.Path+"/info/refs?service=git-upload-pack", nil)
 	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
-	request.Header.Set("Cookie", "session=of-somebody")
+	request.Header.Set("Cookie", "session=of-a-user")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -361,9 +361,9 @@ func TestGitSeesNothingOfUs(t *testing.T) {
 	defer answer.Body.Close()
 	seen, _ := io.ReadAll(answer.Body)
 	if !bytes.Contains(seen, []byte("REMOTE_USER=dev")) {
-		t.Fatalf("the program was not asked: %s", seen)
+		t.Fatalf("the program was not run: %s", seen)
 	}
-	for _, hidden := range []string{secret.Reveal(), "of the server", "of-somebody"} {
+	for _, hidden := range []string{secret.Reveal(), "of the server", "of-a-user"} {
 		if bytes.Contains(seen, []byte(hidden)) {
 			t.Errorf("the program sees %q", hidden)
 		}
@@ -379,7 +379,7 @@ func TestWithoutGit(t *testing.T) {
 }
 
 // A slow client does not block other writers, and is disconnected eventually.
-func TestSlowClientHoldsNobodyUp(t *testing.T) {
+func TestSlowClientBlocksNoOther(t *testing.T) {
 	f := serve(t, Options{Timeout: 300 * time.Millisecond})
 	r := newRepository(t, f)
 	secret, _, err := f.CreateToken(t.Context(), "test", Account{Name: "slow", Right: Write})

@@ -31,6 +31,9 @@ func (in *installation) base() string {
 	return "/" + in.site.Prefix
 }
 
+// public reports whether the client of a request can read without a token.
+func (in *installation) public(r *http.Request) bool { return in.PublicRead != nil && in.PublicRead(r) }
+
 // visitor returns the account behind a git request: the owner of its token, or none.
 // The token is the password of basic authentication, with any user name, or a bearer token.
 func (f *Forge) visitor(ctx context.Context, r *http.Request) (Account, bool, error) {

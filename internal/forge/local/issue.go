@@ -9,55 +9,41 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	selectIssue         = `SELECT number, title, body, state, author FROM issue`
-	selectIssueNumbered = selectIssue + ` WHERE repository = ? AND number = ?`
-	selectIssues        = selectIssue + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) ORDER BY number DESC`
-	insertIssue         = `INSERT INTO issue (repository, number, title, body, state, author, created_at) VALUES (?, ?, ?, ?, 'open', ?, ?)`
-	updateIssue         = `UPDATE issue SET title = ?, body = ?, state = ? WHERE repository = ? AND number = ?`
-)
-
 func scanIssue(s scanner) (i forge.Issue, err error) {
 	err = s.Scan(&i.Number, &i.Title, &i.Body, &i.State, &i.Author)
 	return i, err
 }
 
 // FindIssues returns the issues that match a filter, newest first.
-func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) (found []forge.Issue, err error) {
-	defer r.explain("list issues", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return nil, err
-	}
-	all, err := queryAll(ctx, r.forge.db, scanIssue, selectIssues, e.id, string(f.State))
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	labels, err := r.forge.labelsOf(ctx, e, all[len(all)-1].Number, all[0].Number)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range all {
-		i.URL, i.Labels = r.forge.issueURL(e, i.Number), labels[i.Number]
-		if f.Matches(i) && (f.Label == "" || slices.ContainsFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, f.Label) })) {
-			found = append(found, i)
+func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
+	return view(ctx, r, "list issues", func(e entry) (found []forge.Issue, err error) {
+		all, err := queryAll(ctx, r.forge.db, scanIssue, "selectIssues", e.id, string(f.State))
+		if err != nil || len(all) == 0 {
+			return nil, err
 		}
-	}
-	return found, nil
+		labels, err := r.forge.labelsOf(ctx, e, all[len(all)-1].Number, all[0].Number)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range all {
+			i.URL, i.Labels = r.forge.issueURL(e, i.Number), labels[i.Number]
+			if f.Matches(i) && (f.Label == "" || slices.ContainsFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, f.Label) })) {
+				found = append(found, i)
+			}
+		}
+		return found, nil
+	})
 }
 
 // Issue returns one issue.
-func (r *Repository) Issue(ctx context.Context, number int) (i forge.Issue, err error) {
-	defer r.explain("read issue", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return forge.Issue{}, err
-	}
-	return r.issue(ctx, e, number)
+func (r *Repository) Issue(ctx context.Context, number int) (forge.Issue, error) {
+	return view(ctx, r, "read issue", func(e entry) (forge.Issue, error) {
+		return r.issue(ctx, e, number)
+	})
 }
 
 func (r *Repository) issue(ctx context.Context, e entry, number int) (forge.Issue, error) {
-	i, err := scanIssue(r.forge.db.QueryRowContext(ctx, selectIssueNumbered, e.id, number))
+	i, err := scanIssue(row(ctx, r.forge.db, "selectIssueNumbered", e.id, number))
 	if err != nil {
 		return forge.Issue{}, err
 	}
@@ -76,10 +62,10 @@ func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (opened fo
 	err = r.write(ctx, Write, func(e entry) error {
 		var number int
 		err := inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
-			if err := tx.QueryRowContext(ctx, nextNumber, e.id).Scan(&number); err != nil {
+			if err := row(ctx, tx, "nextNumber", e.id).Scan(&number); err != nil {
 				return err
 			}
-			_, err := tx.ExecContext(ctx, insertIssue, e.id, number, n.Title, forge.Cut(n.Body, limits.Body), r.who(),
+			err := execute(ctx, tx, "insertIssue", e.id, number, n.Title, forge.Cut(n.Body, limits.Body), r.who(),
 				microseconds(r.forge.now()))
 			if err != nil {
 				return err
@@ -117,7 +103,7 @@ func (r *Repository) EditIssue(ctx context.Context, number int, edit forge.Issue
 				return invalid("an issue is open or closed")
 			}
 		}
-		_, err = r.forge.db.ExecContext(ctx, updateIssue, i.Title, i.Body, i.State, e.id, number)
+		err = execute(ctx, r.forge.db, "updateIssue", i.Title, i.Body, i.State, e.id, number)
 		return err
 	})
 }

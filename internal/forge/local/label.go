@@ -9,15 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	insertLabel   = `INSERT INTO label (repository, name, color, description) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	selectLabel   = `SELECT name FROM label WHERE repository = ? AND name = ?`
-	selectLabels  = `SELECT name, color, description FROM label WHERE repository = ? ORDER BY name`
-	insertLabeled = `INSERT INTO labeled (repository, number, label, account, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	deleteLabeled = `DELETE FROM labeled WHERE repository = ? AND number = ? AND label = ?`
-	selectLabeler = `SELECT account FROM labeled WHERE repository = ? AND number = ? AND label = ?`
-)
-
 var colorPattern = regexp.MustCompile(`^[0-9a-fA-F]{6}$`)
 
 // EnsureLabel creates a label that the repository does not have.
@@ -31,22 +22,18 @@ func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) (err error)
 		l.Color = forge.DefaultColor
 	}
 	return r.write(ctx, Write, func(e entry) error {
-		_, err := r.forge.db.ExecContext(ctx, insertLabel, e.id, l.Name, l.Color, forge.OneLine(l.Description, 200))
-		return err
+		return execute(ctx, r.forge.db, "insertLabel", e.id, l.Name, l.Color, forge.OneLine(l.Description, 200))
 	})
 }
 
 // Labels returns the labels of the repository, sorted.
-func (r *Repository) Labels(ctx context.Context) (_ []forge.Label, err error) {
-	defer r.explain("list labels", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return nil, err
-	}
-	return queryAll(ctx, r.forge.db, func(s scanner) (l forge.Label, err error) {
-		err = s.Scan(&l.Name, &l.Color, &l.Description)
-		return l, err
-	}, selectLabels, e.id)
+func (r *Repository) Labels(ctx context.Context) ([]forge.Label, error) {
+	return view(ctx, r, "list labels", func(e entry) ([]forge.Label, error) {
+		return queryAll(ctx, r.forge.db, func(s scanner) (l forge.Label, err error) {
+			err = s.Scan(&l.Name, &l.Color, &l.Description)
+			return l, err
+		}, "selectLabels", e.id)
+	})
 }
 
 // AddLabels adds labels that exist in the repository to a pull request.
@@ -73,22 +60,18 @@ func (r *Repository) AddLabels(ctx context.Context, number int, names ...string)
 func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, names []string) (added bool, err error) {
 	for _, name := range names {
 		var known string
-		err := tx.QueryRowContext(ctx, selectLabel, e.id, name).Scan(&known)
+		err := row(ctx, tx, "selectLabel", e.id, name).Scan(&known)
 		if errors.Is(err, sql.ErrNoRows) {
-			return false, notFound("there is no label " + name)
+			return false, notFound("label " + name + " does not exist")
 		}
 		if err != nil {
 			return false, err
 		}
-		result, err := tx.ExecContext(ctx, insertLabeled, e.id, number, known, r.who(), microseconds(r.forge.now()))
+		changed, err := affected(ctx, tx, "insertLabeled", e.id, number, known, r.who(), microseconds(r.forge.now()))
 		if err != nil {
 			return false, err
 		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return false, err
-		}
-		added = added || n > 0
+		added = added || changed
 	}
 	return added, nil
 }
@@ -100,11 +83,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (
 		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 			return err
 		}
-		result, err := r.forge.db.ExecContext(ctx, deleteLabeled, e.id, number, name)
-		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
+		if changed, err := affected(ctx, r.forge.db, "deleteLabeled", e.id, number, name); err != nil || !changed {
 			return err
 		}
 		return r.forge.tellAbout(ctx, e, forge.EventLabel, number, r.who())
@@ -112,15 +91,12 @@ func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (
 }
 
 // LabeledBy returns who added a label to a pull request.
-func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (who string, err error) {
-	defer r.explain("read who added a label", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return "", err
-	}
-	err = r.forge.db.QueryRowContext(ctx, selectLabeler, e.id, number, name).Scan(&who)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return who, err
+func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (string, error) {
+	return view(ctx, r, "read who added a label", func(e entry) (who string, err error) {
+		err = row(ctx, r.forge.db, "selectLabeler", e.id, number, name).Scan(&who)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", nil
+		}
+		return who, err
+	})
 }

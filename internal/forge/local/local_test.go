@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"sort"
 	"sync/atomic"
@@ -44,13 +45,13 @@ func TestRules(t *testing.T) {
 				}
 				commit(t, r.(*Repository), branch, map[string]string{file: text})
 			},
-			Notes: func(t *testing.T, url string, change int) []forgetest.Note { return notes(t, f, url, change) },
+			Notes: func(t *testing.T, url string, number int) []forgetest.Note { return notes(t, f, url, number) },
 		}
 	})
 }
 
 // notes returns the annotations of a pull request.
-func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
+func notes(t *testing.T, f *Forge, url string, number int) []forgetest.Note {
 	t.Helper()
 	r, err := f.Repository(url)
 	if err != nil {
@@ -60,7 +61,7 @@ func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := f.annotations(t.Context(), e, change)
+	all, err := f.annotations(t.Context(), e, number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +75,9 @@ func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
 	}
 	return notes
 }
+
+// anyClient allows reading without a token.
+func anyClient(*http.Request) bool { return true }
 
 // newForge opens a forge, and closes it when the test ends.
 func newForge(t testing.TB, o Options) *Forge {
@@ -142,7 +146,7 @@ func commit(t testing.TB, r *Repository, branch string, files map[string]string)
 		if err := objects.move(branchRef(branch), old, hash); err != nil {
 			return err
 		}
-		return r.forge.pushed(context.Background(), e, "somebody", []moved{{branch, made}})
+		return r.forge.pushed(context.Background(), e, "carol", []moved{{branch, made}})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +175,7 @@ func writeCommit(t testing.TB, objects bare, parent plumbing.Hash, files map[str
 		tree.Entries = append(tree.Entries, object.TreeEntry{Name: name, Mode: filemode.Regular, Hash: set(t, objects, blob)})
 	}
 	sortTree(tree)
-	person := object.Signature{Name: "somebody", Email: "somebody@example.com", When: time.Unix(2e9+names.Add(1), 0)}
+	person := object.Signature{Name: "carol", Email: "carol@example.com", When: time.Unix(2e9+names.Add(1), 0)}
 	c := &object.Commit{Author: person, Committer: person, Message: "Write\n", TreeHash: encode(t, objects, tree.Encode)}
 	if !parent.IsZero() {
 		c.ParentHashes = []plumbing.Hash{parent}
@@ -209,7 +213,7 @@ func codeOwnersCommit(t testing.TB, objects bare, parent plumbing.Hash, text str
 	folder := &object.Tree{Entries: []object.TreeEntry{{Name: "CODEOWNERS", Mode: filemode.Regular, Hash: set(t, objects, blob)}}}
 	tree := must(treeOf(objects, parent))
 	entries := append([]object.TreeEntry{{Name: ".github", Mode: filemode.Dir, Hash: encode(t, objects, folder.Encode)}}, tree.Entries...)
-	person := object.Signature{Name: "somebody", When: time.Unix(2e9+names.Add(1), 0)}
+	person := object.Signature{Name: "carol", When: time.Unix(2e9+names.Add(1), 0)}
 	with := &object.Tree{Entries: entries}
 	sortTree(with)
 	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, with.Encode), ParentHashes: []plumbing.Hash{parent}}

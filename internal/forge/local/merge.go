@@ -17,16 +17,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	startMerge = `UPDATE pull_request SET merging = ?, merging_by = ? WHERE repository = ? AND number = ?`
-	setAuto    = `UPDATE pull_request SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
-)
-
 // MergePullRequest merges a pull request and returns the new commit of the base branch.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (commit string, err error) {
 	defer r.explain("merge pull request", &err)
 	if m.Head == "" {
-		return "", invalid("a merge names the commit that was judged")
+		return "", invalid("a merge needs the commit that was checked")
 	}
 	err = r.write(ctx, Write, func(e entry) error {
 		c, err := r.current(ctx, e, number)
@@ -63,7 +58,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (
 		if err != nil {
 			return err
 		}
-		if err := judged(c, m); err != nil {
+		if err := checkHead(c, m); err != nil {
 			return err
 		}
 		missing, err := r.forge.missing(ctx, e, c)
@@ -78,16 +73,16 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (
 		if err != nil {
 			return err
 		}
-		_, err = r.forge.db.ExecContext(ctx, setAuto, string(text), r.who(), e.id, number)
+		err = execute(ctx, r.forge.db, "setAuto", string(text), r.who(), e.id, number)
 		return err
 	})
 }
 
-// judged returns an error if the head is not the expected one.
-func judged(c pullRequest, m forge.Merge) error {
+// checkHead returns an error if the head is not the expected one.
+func checkHead(c pullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
-		return conflict("the change is " + string(c.State))
+		return conflict("the pull request is " + string(c.State))
 	case c.Head.Commit != m.Head:
 		return conflict("the head is " + c.Head.Commit + ", not " + m.Head)
 	case m.Method != "" && m.Method != forge.MergeCommits && m.Method != forge.MergeSquash:
@@ -99,11 +94,11 @@ func judged(c pullRequest, m forge.Merge) error {
 // mergeWaiting merges the pull requests that waited for a commit's statuses or approvals.
 // A pull request that cannot be merged is skipped: that is not an error for the caller.
 func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
-	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
+	open, err := queryAll(ctx, in.db, scanPullRequest, "selectOpenPullRequests", e.id)
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range open {
 		if c.auto == nil || c.Head.Commit != commit {
 			continue
 		}
@@ -119,7 +114,7 @@ func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string
 // The merge is stored before the branch moves, and completed afterwards. If the process dies in between, either the branch
 // has not moved and nothing happened, or it has, and the next start marks the pull request as merged.
 func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m forge.Merge, actor string) (string, error) {
-	if err := judged(c, m); err != nil {
+	if err := checkHead(c, m); err != nil {
 		return "", err
 	}
 	if missing, err := in.missing(ctx, e, c); err != nil || len(missing) > 0 {
@@ -128,13 +123,13 @@ func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m for
 	objects := in.open(e)
 	base, err := objects.branch(c.Base.Branch)
 	if err != nil || base.IsZero() {
-		return "", cmp.Or(err, conflict("there is no branch "+c.Base.Branch+" any more"))
+		return "", cmp.Or(err, conflict("branch "+c.Base.Branch+" does not exist any more"))
 	}
 	commit, err := in.mergeCommit(ctx, objects, c, m, base, actor)
 	if err != nil {
 		return "", err
 	}
-	if _, err := in.db.ExecContext(ctx, startMerge, commit.String(), actor, e.id, c.Number); err != nil {
+	if err := execute(ctx, in.db, "startMerge", commit.String(), actor, e.id, c.Number); err != nil {
 		return "", err
 	}
 	if err := objects.move(branchRef(c.Base.Branch), base, commit); err != nil {
@@ -187,7 +182,7 @@ func mergeMessage(c pullRequest, m forge.Merge) string {
 	return strings.TrimSpace(title+"\n\n"+text) + "\n"
 }
 
-// mergeCache caches which commits can be merged: the answer for two commits never changes.
+// mergeCache caches which commits can be merged: the answer for two commits never open.
 type mergeCache struct {
 	mu    sync.Mutex
 	known map[[2]string]forge.Mergeable

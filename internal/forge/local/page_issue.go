@@ -67,7 +67,7 @@ func (p *pages) issueForm(r *request) error {
 	states := map[string]forge.State{"close": forge.Closed, "reopen": forge.Open}
 	state, ok := states[r.PathValue("action")]
 	if !ok {
-		return notFound("there is no such action")
+		return notFound("the action does not exist")
 	}
 	if err := repo.EditIssue(r.Context(), number, forge.IssueEdit{State: &state}); err != nil {
 		return err

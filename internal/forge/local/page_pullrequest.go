@@ -45,7 +45,7 @@ type listLine struct {
 func stateOf(r *request, states []forge.State) (forge.State, error) {
 	state := forge.State(cmp.Or(r.FormValue("state"), string(forge.Open)))
 	if !slices.Contains(states, state) {
-		return "", invalid(fmt.Sprintf("%.60q is no state of these; take one of %q", state, states))
+		return "", invalid(fmt.Sprintf("%.60q is not a state; choose one of %q", state, states))
 	}
 	return state, nil
 }
@@ -135,7 +135,7 @@ const allowDeletions = "kalypso/allow-deletions"
 func (p *pages) one(r *request, tab string) (int, *Repository, entry, error) {
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil {
-		return 0, nil, entry{}, notFound("there is no such number")
+		return 0, nil, entry{}, notFound("it is not a number")
 	}
 	repo, e, err := p.the(r, tab)
 	return number, repo, e, err
@@ -271,7 +271,7 @@ func (p *pages) pullRequestForm(r *request) error {
 			_, err = repo.Comment(ctx, number, r.PostFormValue("body"))
 		}
 	default:
-		err = notFound("there is no such action")
+		err = notFound("the action does not exist")
 	}
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ type repositoryLine struct {
 }
 
 func (p *pages) repositories(r *request) error {
-	all, err := queryAll(r.Context(), p.db, scanRepository, selectRepositories)
+	all, err := queryAll(r.Context(), p.db, scanRepository, "selectRepositories")
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	}
 	tree, err := treeOf(objects, commit)
 	if err != nil {
-		return notFound("there is no commit " + ref)
+		return notFound("commit " + ref + " does not exist")
 	}
 	at.Commit, at.Crumbs = commit.String(), p.crumbs(e, at.Ref, file)
 	if file == "" {
@@ -132,7 +132,7 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	}
 	found, err := tree.FindEntry(file)
 	if err != nil {
-		return notFound("there is no " + file + " on " + at.Ref)
+		return notFound(file + " does not exist on " + at.Ref)
 	}
 	if found.Mode == filemode.Dir {
 		if tree, err = object.GetTree(objects, found.Hash); err != nil {
@@ -152,8 +152,8 @@ func noBranch(objects bare, ref string) error {
 	names := slices.Sorted(maps.Keys(branches))
 	const most = 10
 	return &forge.Error{
-		Kind: forge.ErrNotFound, Detail: fmt.Sprintf("there is no branch %.100q", ref),
-		Hint: "look at another one: " + strings.Join(names[:min(len(names), most)], ", "),
+		Kind: forge.ErrNotFound, Detail: fmt.Sprintf("branch %.100q does not exist", ref),
+		Hint: "choose another one: " + strings.Join(names[:min(len(names), most)], ", "),
 	}
 }
 

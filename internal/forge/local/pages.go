@@ -93,7 +93,7 @@ func newPages(f *Forge) http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(method+" "+p.base()+path, p.handler(show))
 	}
-	mux.Handle(p.base()+"/", p.handler(func(*request) error { return notFound("there is no such page") }))
+	mux.Handle(p.base()+"/", p.handler(func(*request) error { return notFound("the page does not exist") }))
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -143,6 +143,7 @@ func (p *pages) enter(r *request) (err error) {
 	if r.visit, err = p.visitOf(r.Request); err != nil {
 		return err
 	}
+	r.visit.account.public = p.public(r.Request)
 	r.frame.Account, r.frame.CSRF = r.visit.account.Name, r.visit.csrf
 	if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, p.base()+"/-/") && !r.visit.sentByUs(r.Request) {
 		return &forge.Error{
@@ -163,13 +164,10 @@ func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
 		Owner: e.owner, Name: e.name, Description: e.description, Private: e.private,
 		Link: p.base() + "/" + e.owner + "/" + e.name, Writable: r.visit.account.may(Write, e.path()),
 	}
-	err = p.db.QueryRowContext(r.Context(), countOpen, e.id).Scan(&h.OpenPullRequests, &h.OpenIssues)
+	err = row(r.Context(), p.db, "countOpen", e.id).Scan(&h.OpenPullRequests, &h.OpenIssues)
 	r.frame.Repository, r.frame.Tab = h, tab
 	return repo, e, err
 }
-
-const countOpen = `SELECT (SELECT count(*) FROM pull_request WHERE repository = ?1 AND state = 'open'),
-	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
 
 // render writes a page. It executes the template completely first, so that an error never truncates a page.
 // Reviewers must see everything in a pull request, so render marks characters that browsers do not show.

@@ -144,7 +144,7 @@ func (b *browser) submit(page, action string, typed url.Values) (int, string) {
 	return b.post(page+"/"+action, typed)
 }
 
-func TestChangeIsHandledOnItsPage(t *testing.T) {
+func TestPullRequestPage(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
 	head := commit(t, r, "feature", map[string]string{"shop.txt": "open\n"})
@@ -192,6 +192,18 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", step.says, text)
 		}
 	}
+	removals := forge.Status{Context: "kalypso/deletions", State: forge.Failure, Description: "8 removals; up to 5 need no approval", Required: true}
+	if err := r.SetStatus(t.Context(), head, removals); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := b.get(page); !strings.Contains(text, "check kalypso/deletions is failing: 8 removals; up to 5 need no approval") ||
+		strings.Contains(text, page+"/merge") {
+		t.Errorf("a required check does not block the merge:\n%s", text)
+	}
+	removals.State = forge.Success
+	if err := r.SetStatus(t.Context(), head, removals); err != nil {
+		t.Fatal(err)
+	}
 	b.submit(page, "merge", url.Values{"method": {"squash"}})
 	got := read(t, r, c.Number)
 	if got.State != forge.Merged || got.EndedBy != "grace" || len(got.Labels) != 0 {
@@ -206,8 +218,8 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 }
 
 // An error page lists what exists, and never names the server's folders.
-func TestPagesSayWhatThereIs(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+func TestPagesShowContents(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	commit(t, r, "main", nil)
 	commit(t, r, "topic", nil)
@@ -215,10 +227,10 @@ func TestPagesSayWhatThereIs(t *testing.T) {
 	b := newBrowser(t, f)
 	b.signIn(f, "grace", Write)
 	for path, want := range map[string]string{
-		at + "?ref=nope":          "There is no branch &#34;nope&#34;; look at another one: main, topic.",
-		at + "/files/?ref=nope":   "There is no branch &#34;nope&#34;; look at another one: main, topic.",
-		at + "/pulls?state=nope":  "&#34;nope&#34; is no state of these; take one of",
-		at + "/issues?state=nope": "&#34;nope&#34; is no state of these; take one of",
+		at + "?ref=nope":          "Branch &#34;nope&#34; does not exist; choose another one: main, topic.",
+		at + "/files/?ref=nope":   "Branch &#34;nope&#34; does not exist; choose another one: main, topic.",
+		at + "/pulls?state=nope":  "&#34;nope&#34; is not a state; choose one of",
+		at + "/issues?state=nope": "&#34;nope&#34; is not a state; choose one of",
 	} {
 		if _, text := b.get(path); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %s:\n%s", path, want, text)
@@ -240,7 +252,7 @@ func TestPagesSayWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestChangeIsOpenedOnAPage(t *testing.T) {
+func TestOpenPullRequestOnAPage(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
 	commit(t, r, "feature", nil)
@@ -269,8 +281,8 @@ func TestChangeIsOpenedOnAPage(t *testing.T) {
 	}
 }
 
-func TestFormsOfOthersAreRefused(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+func TestForgedFormsAreRefused(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	commit(t, r, "feature", nil)
 	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "T"}); err != nil {
@@ -279,7 +291,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 	page := "/" + r.id.Path + "/pulls/1"
 	b := newBrowser(t, f)
 	if status, _ := b.post(page+"/close", nil); status != http.StatusForbidden {
-		t.Errorf("nobody: got %d", status)
+		t.Errorf("signed out: got %d", status)
 	}
 	b.signIn(f, "grace", Write)
 	for _, csrf := range []string{"", "wrong", formToken("another session")} {
@@ -306,7 +318,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 		t.Errorf("a reader closes: %d %s", status, text)
 	}
 	if got := read(t, r, 1); got.State != forge.Open {
-		t.Errorf("the change is %s", got.State)
+		t.Errorf("the pull request is %s", got.State)
 	}
 }
 
@@ -358,7 +370,7 @@ func TestSessions(t *testing.T) {
 // Titles, branches, files and texts are escaped on every page.
 func TestHostileTextIsShown(t *testing.T) {
 	const evil = `<script>alert("1")</script>'"><img src=x onerror=alert(1)>`
-	f := serve(t, Options{PublicRead: true})
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	branch := `a"><script>b'&<i>`
 	head := commit(t, r, branch, map[string]string{`"><script>x?#%2f.md`: evil + "\n", "README.md": evil + "\n\n[x](javascript:alert(1)) <a href=javascript:alert(1)>x</a>\n"})
@@ -427,7 +439,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestPagesThatAreNotThere(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	b := newBrowser(t, f)
 	b.signIn(f, "reader", Read)

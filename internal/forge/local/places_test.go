@@ -13,7 +13,7 @@ import (
 // On a server with other pages, the forge links to them and does not use their addresses.
 func TestBesideOtherPages(t *testing.T) {
 	f, err := Open(t.Context(), Options{
-		Dir: t.TempDir(), URL: "http://127.0.0.1:8080", PublicRead: true,
+		Dir: t.TempDir(), URL: "http://127.0.0.1:8080", PublicRead: anyClient,
 		Reserved: []string{"environments"}, Places: []Place{{Name: "Fleet", Address: "/"}}, Search: "/search",
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ func TestBesideOtherPages(t *testing.T) {
 }
 
 // The first push of an administrator creates a repository.
-func TestWithoutRepositoriesItSaysHowToMakeOne(t *testing.T) {
+func TestEmptyForgeShowsHowToPush(t *testing.T) {
 	f := serve(t, Options{})
 	b := newBrowser(t, f)
 	b.signIn(f, "grace", Admin)

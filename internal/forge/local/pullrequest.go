@@ -8,16 +8,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	insertPullRequest = `INSERT INTO pull_request (repository, number, title, body, state, draft, author, created_at, head, head_commit, base)
-		VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?)`
-	updatePullRequest = `UPDATE pull_request SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
-		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	updatePullRequestText = `UPDATE pull_request SET title = ?, body = ? WHERE repository = ? AND number = ?`
-	setReady              = `UPDATE pull_request SET draft = 0 WHERE repository = ? AND number = ?`
-	selectOpenBetween     = `SELECT number FROM pull_request WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
-)
-
 // OpenPullRequest opens a pull request between two branches of the repository.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (opened forge.PullRequest, err error) {
 	defer r.explain("open pull request", &err)
@@ -54,17 +44,17 @@ func (r *Repository) insertPullRequest(ctx context.Context, tx *sql.Tx, e entry,
 	if err := unique(ctx, tx, e, n.Head, n.Base, 0); err != nil {
 		return 0, err
 	}
-	if err := tx.QueryRowContext(ctx, nextNumber, e.id).Scan(&number); err != nil {
+	if err := row(ctx, tx, "nextNumber", e.id).Scan(&number); err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, insertPullRequest, e.id, number, n.Title, forge.Cut(n.Body, limits.Body), n.Draft,
+	err = execute(ctx, tx, "insertPullRequest", e.id, number, n.Title, forge.Cut(n.Body, limits.Body), n.Draft,
 		r.who(), microseconds(r.forge.now()), n.Head, head, n.Base)
 	return number, err
 }
 
 // unique returns an error if another open pull request has the same head and base.
 func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
-	others, err := queryAll(ctx, tx, scanText, selectOpenBetween, e.id, head, base, except)
+	others, err := queryAll(ctx, tx, scanText, "selectOpenBetween", e.id, head, base, except)
 	if err == nil && len(others) > 0 {
 		return conflict("pull request " + others[0] + " is open from " + head + " to " + base)
 	}
@@ -84,9 +74,9 @@ func (in *installation) changed(ctx context.Context, e entry, head, base string)
 	}
 	switch {
 	case from.IsZero():
-		return "", invalid("there is no branch " + head)
+		return "", invalid("branch " + head + " does not exist")
 	case to.IsZero():
-		return "", invalid("there is no branch " + base)
+		return "", invalid("branch " + base + " does not exist")
 	}
 	if done, err := objects.contains(ctx, to, from); err != nil || done {
 		return "", cmp.Or(err, invalid(base+" has everything that "+head+" has"))
@@ -98,7 +88,7 @@ func (in *installation) changed(ctx context.Context, e entry, head, base string)
 func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge.PullRequestEdit) (err error) {
 	defer r.explain("edit pull request", &err)
 	return r.write(ctx, Write, func(e entry) error {
-		told := false
+		edited := false
 		err := inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
 			c, err := r.pullRequest(ctx, tx, e, number)
 			if err != nil {
@@ -108,15 +98,15 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge
 			if err := r.applyText(&c, edit); err != nil {
 				return err
 			}
-			_, err = tx.ExecContext(ctx, updatePullRequestText, c.Title, c.Body, e.id, number)
-			told = c.Title != before.Title || c.Body != before.Body
+			err = execute(ctx, tx, "updatePullRequestText", c.Title, c.Body, e.id, number)
+			edited = c.Title != before.Title || c.Body != before.Body
 			if err != nil || !r.moves(c, edit) {
 				return err
 			}
-			told = true
+			edited = true
 			return r.applyState(ctx, tx, e, c, edit)
 		})
-		if err != nil || !told {
+		if err != nil || !edited {
 			return err
 		}
 		// A new base may already have the head, and a reopened pull request may have missed pushes to its branch.
@@ -148,12 +138,12 @@ func (r *Repository) moves(c pullRequest, edit forge.PullRequestEdit) bool {
 // applyState applies an edit's state and base. It cancels a waiting merge.
 func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pullRequest, edit forge.PullRequestEdit) error {
 	if c.State == forge.Merged {
-		return conflict("the change is merged")
+		return conflict("the pull request is merged")
 	}
 	objects := r.forge.open(e)
 	if edit.Base != nil {
 		if to, err := objects.branch(*edit.Base); err != nil || to.IsZero() {
-			return cmp.Or(err, invalid("there is no branch "+*edit.Base))
+			return cmp.Or(err, invalid("branch "+*edit.Base+" does not exist"))
 		}
 		c.Base.Branch = *edit.Base
 	}
@@ -168,7 +158,7 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pull
 			}
 			c.State, c.EndedBy, c.EndedAt = forge.Open, "", timeOf(0)
 		default:
-			return invalid("a change becomes open or closed; merging is another operation")
+			return invalid("the state can be set to open or closed only; use merge to merge")
 		}
 	}
 	if c.State == forge.Open {
@@ -176,20 +166,20 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pull
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, updatePullRequest, c.Title, c.Body, c.Base.Branch, c.State, c.EndedBy, microseconds(c.EndedAt),
+	err := execute(ctx, tx, "updatePullRequest", c.Title, c.Body, c.Base.Branch, c.State, c.EndedBy, microseconds(c.EndedAt),
 		c.Head.Commit, e.id, c.Number)
 	return err
 }
 
 // Ready marks a draft as ready for review. Other pull requests stay unchanged.
 func (r *Repository) Ready(ctx context.Context, number int) (err error) {
-	defer r.explain("mark change as ready", &err)
+	defer r.explain("mark pull request as ready", &err)
 	return r.write(ctx, Write, func(e entry) error {
 		c, err := r.pullRequest(ctx, r.forge.db, e, number)
 		if err != nil || !c.Draft {
 			return err
 		}
-		if _, err := r.forge.db.ExecContext(ctx, setReady, e.id, number); err != nil {
+		if err := execute(ctx, r.forge.db, "setReady", e.id, number); err != nil {
 			return err
 		}
 		if err := r.publishPullRequest(ctx, e, number); err != nil {

@@ -45,14 +45,6 @@ type entry struct {
 
 func (e entry) path() string { return e.owner + "/" + e.name }
 
-const (
-	selectRepository   = `SELECT id, owner, name, description, private FROM repository`
-	selectRepositoryAt = selectRepository + ` WHERE owner = ? AND name = ?`
-	selectRepositories = selectRepository + ` ORDER BY owner, name`
-	insertRepository   = `INSERT INTO repository (owner, name, description, private) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`
-	nextNumber         = `UPDATE repository SET numbers = numbers + 1 WHERE id = ? RETURNING numbers`
-)
-
 func scanRepository(s scanner) (e entry, err error) {
 	err = s.Scan(&e.id, &e.owner, &e.name, &e.description, &e.private)
 	return e, err
@@ -68,18 +60,18 @@ func (r *Repository) CodeOwnersPath() string { return ".github/CODEOWNERS" }
 func (in *installation) find(ctx context.Context, path string) (entry, error) {
 	owner, name, ok := splitPath(path)
 	if !ok {
-		return entry{}, notFound("there is no such repository")
+		return entry{}, notFound("the repository does not exist")
 	}
-	e, err := scanRepository(in.db.QueryRowContext(ctx, selectRepositoryAt, owner, name))
+	e, err := scanRepository(row(ctx, in.db, "selectRepositoryAt", owner, name))
 	if errors.Is(err, sql.ErrNoRows) {
-		return entry{}, notFound("there is no such repository")
+		return entry{}, notFound("the repository does not exist")
 	}
 	return e, err
 }
 
 // mayRead reports whether an account can read a repository.
 func (in *installation) mayRead(a Account, e entry) bool {
-	return a.may(Read, e.path()) || (in.PublicRead && !e.private)
+	return a.may(Read, e.path()) || (a.public && !e.private)
 }
 
 // enter returns the repository's entry if the account has a right in it.
@@ -90,12 +82,22 @@ func (r *Repository) enter(ctx context.Context, needed Right) (entry, error) {
 		return entry{}, err
 	}
 	if !r.forge.mayRead(r.forge.account, e) {
-		return entry{}, notFound("there is no such repository")
+		return entry{}, notFound("the repository does not exist")
 	}
 	if needed != Read && !r.forge.account.may(needed, e.path()) {
 		return entry{}, denied(r.forge.account, needed)
 	}
 	return e, nil
+}
+
+// view returns what read finds in a repository, if the account can read it.
+func view[T any](ctx context.Context, r *Repository, op string, read func(entry) (T, error)) (found T, err error) {
+	defer r.explain(op, &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return found, err
+	}
+	return read(e)
 }
 
 // write runs do with the repository's lock, if the account has a right in it.
@@ -175,7 +177,7 @@ func (in *installation) initialize(n forge.NewRepository) error {
 
 // register adds a bare repository to the database. A known repository is a conflict, and stays unchanged.
 func (in *installation) register(ctx context.Context, e entry) (entry, error) {
-	err := in.db.QueryRowContext(ctx, insertRepository, e.owner, e.name, e.description, e.private).Scan(&e.id)
+	err := row(ctx, in.db, "insertRepository", e.owner, e.name, e.description, e.private).Scan(&e.id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return entry{}, conflict("it exists already")
 	}

@@ -13,26 +13,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	upsertApproval  = `INSERT OR REPLACE INTO approval (repository, number, account, commit_id, at) VALUES (?, ?, ?, ?, ?)`
-	selectApprovals = `SELECT account FROM approval WHERE repository = ? AND number = ? AND commit_id = ? ORDER BY account`
-)
-
 // Approve approves a pull request at head. Authors cannot approve their own pull requests.
 func (r *Repository) Approve(ctx context.Context, number int, head string) (err error) {
-	defer r.explain("approve change", &err)
+	defer r.explain("approve pull request", &err)
 	return r.write(ctx, Write, func(e entry) error {
 		c, err := r.current(ctx, e, number)
 		if err != nil {
 			return err
 		}
-		if err := judged(c, forge.Merge{Head: head}); err != nil {
+		if err := checkHead(c, forge.Merge{Head: head}); err != nil {
 			return err
 		}
 		if strings.EqualFold(c.Author, r.who()) {
 			return invalid("authors cannot approve their own pull request")
 		}
-		if _, err := r.forge.db.ExecContext(ctx, upsertApproval, e.id, number, r.who(), head, microseconds(r.forge.now())); err != nil {
+		if err := execute(ctx, r.forge.db, "upsertApproval", e.id, number, r.who(), head, microseconds(r.forge.now())); err != nil {
 			return err
 		}
 		if err := r.publishPullRequest(ctx, e, number); err != nil {
@@ -42,22 +37,9 @@ func (r *Repository) Approve(ctx context.Context, number int, head string) (err 
 	})
 }
 
-// Approvals returns the accounts that approved a pull request's current head, sorted.
-func (r *Repository) Approvals(ctx context.Context, number int) (_ []string, err error) {
-	defer r.explain("list approvals", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return nil, err
-	}
-	c, err := r.pullRequest(ctx, r.forge.db, e, number)
-	if err != nil {
-		return nil, err
-	}
-	return r.forge.approvals(ctx, e, c)
-}
-
+// approvals returns the accounts that approved the current head, sorted.
 func (in *installation) approvals(ctx context.Context, e entry, c pullRequest) ([]string, error) {
-	return queryAll(ctx, in.db, scanText, selectApprovals, e.id, c.Number, c.Head.Commit)
+	return queryAll(ctx, in.db, scanText, "selectApprovals", e.id, c.Number, c.Head.Commit)
 }
 
 // missing describes the base branch's requirements that an open pull request does not meet.
@@ -70,15 +52,11 @@ func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]
 	if err != nil {
 		return nil, err
 	}
-	said, err := in.statuses(ctx, e, c.Head.Commit)
+	statuses, err := in.statuses(ctx, e, c.Head.Commit)
 	if err != nil {
 		return nil, err
 	}
-	for _, check := range p.Checks {
-		if !slices.ContainsFunc(said, func(s forge.Status) bool { return s.Context == check && s.State == forge.Success }) {
-			missing = append(missing, "check "+check)
-		}
-	}
+	missing = append(missing, unsuccessful(statuses, p.Checks)...)
 	approvals, err := in.approvals(ctx, e, c)
 	if err != nil {
 		return nil, err
@@ -96,6 +74,29 @@ func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]
 	return missing, nil
 }
 
+// unsuccessful describes the statuses that have not succeeded, of those that the branch requires or that are required themselves.
+func unsuccessful(statuses []forge.Status, checks []string) []string {
+	var missing []string
+	for _, check := range checks {
+		if !slices.ContainsFunc(statuses, func(s forge.Status) bool { return s.Context == check }) {
+			missing = append(missing, "check "+check)
+		}
+	}
+	for _, s := range statuses {
+		if s.State == forge.Success || !s.Required && !slices.Contains(checks, s.Context) {
+			continue
+		}
+		reason := "check " + s.Context + " is " + map[forge.StatusState]string{
+			forge.Pending: "pending", forge.Failure: "failing", forge.Errored: "in error",
+		}[s.State]
+		if s.Description != "" {
+			reason += ": " + s.Description
+		}
+		missing = append(missing, reason)
+	}
+	return missing
+}
+
 // unapproved describes whose approval is missing for which files.
 func (in *installation) unapproved(ctx context.Context, e entry, c pullRequest, approvals []string) ([]string, error) {
 	objects := in.open(e)
@@ -111,14 +112,14 @@ func (in *installation) unapproved(ctx context.Context, e entry, c pullRequest, 
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]bool{}
+	needed := map[string]bool{}
 	for _, file := range files {
 		of := owners.of(file)
 		if len(of) > 0 && !slices.ContainsFunc(of, func(o string) bool { return containsFold(approvals, o) }) {
-			asked["approval of "+strings.Join(of, " or ")] = true
+			needed["approval of "+strings.Join(of, " or ")] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(asked)), nil
+	return slices.Sorted(maps.Keys(needed)), nil
 }
 
 func containsFold(all []string, one string) bool {

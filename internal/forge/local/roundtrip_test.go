@@ -62,8 +62,8 @@ func TestOurOwnGit(t *testing.T) {
 	}
 }
 
-func TestWhatTheHandlerServes(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+func TestHandlerRoutes(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
 	newRepository(t, f)
 	for path, want := range map[string]int{"/git": 200, "/git/": 200, "/git/-/style.css": 200, "/": 404, "/gitea": 404, "/-/style.css": 404} {
 		answer, err := http.Get(strings.TrimSuffix(f.site.URL(), "/git") + path)

@@ -18,13 +18,6 @@ const (
 	sessionLength = 7 * 24 * time.Hour
 )
 
-const (
-	insertSession = `INSERT INTO session (hash, token, expires_at) VALUES (?, ?, ?)`
-	deleteSession = `DELETE FROM session WHERE hash = ? OR expires_at < ?`
-	selectSession = `SELECT account, rights, below FROM session JOIN token ON token.id = session.token
-		WHERE session.hash = ? AND expires_at > ? AND revoked_at = 0`
-)
-
 // signIn starts a session for the owner of a token. The browser gets a separate secret, so that the token itself
 // is not stored anywhere.
 func (f *Forge) signIn(ctx context.Context, w http.ResponseWriter, token forge.Secret) error {
@@ -34,7 +27,7 @@ func (f *Forge) signIn(ctx context.Context, w http.ResponseWriter, token forge.S
 	}
 	secret, hash := newSecret("")
 	expires := f.now().Add(sessionLength)
-	if _, err := f.db.ExecContext(ctx, insertSession, hash, t.ID, microseconds(expires)); err != nil {
+	if err := execute(ctx, f.db, "insertSession", hash, t.ID, microseconds(expires)); err != nil {
 		return err
 	}
 	http.SetCookie(w, f.cookie(secret.Reveal(), int(sessionLength/time.Second)))
@@ -48,7 +41,7 @@ func (f *Forge) signOut(w http.ResponseWriter, r *http.Request) error {
 		return nil //nolint:nilerr // not signed in
 	}
 	http.SetCookie(w, f.cookie("", -1))
-	_, err = f.db.ExecContext(r.Context(), deleteSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now()))
+	err = execute(r.Context(), f.db, "deleteSession", hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now()))
 	return err
 }
 
@@ -81,7 +74,7 @@ func (f *Forge) visitOf(r *http.Request) (visit, error) {
 		return visit{}, nil //nolint:nilerr // not signed in
 	}
 	var a Account
-	err = f.db.QueryRowContext(r.Context(), selectSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now())).
+	err = row(r.Context(), f.db, "selectSession", hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now())).
 		Scan(&a.Name, &a.Right, &a.Below)
 	if errors.Is(err, sql.ErrNoRows) {
 		return visit{}, nil

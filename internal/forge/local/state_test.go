@@ -43,7 +43,7 @@ func point(t testing.TB, r *Repository, branch, to string) {
 		if err != nil {
 			return err
 		}
-		return r.forge.pushed(t.Context(), e, "somebody", []moved{{branch, to}})
+		return r.forge.pushed(t.Context(), e, "carol", []moved{{branch, to}})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestSuddenEnds(t *testing.T) {
 		objects := r.forge.open(e)
 		base := must(objects.branch("main"))
 		made := must(r.forge.mergeCommit(t.Context(), objects, pullRequest{PullRequest: c}, forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash}, base, "ada"))
-		must(r.forge.db.Exec(startMerge, made.String(), "ada", e.id, c.Number))
+		must(r.forge.db.Exec(queries.Get("startMerge"), made.String(), "ada", e.id, c.Number))
 		return e, objects, base, made
 	}
 	for name, tc := range map[string]struct {
@@ -275,14 +275,14 @@ func TestConflictingMerge(t *testing.T) {
 	}
 }
 
-func TestWhatAMergeDemands(t *testing.T) {
+func TestMergeRequirements(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
 	commit(t, r, "main", map[string]string{"go.mod": "m\n"})
 	e := must(r.enter(t.Context(), Read))
 	objects := f.open(e)
 	// CODEOWNERS is in a folder, so the commit's tree needs one.
-	owned := codeOwnersCommit(t, objects, plumbing.NewHash(head(t, r, "main")), "* @nobody-special\n*.md @ada @bob\n*.txt\n")
+	owned := codeOwnersCommit(t, objects, plumbing.NewHash(head(t, r, "main")), "* @dave\n*.md @ada @bob\n*.txt\n")
 	point(t, r, "main", owned)
 	if err := r.Protect(t.Context(), "main", forge.Protection{CodeOwners: true, Approvals: 1}); err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestWhatAMergeDemands(t *testing.T) {
 	}
 }
 
-func TestAutoMergeWaitsForNothingThatIsThere(t *testing.T) {
+func TestAutoMergeMergesAtOnce(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
 	if err := r.Protect(t.Context(), "main", forge.Protection{PullRequestsOnly: true, Checks: []string{"ci"}}); err != nil {
@@ -363,5 +363,66 @@ func TestDraftsAreNotMerged(t *testing.T) {
 	}
 	if got := read(t, r, c.Number); got.State != forge.Merged || got.Draft {
 		t.Errorf("ready, but %+v", got)
+	}
+}
+
+// A required status blocks every merge until it succeeds, even if the branch requires nothing.
+func TestRequiredStatusesBlockMerges(t *testing.T) {
+	f := newForge(t, Options{})
+	r := newRepository(t, f)
+	c := open(t, r, "feature", nil)
+	say := func(s forge.Status) {
+		t.Helper()
+		if err := r.SetStatus(t.Context(), c.Head.Commit, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(forge.Status{Context: "style", State: forge.Failure})
+	deletions := forge.Status{Context: "kalypso/deletions", State: forge.Failure, Description: "8 removals", Required: true}
+	for _, deletions.State = range []forge.StatusState{forge.Pending, forge.Errored, forge.Failure} {
+		say(deletions)
+		_, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+		if !errors.Is(err, forge.ErrConflict) {
+			t.Errorf("%s: got %v", deletions.State, err)
+		}
+	}
+	_, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	if want := "missing: check kalypso/deletions is failing: 8 removals"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if all := must(r.Statuses(t.Context(), c.Head.Commit)); !all[0].Required || all[1].Required {
+		t.Errorf("statuses %+v", all)
+	}
+	if err := r.AutoMerge(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r, c.Number); got.State != forge.Open {
+		t.Errorf("the automatic merge does not wait: %+v", got)
+	}
+	deletions.State = forge.Success
+	say(deletions)
+	if got := read(t, r, c.Number); got.State != forge.Merged {
+		t.Errorf("the automatic merge still waits: %+v", got)
+	}
+}
+
+// TestStatusesBeforeThePush sets a required status for a commit before it becomes the head of an open pull request.
+func TestStatusesBeforeThePush(t *testing.T) {
+	f := newForge(t, Options{})
+	r := newRepository(t, f)
+	c := open(t, r, "feature", nil)
+	next := commit(t, r, "elsewhere", nil)
+	unknown := strings.Repeat("1", 40)
+	if err := r.SetStatus(t.Context(), unknown, forge.Status{Context: "kalypso/deletions", State: forge.Failure, Required: true}); !errors.Is(err, forge.ErrNotFound) {
+		t.Errorf("a status of an unknown commit: %v", err)
+	}
+	for _, commit := range []string{next, unknown} {
+		if err := r.SetEarlyStatus(t.Context(), commit, forge.Status{Context: "kalypso/deletions", State: forge.Failure, Required: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	point(t, r, "feature", next)
+	if _, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: next}); !errors.Is(err, forge.ErrConflict) {
+		t.Errorf("merged over a required status: %v", err)
 	}
 }

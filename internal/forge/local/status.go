@@ -8,21 +8,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	upsertStatus = `INSERT INTO status (repository, commit_id, context, state, description, url, at) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET state = excluded.state, description = excluded.description, url = excluded.url, at = excluded.at`
-	selectStatuses = `SELECT context, state, description, url, at FROM status WHERE repository = ? AND commit_id = ? ORDER BY context`
-)
-
 func scanStatus(s scanner) (t forge.Status, err error) {
 	var at int64
-	err = s.Scan(&t.Context, &t.State, &t.Description, &t.URL, &at)
+	err = s.Scan(&t.Context, &t.State, &t.Description, &t.URL, &t.Required, &at)
 	t.Time = timeOf(at)
 	return t, err
 }
 
 // SetStatus posts a status for a commit, and runs merges that waited for it.
-func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) (err error) {
+func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	return r.setStatus(ctx, commit, s, false)
+}
+
+// SetEarlyStatus implements [forge.EarlyStatuses].
+func (r *Repository) SetEarlyStatus(ctx context.Context, commit string, s forge.Status) error {
+	return r.setStatus(ctx, commit, s, true)
+}
+
+func (r *Repository) setStatus(ctx context.Context, commit string, s forge.Status, early bool) (err error) {
 	defer r.explain("set status", &err)
 	s.Context = forge.OneLine(s.Context, 200)
 	switch s.State {
@@ -34,11 +37,11 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 		return invalid("a status needs a context")
 	}
 	return r.write(ctx, Write, func(e entry) error {
-		if !plumbing.IsHash(commit) || !r.forge.open(e).has(plumbing.NewHash(commit)) {
-			return notFound("there is no commit " + commit)
+		if !plumbing.IsHash(commit) || !early && !r.forge.open(e).has(plumbing.NewHash(commit)) {
+			return notFound("commit " + commit + " does not exist")
 		}
-		_, err := r.forge.db.ExecContext(ctx, upsertStatus, e.id, commit, s.Context, s.State,
-			forge.OneLine(s.Description, limits.StatusDescription), s.URL, microseconds(r.forge.now()))
+		err := execute(ctx, r.forge.db, "upsertStatus", e.id, commit, s.Context, s.State,
+			forge.OneLine(s.Description, limits.StatusDescription), s.URL, s.Required, microseconds(r.forge.now()))
 		if err != nil {
 			return err
 		}
@@ -50,15 +53,12 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 }
 
 // Statuses returns the latest status of each context.
-func (r *Repository) Statuses(ctx context.Context, commit string) (_ []forge.Status, err error) {
-	defer r.explain("list statuses", &err)
-	e, err := r.enter(ctx, Read)
-	if err != nil {
-		return nil, err
-	}
-	return r.forge.statuses(ctx, e, commit)
+func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
+	return view(ctx, r, "list statuses", func(e entry) ([]forge.Status, error) {
+		return r.forge.statuses(ctx, e, commit)
+	})
 }
 
 func (in *installation) statuses(ctx context.Context, e entry, commit string) ([]forge.Status, error) {
-	return queryAll(ctx, in.db, scanStatus, selectStatuses, e.id, commit)
+	return queryAll(ctx, in.db, scanStatus, "selectStatuses", e.id, commit)
 }

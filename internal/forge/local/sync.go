@@ -12,14 +12,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-const (
-	moveHead = `UPDATE pull_request SET head_commit = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	setEnded = `UPDATE pull_request SET state = 'merged', merge_commit = ?, ended_by = ?, ended_at = ?, merging = '', merging_by = '',
-		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	setClosed   = `UPDATE pull_request SET state = 'closed', ended_by = ?, ended_at = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	forgetMerge = `UPDATE pull_request SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
-)
-
 // recover registers repositories found in the folder, and updates all pull requests from the branches.
 func (f *Forge) recover(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(f.repositories(), "*", "*.git"))
@@ -39,11 +31,11 @@ func (f *Forge) recover(ctx context.Context) error {
 func (f *Forge) adopt(ctx context.Context, folder string) error {
 	owner, name := filepath.Base(filepath.Dir(folder)), strings.TrimSuffix(filepath.Base(folder), ".git")
 	if !validName(owner) || !validName(name) {
-		f.log.Warn("folder is no repository here: its name has characters that URLs cannot have", "folder", folder)
+		f.log.Warn("folder skipped: its name has characters that URLs cannot have", "folder", folder)
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(folder, "HEAD")); err != nil {
-		f.log.Warn("folder is no bare repository", "folder", folder)
+		f.log.Warn("folder is not a bare repository", "folder", folder)
 		return nil
 	}
 	_, err := f.register(ctx, entry{owner: owner, name: name, private: true})
@@ -56,8 +48,8 @@ func (f *Forge) adopt(ctx context.Context, folder string) error {
 // Sync updates all pull requests from the branches. It is only needed after other programs moved branches.
 // Damaged repositories are logged and skipped.
 func (f *Forge) Sync(ctx context.Context) (err error) {
-	defer explain("bring changes in line with branches", "", &err)
-	all, err := queryAll(ctx, f.db, scanRepository, selectRepositories)
+	defer explain("sync pull requests with branches", "", &err)
+	all, err := queryAll(ctx, f.db, scanRepository, "selectRepositories")
 	if err != nil {
 		return err
 	}
@@ -65,7 +57,7 @@ func (f *Forge) Sync(ctx context.Context) (err error) {
 		if err := f.syncOne(ctx, e); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			f.log.Error("bring changes in line with branches", "repository", e.path(), "error", err)
+			f.log.Error("sync pull requests with branches", "repository", e.path(), "error", err)
 		}
 	}
 	return nil
@@ -83,12 +75,12 @@ func (f *Forge) syncOne(ctx context.Context, e entry) error {
 // sync updates open pull requests from the branches: all, or those whose head or base is one of the given branches.
 // The caller holds the repository's lock.
 func (in *installation) sync(ctx context.Context, e entry, actor string, moved map[string]bool) error {
-	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
+	open, err := queryAll(ctx, in.db, scanPullRequest, "selectOpenPullRequests", e.id)
 	if err != nil {
 		return err
 	}
 	objects := in.open(e)
-	for _, c := range changes {
+	for _, c := range open {
 		if moved != nil && !moved[c.Head.Branch] && !moved[c.Base.Branch] {
 			continue
 		}
@@ -109,20 +101,20 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c pul
 	if err != nil {
 		return err
 	}
-	told := false
+	headMoved := false
 	if now := head.String(); !head.IsZero() && now != c.Head.Commit {
 		if merged, err := in.settle(ctx, e, objects, c, base, actor); err != nil || merged {
 			return err
 		}
-		if _, err := in.db.ExecContext(ctx, moveHead, now, e.id, c.Number); err != nil {
+		if err := execute(ctx, in.db, "moveHead", now, e.id, c.Number); err != nil {
 			return err
 		}
-		c.Head.Commit, c.auto, told = now, nil, true
+		c.Head.Commit, c.auto, headMoved = now, nil, true
 	}
 	if err := in.keepHead(e, c.Number, c.Head.Commit); err != nil {
 		return err
 	}
-	if !told {
+	if !headMoved {
 		_, err = in.settle(ctx, e, objects, c, base, actor)
 		return err
 	}
@@ -154,7 +146,7 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c pul
 		if done {
 			return true, in.merged(ctx, e, c, c.merging, c.mergingBy)
 		}
-		if _, err := in.db.ExecContext(ctx, forgetMerge, e.id, c.Number); err != nil {
+		if err := execute(ctx, in.db, "forgetMerge", e.id, c.Number); err != nil {
 			return false, err
 		}
 	}
@@ -167,7 +159,7 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c pul
 
 // merged stores that a pull request is merged.
 func (in *installation) merged(ctx context.Context, e entry, c pullRequest, commit, actor string) error {
-	if _, err := in.db.ExecContext(ctx, setEnded, commit, actor, microseconds(in.now()), e.id, c.Number); err != nil {
+	if err := execute(ctx, in.db, "setEnded", commit, actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
 	}
 	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
@@ -175,7 +167,7 @@ func (in *installation) merged(ctx context.Context, e entry, c pullRequest, comm
 
 // closed stores that a pull request was closed because nothing is left of it.
 func (in *installation) closed(ctx context.Context, e entry, c pullRequest, actor string) error {
-	if _, err := in.db.ExecContext(ctx, setClosed, actor, microseconds(in.now()), e.id, c.Number); err != nil {
+	if err := execute(ctx, in.db, "setClosed", actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
 	}
 	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)

@@ -28,50 +28,49 @@ type Token struct {
 // tokenPrefix identifies tokens, for example to programs that scan for leaked ones.
 const tokenPrefix = "kalypso_"
 
-const (
-	insertToken = `INSERT INTO token (account, name, rights, below, hash, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
-	selectToken = `SELECT id, name, account, rights, below, created_at, revoked_at FROM token`
-	revokeToken = `UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at = 0`
-	// Revoking a token ends its sessions.
-	endSessionsOfToken = `DELETE FROM session WHERE token = ?`
-)
-
 // CreateToken creates a token for an account. The secret is only returned here; the database has its hash.
 func (f *Forge) CreateToken(ctx context.Context, name string, a Account) (secret forge.Secret, t Token, err error) {
+	secret, _ = newSecret(tokenPrefix)
+	t, err = f.AddToken(ctx, name, secret, a)
+	if err != nil {
+		return forge.Secret{}, t, err
+	}
+	return secret, t, nil
+}
+
+// AddToken makes a secret of at least 128 random bits a token for an account. The database has its hash.
+func (f *Forge) AddToken(ctx context.Context, name string, secret forge.Secret, a Account) (t Token, err error) {
 	defer explain("create token", "", &err)
 	if !validName(a.Name) || !a.Right.includes(Read) {
-		return forge.Secret{}, Token{}, invalid("an account has a name of letters and digits and the right read, write or admin")
+		return Token{}, invalid("an account has a name of letters and digits and the right read, write or admin")
 	}
-	secret, hash := newSecret(tokenPrefix)
 	t = Token{Name: forge.OneLine(name, 100), Account: a, CreatedAt: f.now()}
 	t.Account.Below = strings.Trim(a.Below, "/")
-	err = f.db.QueryRowContext(ctx, insertToken,
-		a.Name, t.Name, a.Right, t.Account.Below, hash, microseconds(t.CreatedAt)).Scan(&t.ID)
-	return secret, t, err
+	err = row(ctx, f.db, "insertToken", a.Name, t.Name, a.Right, t.Account.Below, hashOf(secret), microseconds(t.CreatedAt)).Scan(&t.ID)
+	return t, err
 }
 
 // Tokens returns all tokens, oldest first, including revoked ones.
 func (f *Forge) Tokens(ctx context.Context) (all []Token, err error) {
 	defer explain("list tokens", "", &err)
-	return queryAll(ctx, f.db, scanToken, selectToken+` ORDER BY id`)
+	return queryAll(ctx, f.db, scanToken, "selectTokens")
 }
 
 // RevokeToken revokes a token, and ends its sessions. Revoking it again has no effect.
 func (f *Forge) RevokeToken(ctx context.Context, id int64) (err error) {
 	defer explain("revoke token", "", &err)
 	return inTransaction(ctx, f.db, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, revokeToken, microseconds(f.now()), id); err != nil {
+		if err := execute(ctx, tx, "revokeToken", microseconds(f.now()), id); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, endSessionsOfToken, id)
-		return err
+		return execute(ctx, tx, "endSessionsOfToken", id)
 	})
 }
 
 // Authenticate returns the account of a secret. The error is of kind [forge.ErrDenied] if no token has it.
 func (f *Forge) Authenticate(ctx context.Context, secret forge.Secret) (t Token, err error) {
 	defer explain("authenticate", "", &err)
-	t, err = scanToken(f.db.QueryRowContext(ctx, selectToken+` WHERE hash = ? AND revoked_at = 0`, hashOf(secret)))
+	t, err = scanToken(row(ctx, f.db, "selectToken", hashOf(secret)))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = &forge.Error{
 			Kind: forge.ErrDenied, Detail: "the token is unknown or revoked", Right: "a valid token",

@@ -16,8 +16,8 @@ import (
 )
 
 // Invisible characters in a pull request are marked: in its title, branches, files and their contents.
-func TestAChangeHidesNothing(t *testing.T) {
-	f := serve(t, Options{PublicRead: true})
+func TestPagesMarkInvisibleCharacters(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)
 	const mark = "\u202e"
 	commit(t, r, "main", map[string]string{"a.yaml": "kind: Pod\n"})
@@ -49,7 +49,7 @@ func TestAChangeHidesNothing(t *testing.T) {
 }
 
 // The diff shows when a file becomes a link or executable, even if no line changes.
-func TestADifferenceTellsWhatKindOfFileOneIsNow(t *testing.T) {
+func TestDiffShowsNewKindOfFile(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
 	e, err := f.find(t.Context(), r.id.Path)
@@ -68,7 +68,7 @@ func TestADifferenceTellsWhatKindOfFileOneIsNow(t *testing.T) {
 		}
 	}
 	tree.Entries = append(tree.Entries, object.TreeEntry{Name: "tool", Mode: filemode.Executable, Hash: tree.Entries[0].Hash})
-	person := object.Signature{Name: "somebody", When: time.Unix(2e9, 0)}
+	person := object.Signature{Name: "carol", When: time.Unix(2e9, 0)}
 	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, tree.Encode), ParentHashes: []plumbing.Hash{base}}
 	d, err := diffOf(t.Context(), objects, base, encode(t, objects, c.Encode))
 	if err != nil {

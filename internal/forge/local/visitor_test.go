@@ -30,9 +30,9 @@ func TestVisitorOfServer(t *testing.T) {
 	}
 	b.submit(page, "approve", nil)
 	if _, text := b.get(page); !strings.Contains(text, "ada@example.com") {
-		t.Errorf("the approval is nobody's:\n%s", text)
+		t.Errorf("the approval has no account:\n%s", text)
 	}
 	if status, _ := b.post(page+"/close", url.Values{"csrf": {"another one"}}); status != http.StatusForbidden {
-		t.Errorf("a form of somebody else: got %d", status)
+		t.Errorf("a form of another session: got %d", status)
 	}
 }

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -37,8 +39,15 @@ func (f Failure) Error() *forge.Error {
 	case http.StatusForbidden:
 		e.Right = f.Right
 		e.Hint = "give the token this right"
+		if strings.Contains(strings.ToLower(f.Message), "archived") {
+			e.Right, e.Hint = "", "the repository is archived; unarchive it, or remove it from the configuration"
+		}
 	case http.StatusNotFound:
 		e.Hint = "check the name, and that the token may see it"
+	case http.StatusGone:
+		if strings.Contains(strings.ToLower(f.Message), "issues") {
+			e.Hint = "enable issues in the settings of the repository"
+		}
 	}
 	return e
 }
@@ -50,11 +59,11 @@ func Message(body []byte) string {
 	if json.Unmarshal(body, &answer) != nil {
 		return ""
 	}
-	var said []string
+	var parts []string
 	for _, key := range []string{"message", "error", "error_description", "errors"} {
-		said = append(said, texts(answer[key])...)
+		parts = append(parts, texts(answer[key])...)
 	}
-	return strings.Join(said, ": ")
+	return strings.Join(parts, ": ")
 }
 
 // texts returns the strings in a value, in a stable order.
@@ -87,7 +96,7 @@ func fields(object map[string]any) []any {
 	if len(found) > 0 {
 		return found
 	}
-	for _, key := range sortedKeys(object) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		found = append(found, key, object[key])
 	}
 	return found

@@ -2,10 +2,10 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -14,40 +14,42 @@ import (
 // maxPages limits lists, in case a forge always names a next page.
 const maxPages = 1000
 
-// Pages reads a list page by page, following Link headers, and calls use for each element until it returns false.
+// Pages reads a list page by page, and calls use for each element until it returns false.
 // The query sets the page size. Pages ignores Out.
 func Pages[T any](ctx context.Context, c *Client, r Request, use func(T) bool) error {
-	return PagesOf(ctx, c, r, func(page []T) []T { return page }, use)
-}
-
-// PagesOf is [Pages] for pages that are wrapped in an object.
-func PagesOf[P, T any](ctx context.Context, c *Client, r Request, elements func(P) []T, use func(T) bool) error {
-	target := c.Base + r.Path
-	if len(r.Query) > 0 {
-		target += "?" + r.Query.Encode()
+	next := r.Next
+	if next == nil {
+		next = linked
 	}
+	r.Query = c.query(r)
 	for range maxPages {
-		var page P
-		r.Out = &page
-		header, err := c.do(ctx, r, target)
+		var page []T
+		var object map[string]json.RawMessage
+		if r.Out = &page; r.Element != "" {
+			r.Out = &object
+		}
+		header, err := c.do(ctx, r)
 		if err != nil {
 			return err
 		}
-		for _, element := range elements(page) {
+		if list, ok := object[r.Element]; ok && json.Unmarshal(list, &page) != nil {
+			return r.unexpected()
+		}
+		for _, element := range page {
 			if !use(element) {
 				return nil
 			}
 		}
-		if target = nextPage(header, target); target == "" {
+		if !next(header, r.Query, len(page)) {
 			return nil
 		}
 	}
 	return r.fail(forge.ErrUnavailable, "the list does not end")
 }
 
-// nextPage returns the URL of the next page from a Link header; empty on the last page.
-// It uses only the query of the link, because the host may be the forge's internal name behind a proxy.
-func nextPage(h http.Header, current string) string {
+// linked follows the Link header. It uses only the query of the link, because the host may be the forge's internal name
+// behind a proxy.
+func linked(h http.Header, query url.Values, _ int) bool {
 	for _, value := range h.Values("Link") {
 		for link := range strings.SplitSeq(value, ",") {
 			address, parameters, found := strings.Cut(link, ";")
@@ -56,17 +58,12 @@ func nextPage(h http.Header, current string) string {
 			}
 			next, err := url.Parse(strings.Trim(strings.TrimSpace(address), "<>"))
 			if err != nil {
-				return ""
+				return false
 			}
-			at, err := url.Parse(current)
-			if err != nil {
-				return ""
-			}
-			at.RawQuery = next.RawQuery
-			return at.String()
+			clear(query)
+			maps.Copy(query, next.Query())
+			return true
 		}
 	}
-	return ""
+	return false
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

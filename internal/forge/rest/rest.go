@@ -1,5 +1,5 @@
 // Package rest sends JSON requests to the API of a forge, reads all pages of a list,
-// and turns error responses into [*forge.Error]. Adapters use it unless a good client library exists.
+// and turns error responses into [*forge.Error]. Adapters embed [Repository], unless a good client library exists.
 package rest
 
 import (
@@ -8,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -26,6 +28,10 @@ type Client struct {
 	HTTP *http.Client // required
 	// Secrets are removed from errors, even if the forge quotes them.
 	Secrets []forge.Secret
+	// Query is added to requests without parameters of these names; optional.
+	Query url.Values
+	// Explain refines an error response; optional.
+	Explain func(r Request, e *forge.Error)
 }
 
 // Request is a request to an API.
@@ -45,28 +51,47 @@ type Request struct {
 	ContentType string
 	// Repeatable marks a POST as idempotent.
 	Repeatable bool
+	// MissingOK means that [forge.ErrNotFound] is not an error. Out stays unchanged then.
+	MissingOK bool
+	// Element names the list in a response that is an object, for [Pages].
+	Element string
+	// Next sets the query of the next page for [Pages], given the header and number of elements of a page. It returns false
+	// after the last page. It defaults to following Link headers.
+	Next func(h http.Header, query url.Values, elements int) bool
+	// Conflict is a part of the message that makes an invalid request a conflict; optional.
+	Conflict string
 }
 
-// Path escapes and joins segments of a path. A branch "a/b" is one segment.
-func Path(parts ...string) string {
+// Path escapes and joins segments of a path, texts or numbers. A branch "a/b" is one segment.
+func Path(parts ...any) string {
 	var b strings.Builder
 	for _, p := range parts {
-		b.WriteString("/" + url.PathEscape(p))
+		b.WriteString("/" + url.PathEscape(fmt.Sprint(p)))
 	}
 	return b.String()
 }
 
-// Do sends a request and decodes the response. It returns the header of the response even with an error of the forge.
-func (c *Client) Do(ctx context.Context, r Request) (http.Header, error) {
+// Do sends a request and decodes the response.
+func (c *Client) Do(ctx context.Context, r Request) error {
+	r.Query = c.query(r)
+	_, err := c.do(ctx, r)
+	return err
+}
+
+// query returns the whole query of a request.
+func (c *Client) query(r Request) url.Values {
+	query := url.Values{}
+	maps.Copy(query, c.Query)
+	maps.Copy(query, r.Query)
+	return query
+}
+
+func (c *Client) do(ctx context.Context, r Request) (http.Header, error) {
+	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable})
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
 	}
-	return c.do(ctx, r, target)
-}
-
-func (c *Client) do(ctx context.Context, r Request, target string) (http.Header, error) {
-	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable})
 	request, err := r.build(ctx, target)
 	if err != nil {
 		return nil, r.fail(forge.ErrInvalid, "the request cannot be written")
@@ -81,11 +106,24 @@ func (c *Client) do(ctx context.Context, r Request, target string) (http.Header,
 		return answer.Header, r.fail(forge.ErrUnavailable, "the answer ends early")
 	}
 	if answer.StatusCode >= 300 {
-		return answer.Header, Failure{
-			Op: r.Op, Where: r.Where, Right: r.Right, Status: answer.StatusCode, Message: Message(body), Secrets: c.Secrets,
-		}.Error()
+		return answer.Header, c.refused(r, answer.StatusCode, Message(body))
 	}
 	return answer.Header, r.read(answer.Header, body)
+}
+
+// refused returns the error of an error response.
+func (c *Client) refused(r Request, status int, message string) error {
+	e := Failure{Op: r.Op, Where: r.Where, Right: r.Right, Status: status, Message: message, Secrets: c.Secrets}.Error()
+	if r.Conflict != "" && errors.Is(e.Kind, forge.ErrInvalid) && strings.Contains(e.Detail, r.Conflict) {
+		e.Kind = forge.ErrConflict
+	}
+	if c.Explain != nil {
+		c.Explain(r, e)
+	}
+	if r.MissingOK && errors.Is(e.Kind, forge.ErrNotFound) {
+		return nil
+	}
+	return e
 }
 
 func (r Request) build(ctx context.Context, target string) (*http.Request, error) {
@@ -117,9 +155,13 @@ func (r Request) read(header http.Header, body []byte) error {
 		return r.fail(forge.ErrUnavailable, "the answer is "+kind+" instead of JSON; something else answers in the forge's place")
 	}
 	if err := json.Unmarshal(body, r.Out); err != nil {
-		return r.fail(forge.ErrUnavailable, "the answer is not the JSON that was expected")
+		return r.unexpected()
 	}
 	return nil
+}
+
+func (r Request) unexpected() error {
+	return r.fail(forge.ErrUnavailable, "the answer is not the JSON that was expected")
 }
 
 func (r Request) fail(kind error, detail string) *forge.Error {

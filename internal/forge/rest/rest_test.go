@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +46,7 @@ func TestPages(t *testing.T) {
 			forgetest.Answer(200, `[1,2]`)(w, r)
 		case "2":
 			if r.URL.Path != "/api/things" || r.URL.Query().Get("q") != "a/b" {
-				t.Errorf("asked for %s", r.URL)
+				t.Errorf("requested %s", r.URL)
 			}
 			w.Header().Set("Link", `</api/things?page=3>; rel="next"`)
 			forgetest.Answer(200, `[3]`)(w, r)
@@ -91,9 +92,22 @@ func TestFailures(t *testing.T) {
 		500: `try "o/r": unavailable: token ***`,
 	} {
 		c := client(t, forgetest.Answer(status, `{"message":"token s3cr3t"}`))
-		_, err := c.Do(t.Context(), rest.Request{Op: "try", Where: "o/r", Right: "write", Path: "/x"})
+		err := c.Do(t.Context(), rest.Request{Op: "try", Where: "o/r", Right: "write", Path: "/x"})
 		if err == nil || err.Error() != want {
 			t.Errorf("%d: got %v, want %s", status, err, want)
+		}
+	}
+}
+
+func TestHintsOfClosedRepositories(t *testing.T) {
+	for status, tc := range map[int]struct{ message, want string }{
+		403: {"Repository was archived so is read-only.", "the repository is archived"},
+		410: {"Issues are disabled for this repo", "enable issues in the settings"},
+	} {
+		c := client(t, forgetest.Answer(status, `{"message":"`+tc.message+`"}`))
+		err := c.Do(t.Context(), rest.Request{Op: "try", Where: "o/r", Right: "write", Path: "/x"})
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "give the token") {
+			t.Errorf("%d: got %v, want %s", status, err, tc.want)
 		}
 	}
 }

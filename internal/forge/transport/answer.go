@@ -28,20 +28,24 @@ func readWhole(r *http.Response, limit int64) error {
 	return nil
 }
 
-// limited reports whether an answer is a rate limit's, and how long the forge wants us to wait; 0 when it does not say.
+// limited reports whether a response is a rate limit, and how long to wait; 0 if the forge does not say.
 //
-// 429 is one. GitHub also answers 403, with Retry-After, with nothing remaining, or, for the limits that it calls
-// secondary, with nothing but a sentence.
+// 429 is one. GitHub also answers 403: with Retry-After, with nothing remaining, or, for its secondary limits, only with
+// a message.
 func limited(r *http.Response, now time.Time) (wait time.Duration, yes bool) {
-	wait, said := retryAfter(r.Header, now)
+	wait, given := retryAfter(r.Header, now)
 	switch r.StatusCode {
 	case http.StatusTooManyRequests:
-		if !said {
-			wait, _ = untilReset(r.Header, now)
+		known := given
+		if !given {
+			wait, known = untilReset(r.Header, now)
+		}
+		if !known && (secondaryLimit(r) || r.Header.Get("X-Github-Request-Id") != "") {
+			wait = secondaryWait
 		}
 		return wait, true
 	case http.StatusForbidden:
-		if said {
+		if given {
 			return wait, true
 		}
 		if wait, exhausted := untilReset(r.Header, now); exhausted {
@@ -81,7 +85,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 // maxSeconds bounds what a broken header can ask for: a day.
 const maxSeconds = 24 * 60 * 60
 
-// untilReset returns how long it is until the forge counts anew, when its headers say that nothing remains.
+// untilReset returns how long it is until the forge counts from zero again, if its headers say that nothing remains.
 func untilReset(h http.Header, now time.Time) (time.Duration, bool) {
 	for _, prefix := range []string{"X-Ratelimit-", "Ratelimit-"} {
 		if h.Get(prefix+"Remaining") != "0" {
@@ -98,8 +102,8 @@ func untilReset(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// exhausted is how long to hold back after an answer that was fine and the last one of its quota.
-// Quotas of other resources, as GitHub counts its search, are not ours.
+// exhausted returns how long to wait after a successful response that used up the quota.
+// It ignores quotas of other resources, such as GitHub's search.
 func exhausted(h http.Header, now time.Time) time.Duration {
 	if resource := h.Get("X-Ratelimit-Resource"); resource != "" && resource != "core" {
 		return 0

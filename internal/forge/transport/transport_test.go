@@ -24,16 +24,16 @@ var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func answers(t *testing.T, handlers ...http.HandlerFunc) (*httptest.Server, *int) {
 	t.Helper()
 	var mu sync.Mutex
-	asked := 0
+	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		handler := handlers[min(asked, len(handlers)-1)]
-		asked++
+		handler := handlers[min(requests, len(handlers)-1)]
+		requests++
 		mu.Unlock()
 		handler(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return server, &asked
+	return server, &requests
 }
 
 // client returns a client to a server, and its clock. Jitter is always in the middle.
@@ -66,12 +66,12 @@ func do(t *testing.T, c *http.Client, method, url, body string) (int, error) {
 func TestRetries(t *testing.T) {
 	ok := forgetest.Answer(200, "{}")
 	for name, tc := range map[string]struct {
-		method  string
-		answers []http.HandlerFunc
-		status  int
-		kind    error
-		asked   int
-		slept   []time.Duration
+		method   string
+		answers  []http.HandlerFunc
+		status   int
+		kind     error
+		requests int
+		slept    []time.Duration
 	}{
 		"an answer is an answer": {"GET", []http.HandlerFunc{ok}, 200, nil, 1, nil},
 		"waits double": {
@@ -96,20 +96,21 @@ func TestRetries(t *testing.T) {
 		"a limit with a strange header":     {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "Retry-After", "soon"), ok}, 200, nil, 2, []time.Duration{time.Second}},
 		"a limit that resets":               {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "RateLimit-Remaining", "0", "RateLimit-Reset", "1893456010"), ok}, 200, nil, 2, []time.Duration{11 * time.Second}},
 		"a secondary limit in words":        {"GET", []http.HandlerFunc{forgetest.Answer(403, `{"message":"You have exceeded a secondary rate limit"}`), ok}, 200, nil, 2, []time.Duration{time.Minute}},
+		"a secondary limit with 429":        {"GET", []http.HandlerFunc{forgetest.Answer(429, `{"message":"You have exceeded a secondary rate limit"}`), ok}, 200, nil, 2, []time.Duration{time.Minute}},
 		"a limit that is too long":          {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "Retry-After", "61")}, 0, forge.ErrRateLimited, 1, nil},
 		"a limit that does not end":         {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "Retry-After", "9")}, 0, forge.ErrRateLimited, 4, []time.Duration{9 * time.Second, 9 * time.Second, 9 * time.Second}},
 		"a right that is missing":           {"GET", []http.HandlerFunc{forgetest.Answer(403, `{"message":"no"}`)}, 403, nil, 1, nil},
 		"the last one of the quota is fine": {"GET", []http.HandlerFunc{forgetest.Answer(200, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1893456010")}, 200, nil, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, asked := answers(t, tc.answers...)
+			server, requests := answers(t, tc.answers...)
 			c, clock := client(t, server.URL, transport.Config{})
 			status, err := do(t, c, tc.method, server.URL, "body")
 			if status != tc.status || !errors.Is(err, tc.kind) || (err == nil) != (tc.kind == nil) {
 				t.Errorf("got %d, %v", status, err)
 			}
-			if *asked != tc.asked {
-				t.Errorf("asked %d times, want %d", *asked, tc.asked)
+			if *requests != tc.requests {
+				t.Errorf("%d requests, want %d", *requests, tc.requests)
 			}
 			if diff := cmp.Diff(tc.slept, clock.Slept()); diff != "" {
 				t.Error(diff)
@@ -134,7 +135,7 @@ func TestRepeatablePOST(t *testing.T) {
 	}
 }
 
-func TestExhaustedQuotaHoldsBackTheNext(t *testing.T) {
+func TestExhaustedQuotaDelaysTheNext(t *testing.T) {
 	server, _ := answers(t, forgetest.Answer(200, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1893456030"), forgetest.Answer(200, ""))
 	c, clock := client(t, server.URL, transport.Config{})
 	for range 2 {
@@ -201,7 +202,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-func TestCredentialStaysAtHome(t *testing.T) {
+func TestCredentialIsNotSentToOtherHosts(t *testing.T) {
 	authorize := func(r *http.Request) error { r.Header.Set("Authorization", "Bearer secret"); return nil }
 	base := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("")), Header: http.Header{}, Request: r}, nil

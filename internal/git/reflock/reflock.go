@@ -11,6 +11,7 @@ package reflock
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -119,14 +120,28 @@ func (l *Lock) Replace(content string) error {
 	if err != nil {
 		return err
 	}
-	_, err = next.WriteString(content)
-	if err := errors.Join(err, next.Chmod(0o644), next.Sync(), next.Close()); err != nil {
+	if err := store(next, content); err != nil {
 		return errors.Join(err, os.Remove(next.Name()))
 	}
 	if err := os.Rename(next.Name(), l.file); err != nil {
 		return errors.Join(err, os.Remove(next.Name()))
 	}
 	return nil
+}
+
+// writable is what [store] needs of a file.
+type writable interface {
+	io.StringWriter
+	Chmod(mode fs.FileMode) error
+	Sync() error
+	Close() error
+}
+
+// store writes a file's content and closes the file. The content is on the disk before the file can get its name: after a
+// power failure, a reference that leads to an empty file would be lost.
+func store(file writable, content string) error {
+	_, err := file.WriteString(content)
+	return errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
 }
 
 // Release releases the lock.

@@ -72,7 +72,7 @@ func wantContent(t *testing.T, file, content string) {
 	}
 }
 
-func TestWhoHasTheLockReplacesTheFile(t *testing.T) {
+func TestLockHolderReplacesTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main")
 	lock := take(t, file)
 	wantHeld(t, file)
@@ -103,14 +103,14 @@ func TestTheLockOfAProcessThatWasKilledIsTakenOver(t *testing.T) {
 	if err := holder.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said, _ := bufio.NewReader(stdout).ReadString('\n')
-	if said == "held\n" {
+	output, _ := bufio.NewReader(stdout).ReadString('\n')
+	if output == "held\n" {
 		wantHeld(t, file)
 	}
 	_ = holder.Process.Kill()
 	_ = holder.Wait()
-	if _, err := os.Stat(file + ".lock"); said != "held\n" || err != nil {
-		t.Fatalf("it said %q, and left no lock: %v", said, err)
+	if _, err := os.Stat(file + ".lock"); output != "held\n" || err != nil {
+		t.Fatalf("it output %q, and left no lock: %v", output, err)
 	}
 	lock := take(t, file)
 	replace(t, lock, "mine\n")
@@ -132,7 +132,7 @@ func TestTheLockOfGitIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestGitIsKeptOutMeanwhile(t *testing.T) {
+func TestLockBlocksGit(t *testing.T) {
 	folder := t.TempDir()
 	git := func(args ...string) (string, error) {
 		cmd := exec.Command("git", append([]string{"-C", folder, "-c", "user.name=n", "-c", "user.email=e@localhost"}, args...)...)

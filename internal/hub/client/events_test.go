@@ -26,7 +26,7 @@ func TestEventsResumeAfterTheLastEvent(t *testing.T) {
 		last := r.Header.Get("Last-Event-ID")
 		switch asked++; asked {
 		case 1:
-			sendEvents(w, "retry: 2000\n: hello\n\nid: 1\nevent: promotion\ndata: {\"a\":\ndata: 1}\nnobody: knows\n\nid: 2\ndata: cut o")
+			sendEvents(w, "retry: 2000\n: hello\n\nid: 1\nevent: promotion\ndata: {\"a\":\ndata: 1}\nunknown: field\n\nid: 2\ndata: cut o")
 		case 2:
 			w.WriteHeader(http.StatusBadGateway)
 		case 3:

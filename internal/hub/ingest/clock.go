@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -10,6 +11,9 @@ import (
 // tolerance is how far a clock may be off before its times are corrected. It is longer than sending may take,
 // so that a slow connection does not look like a wrong clock.
 const tolerance = 2 * time.Minute
+
+// longestOutage limits how far after its arrival an observation may seem to be.
+const longestOutage = 24 * time.Hour
 
 // farthest is how far ahead a cluster's clock may be; larger values would overflow.
 const farthest = 100 * 365 * 24 * time.Hour
@@ -53,6 +57,20 @@ func (c clock) correct(t time.Time) time.Time {
 		return earlier
 	}
 	return t.Add(reading.Correction)
+}
+
+// bound corrects the time of an observation and bounds it: an observation in the future would outlast all true ones until then.
+// Nothing is observed after it was sent, so a later time becomes that of sending, unless the clock was set back in between.
+// Where a late message hid how far the clock is ahead, times may stay ahead for as long as it was late, to keep their order.
+func (c clock) bound(t, arrived time.Time) time.Time {
+	corrected := c.correct(t)
+	if corrected.Sub(arrived) > tolerance && t.After(c.sent) {
+		corrected = c.correct(c.sent)
+	}
+	if latest := arrived.Add(longestOutage); corrected.After(latest) {
+		return latest
+	}
+	return corrected
 }
 
 // wasBehind reports whether the clock was recently found to be behind, so that recent reports may look old.
@@ -110,12 +128,16 @@ func (i *Intake) clockOf(ctx context.Context, a arrival) (clock, error) {
 	return next, i.Ledger.NoteClock(ctx, reading)
 }
 
-// inOrder reports whether one clock may follow another: no later observation may become older than the newest known one.
+// inOrder reports whether one clock may follow another: the observations keep their order, and no later one becomes older than the
+// newest known one.
 func inOrder(c, next clock, a arrival, newest time.Time) bool {
-	for _, t := range a.observed {
-		if corrected := next.correct(t); !corrected.Equal(c.correct(t)) && !corrected.After(newest) {
+	var last time.Time
+	for _, t := range slices.SortedFunc(slices.Values(a.observed), time.Time.Compare) {
+		corrected := next.correct(t)
+		if corrected.Before(last) || !corrected.Equal(c.correct(t)) && !corrected.After(newest) {
 			return false
 		}
+		last = corrected
 	}
 	return !newest.After(a.now)
 }

@@ -132,6 +132,16 @@ func TestClockSetBackWithMemory(t *testing.T) {
 	w.expect("platform ready 7 since 13:10:00")
 }
 
+// TestALateBatchKeepsTheOrderOfTheNext: a clock is an hour ahead, and a batch that takes three minutes hides three minutes of that. The next
+// one arrives at once, with two observations from before and after the moment at which the first correction was made.
+func TestALateBatchKeepsTheOrderOfTheNext(t *testing.T) {
+	w := newWorld(t)
+	second := func(n int) time.Time { return at(0, time.Hour+time.Duration(n)*time.Second) }
+	w.take(batch(second(64), report("platform", 1, hub.StateReady, second(3))), at(0, 244*time.Second))
+	w.take(batch(second(334), report("platform", 2, hub.StateFailed, second(154)), report("platform", 3, hub.StateReady, second(184))), at(0, 334*time.Second))
+	w.expect("platform ready 3 since 12:06:04")
+}
+
 // A clock that jumps to another year, and back, must not have the last word for that long.
 func TestClockGlitch(t *testing.T) {
 	w := newWorld(t)
@@ -161,5 +171,20 @@ func TestTolerance(t *testing.T) {
 	clocks, err := w.ledger.Clocks(t.Context(), "large-07")
 	if err != nil || len(clocks) > 0 {
 		t.Errorf("got %v, %v, want no correction", clocks, err)
+	}
+}
+
+// TestObservedInTheFuture: an observation in the future does not outlast the next true one.
+func TestObservedInTheFuture(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"an hour": time.Hour, "a year": 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.take(batch(at(0, 0),
+				report("platform", 2, hub.StateReady, at(0, ahead)), report("shop", 2, hub.StateReady, at(0, 0)),
+			), at(0, 0))
+			w.expect("platform ready 2 since 12:00:00", "shop ready 2 since 12:00:00")
+			w.take(batch(at(5, 0), report("platform", 2, hub.StateFailed, at(5, 0))), at(5, 0))
+			w.expect("platform failed 2 since 12:05:00", "shop ready 2 since 12:00:00")
+		})
 	}
 }

@@ -24,7 +24,7 @@ type Imported struct {
 	Batches int `json:"batches"`
 	Reports int `json:"reports"`
 	// Clusters are the senders, sorted.
-	Clusters []string `json:"clusters,omitempty"`
+	Clusters []string `json:"clusters"`
 }
 
 // TakeFile stores a report file that was carried by hand. Each line is a batch, signed with the key of a registered
@@ -32,7 +32,7 @@ type Imported struct {
 //
 // The cluster's last report is the time when the file was written, not when it arrived.
 func (i *Intake) TakeFile(ctx context.Context, clusters ledger.Clusters, file io.Reader, now time.Time) (Imported, error) {
-	var done Imported
+	done := Imported{Clusters: []string{}}
 	keys, err := reportKeys(ctx, clusters)
 	if err != nil {
 		return done, err

@@ -101,7 +101,7 @@ func (i *Intake) store(ctx context.Context, cluster string, reports []hub.Report
 	facts := make([]ledger.Report, len(reports))
 	for n := range reports {
 		facts[n] = fact(cluster, &reports[n], clean)
-		facts[n].Observed, facts[n].Received = clock.correct(reports[n].Observed), heard
+		facts[n].Observed, facts[n].Received = clock.bound(reports[n].Observed, heard), heard
 	}
 	return i.record(ctx, cluster, facts, heard)
 }

@@ -125,6 +125,9 @@ func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterReq
 	credential := r.NewSecret("cluster")
 	next := request.registration(known, "join token "+token.ID, now)
 	next.CredentialHash = Hash(credential)
+	if err := r.Ledger.Reset(ctx, next.Cluster, now); err != nil {
+		return none, next, err
+	}
 	if err := r.Ledger.Register(ctx, next); err != nil {
 		return none, next, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -28,6 +29,9 @@ type Registrar struct {
 	Ledger Registry // required
 	// NewSecret returns a new credential for a role, "cluster" or "join", of at least 256 random bits. // required
 	NewSecret func(role string) secret.Value
+	// Serves returns the cluster types of each environment, with nil for an environment that was not read yet. Memberships of others are
+	// refused. A nil map, or a nil function, allows all.
+	Serves func() map[string][]string
 }
 
 // Hash returns the hash under which a credential is stored.
@@ -38,16 +42,18 @@ func Hash(credential secret.Value) string {
 
 // ClusterRequest asks to register a cluster.
 type ClusterRequest struct {
-	Name        string              `json:"name"`        // required; a DNS label
-	Memberships []ledger.Membership `json:"memberships"` // required
+	// Name is a DNS label. // required
+	Name        string              `json:"name" minLength:"1" maxLength:"63"`
+	Memberships []ledger.Membership `json:"memberships" maxItems:"100"` // required
 	Labels      map[string]string   `json:"labels,omitempty"`
-	// PublicKey verifies report files, in PEM form; see [hub.ParseReportPublicKey]. Empty means none, or keeps the key of a registered
-	// cluster.
-	PublicKey string `json:"publicKey,omitempty"`
+	// PublicKey verifies report files, in PEM form; only for clusters without a connection. Empty means none, or keeps
+	// the key of a registered cluster.
+	PublicKey string `json:"publicKey,omitempty" maxLength:"4096"`
 }
 
 // Register registers a cluster or changes its registration, on behalf of an admin.
-// A new or revoked cluster gets a credential, which is returned only here. Others keep theirs, and the returned one is zero.
+// A new or revoked cluster gets a credential, which is returned only here, and starts without a state: what was reported under
+// its name before no longer counts. Others keep theirs, and the returned credential is zero.
 func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	var credential secret.Value
 	known, err := r.check(ctx, request)
@@ -64,6 +70,12 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 	if next.CredentialHash == "" {
 		credential = r.NewSecret("cluster")
 		next.CredentialHash = Hash(credential)
+	}
+	if !known.Registered {
+		// What an earlier cluster of this name reported says nothing about this one.
+		if err := r.Ledger.Reset(ctx, next.Cluster, now); err != nil {
+			return secret.Value{}, next, err
+		}
 	}
 	return credential, next, r.Ledger.Register(ctx, next)
 }
@@ -139,6 +151,9 @@ func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster
 	if err := q.check(); err != nil {
 		return ledger.Cluster{}, err
 	}
+	if err := r.exist(q.Memberships); err != nil {
+		return ledger.Cluster{}, err
+	}
 	wanted, err := r.targets(ctx, q.Memberships)
 	if err != nil {
 		return ledger.Cluster{}, err
@@ -150,6 +165,41 @@ func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster
 		return ledger.Cluster{}, err
 	}
 	return r.cluster(ctx, q.Name)
+}
+
+// exist returns an error for memberships of unknown environments or cluster types.
+func (r *Registrar) exist(memberships []ledger.Membership) error {
+	if r.Serves == nil {
+		return nil
+	}
+	known := r.Serves()
+	if known == nil {
+		return nil
+	}
+	for _, m := range memberships {
+		types, ok := known[m.Environment]
+		if !ok {
+			return refuse(ErrInvalid, "environment %q does not exist; there %s", m.Environment, available(slices.Sorted(maps.Keys(known))))
+		}
+		if types != nil && !slices.Contains(types, m.ClusterType) {
+			return refuse(ErrInvalid, "environment %q has no cluster type %q; there %s", m.Environment, m.ClusterType, available(types))
+		}
+	}
+	return nil
+}
+
+// available lists up to ten names.
+func available(names []string) string {
+	const most = 10
+	switch n := len(names); {
+	case n == 0:
+		return "are none"
+	case n == 1:
+		return "is " + names[0]
+	case n > most:
+		return fmt.Sprintf("are %s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return "are " + strings.Join(names, ", ")
 }
 
 // checkKey returns an error if another cluster has the public key.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
@@ -104,8 +105,8 @@ func TestRegister(t *testing.T) {
 	o.is(rotated, "")
 	_, _, err = o.Rotate(t.Context(), "large-07", "ann", after(time.Hour))
 	refused(t, err, ingest.ErrNotFound, `cluster "large-07" is not registered`)
-	_, err = o.Revoke(t.Context(), "nobody", "ann", noon)
-	refused(t, err, ingest.ErrNotFound, `cluster "nobody" is not registered`)
+	_, err = o.Revoke(t.Context(), "unknown", "ann", noon)
+	refused(t, err, ingest.ErrNotFound, `cluster "unknown" is not registered`)
 	back := must[secret.Value](t)(o.Register(t.Context(), request("large-07", "dev/large"), "ann", noon))
 	o.is(back, "large-07")
 }
@@ -264,5 +265,55 @@ func TestJoinRace(t *testing.T) {
 		refused(t, err, ingest.ErrConflict, "is already registered")
 		o.is(winner, "large-07")
 		o.is(secret.New("of the second"), "")
+	}
+}
+
+// TestRegisteringAgainForgetsTheState: revoking a cluster and registering it again clears what it reported.
+func TestRegisteringAgainForgetsTheState(t *testing.T) {
+	o := newOffice(t)
+	states := func() int {
+		page, err := o.ledger.States(o.Context(), ledger.StateQuery{Cluster: "large-07"})
+		if err != nil {
+			o.Fatal(err)
+		}
+		return len(page.States)
+	}
+	register := must[secret.Value](t)
+	register(o.Register(o.Context(), request("large-07", "dev/large"), "ann", after(0)))
+	w := &world{T: t, ledger: o.ledger, intake: &ingest.Intake{Ledger: o.ledger}}
+	w.take(batch(after(0), report("platform", 1, hub.StateReady, after(0))), after(0))
+	register(o.Register(o.Context(), request("large-07", "dev/large", "stage/large"), "ann", after(time.Minute)))
+	if states() != 1 {
+		t.Error("another membership cleared the state")
+	}
+	if _, err := o.Revoke(o.Context(), "large-07", "ann", after(2*time.Minute)); err != nil || states() != 1 {
+		t.Errorf("revoked: %d states, %v; what it reported stays until the name is used again", states(), err)
+	}
+	register(o.Register(o.Context(), request("large-07", "dev/large"), "ann", after(3*time.Minute)))
+	if states() != 0 {
+		t.Error("the state of the revoked cluster counts for the new one")
+	}
+	if receipt := w.take(batch(after(4*time.Minute)), after(4*time.Minute)); !receipt.Resend {
+		t.Error("the agent is not asked to report everything again")
+	}
+}
+
+func TestMisspelledMembershipsAreRefused(t *testing.T) {
+	o := newOffice(t)
+	o.Serves = func() map[string][]string { return map[string][]string{"dev": {"large", "small"}, "stage": nil} }
+	for _, test := range []struct{ membership, err string }{
+		{"dev/large", ""},
+		{"stage/anything", ""}, // its cluster types are not known yet
+		{"prdo/large", `environment "prdo" does not exist; there are dev, stage`},
+		{"dev/lagre", `environment "dev" has no cluster type "lagre"; there are large, small`},
+	} {
+		_, _, err := o.Register(t.Context(), request("c-"+strings.ReplaceAll(test.membership, "/", "-"), test.membership), "ann", noon)
+		if test.err == "" && err != nil || test.err != "" && (!errors.Is(err, ingest.ErrInvalid) || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s: %v", test.membership, err)
+		}
+	}
+	o.Serves = func() map[string][]string { return nil } // nothing was read yet
+	if _, _, err := o.Register(t.Context(), request("early", "prdo/large"), "ann", noon); err != nil {
+		t.Error(err)
 	}
 }

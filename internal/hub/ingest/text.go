@@ -14,13 +14,31 @@ import (
 // a credential recognisable.
 const readable = 64 << 10
 
-// message makes a text of a cluster fit to keep and to show.
+// message makes a text of a cluster fit to keep and to show. A text that is too long loses its middle:
+// errors begin with what failed and end with the cause.
 func message(text string) string {
 	text = text[:min(len(text), readable)]
 	if strings.ContainsAny(text, "@?#") { // hardly any text has one, and looking for credentials takes long
 		text = secret.Redact(text)
 	}
-	return oneLine(text, hub.MaxMessage)
+	return withoutMiddle(oneLine(text, readable), hub.MaxMessage)
+}
+
+// withoutMiddle cuts a text that is longer than limit bytes in the middle.
+func withoutMiddle(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const mark = " ... "
+	head := (limit - len(mark)) / 2
+	tail := len(text) - (limit - len(mark) - head)
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + mark + text[tail:]
 }
 
 // oneLine returns a text on one line, without characters that change how others are shown, cut at a limit in bytes.
@@ -68,7 +86,7 @@ func folder(p string) string {
 // ref returns a branch by its name.
 func ref(name string) string { return oneLine(strings.TrimPrefix(name, "refs/heads/"), hub.MaxAddress) }
 
-// revision writes the hash that a revision has, whoever wrote it and however, or all of it when it has none.
+// revision returns the hash in a revision, in any of the forms that tools write, or all of it if it has none.
 func revision(text string) string {
 	r := comply.ParseRevision(text)
 	if r.Hash != "" {

@@ -36,8 +36,8 @@ type Application struct {
 	Error string `json:"error,omitempty"`
 	// Line are the commits of the source branch, the oldest first; not in JSON.
 	Line []promote.Commit `json:"-"`
-	// Looked is the time of the last round.
-	Looked time.Time `json:"looked,omitzero"`
+	// LastRound is the time of the last round.
+	LastRound time.Time `json:"looked,omitzero"`
 }
 
 // Branch is a folder on a branch of a repository.
@@ -119,7 +119,7 @@ type ApplicationEnvironmentDetail struct {
 	// Unreached are the reconcilers that do not run what is published: failed ones first, then offline, missing and
 	// behind ones, oldest first; at most 100.
 	Unreached []comply.Reconciler `json:"unreached"`
-	Words
+	Details
 	// Steps are the last steps of the application's promotions here, newest first, at most 20.
 	Steps []ledger.Step `json:"steps"`
 }
@@ -153,21 +153,16 @@ type ApplicationDetail struct {
 
 // ApplicationsQuery selects applications. Empty fields match all.
 type ApplicationsQuery struct {
-	// Name is the name of the workload.
-	Name         string
-	Workspace    string
-	ControlPlane string
-	// Environment selects applications that are promoted through it.
-	Environment string
-	// Phase selects applications in the phase in any environment, or in Environment if that is set.
-	Phase decide.Phase
+	Name         string       `query:"name" maxLength:"253" doc:"Only applications of this workload."`
+	Workspace    string       `query:"workspace" maxLength:"253" doc:"Only applications of this workspace."`
+	ControlPlane string       `query:"controlPlane" maxLength:"2048" doc:"Only applications that this control plane registers."`
+	Environment  string       `query:"environment" maxLength:"253" doc:"Only applications that are promoted through this environment."`
+	Phase        decide.Phase `query:"phase" maxLength:"32" doc:"Only applications in this phase in any environment, or in the given one."`
 	Paging
 }
 
 // ApplicationQuery identifies an application.
 type ApplicationQuery struct {
-	// Name is the name of the workload.
-	Name string // required
-	// Subject distinguishes applications with the same name.
-	Subject string
+	Name    string `path:"name" maxLength:"253" doc:"Name of the workload."` // required
+	Subject string `query:"subject" maxLength:"2048" doc:"The application in the ledger; required only if several have the same name."`
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // applications returns the fleet's applications; none without a fleet. They are shared, and must not be modified.
@@ -34,7 +37,7 @@ func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Ap
 // wants reports whether q selects an application.
 func (q ApplicationsQuery) wants(a *Application) bool {
 	if q.Name != "" && q.Name != a.Name || q.Workspace != "" && q.Workspace != a.Workspace ||
-		q.ControlPlane != "" && !sameRepository(q.ControlPlane, a.ControlPlane) {
+		q.ControlPlane != "" && !repourl.Same(q.ControlPlane, a.ControlPlane) {
 		return false
 	}
 	return q.Environment == "" && q.Phase == "" || slices.ContainsFunc(a.Environments, func(e ApplicationEnvironment) bool {
@@ -104,4 +107,25 @@ func (o *Observer) application(q ApplicationQuery) (*Application, error) {
 		return found[0], nil
 	}
 	return nil, severalApplications(q.Name, found[0].Subject, found[1].Subject)
+}
+
+// GoodBuilds returns the builds to which an application can be rolled back in an environment, the latest first.
+func (o *Observer) GoodBuilds(ctx context.Context, a *Application, environment string) ([]deliver.Build, error) {
+	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Subject: a.Subject, Environment: environment})
+	if err != nil {
+		return nil, err
+	}
+	present := ""
+	if e := a.environment(environment); e != nil && e.Build != nil {
+		present = e.Build.Commit
+	}
+	var builds []deliver.Build
+	for _, commit := range promote.GoodCommits(steps, present) {
+		b, ok := deliver.PublishedBuild(steps, commit)
+		if !ok {
+			b = deliver.Build{Commit: commit}
+		}
+		builds = append(builds, b)
+	}
+	return builds, nil
 }

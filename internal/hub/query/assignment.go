@@ -42,15 +42,13 @@ type StateCounts struct {
 
 // AssignmentsQuery selects assignments. Other empty fields match all.
 type AssignmentsQuery struct {
-	Environment string // required
-	// ControlPlane distinguishes environments with the same name.
-	ControlPlane string
-	ClusterType  string
-	Target       string
-	Workload     string
-	Workspace    string
-	// AsOf selects the assignments at a time; zero means now. For the past, only Expected of the states is set.
-	AsOf time.Time
+	Environment  string    `query:"environment" required:"true" maxLength:"253" doc:"Name of the environment."` // required
+	ControlPlane string    `query:"controlPlane" maxLength:"2048" doc:"URL of the control plane; required only if several have an environment of this name."`
+	ClusterType  string    `query:"clusterType" maxLength:"253" doc:"Only assignments to this cluster type."`
+	Target       string    `query:"target" maxLength:"253" doc:"Only assignments of this target."`
+	Workload     string    `query:"workload" maxLength:"253" doc:"Only assignments of this workload."`
+	Workspace    string    `query:"workspace" maxLength:"253" doc:"Only assignments of this workspace."`
+	AsOf         time.Time `query:"asOf" doc:"Assignments at this time. Default: now. For the past, states only have the expected number of clusters."`
 	Paging
 }
 
@@ -64,6 +62,9 @@ type Matrix struct {
 	// Next is Paging.After of the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
+
+// NextPage returns Next.
+func (m Matrix) NextPage() string { return m.Next }
 
 // Column is a cluster type of a matrix.
 type Column struct {
@@ -180,7 +181,7 @@ func (p *targetStatus) row(clusterType string, states []StateCounts) Row {
 
 // assigned returns the environment of a query about assignments.
 func (o *Observer) assigned(ctx context.Context, q AssignmentsQuery) (*environmentView, error) {
-	s, err := o.environment(ctx, q.ControlPlane, q.Environment, q.AsOf)
+	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Environment, q.AsOf)
 	if err != nil {
 		return nil, err
 	}

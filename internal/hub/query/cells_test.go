@@ -23,7 +23,7 @@ func TestCells(t *testing.T) {
 		failed = "\n10:04 report small-01 prod shop/east d1 failed no image"
 	)
 	for name, tc := range map[string]struct{ facts, want string }{
-		"nobody reports":           {start, "large 2: 0 ready 0 failed 2 missing, small 1: 0 ready 0 failed 1 missing"},
+		"no cluster reports":       {start, "large 2: 0 ready 0 failed 2 missing, small 1: 0 ready 0 failed 1 missing"},
 		"one reports":              {start + ready, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 0 failed 1 missing"},
 		"one fails":                {start + ready + failed, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 1 failed 0 missing"},
 		"one reports other things": {start + ready + other, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 0 failed 1 missing"},

@@ -57,22 +57,19 @@ type ClusterDetail struct {
 
 // ClustersQuery selects clusters. Empty fields match all.
 type ClustersQuery struct {
-	Environment string
-	ClusterType string
+	Environment string       `query:"environment" maxLength:"253" doc:"Only clusters that serve this environment."`
+	ClusterType string       `query:"clusterType" maxLength:"253" doc:"Only clusters of this cluster type."`
+	State       comply.State `query:"state" enum:"reached,behind,failed,offline,missing" doc:"Only clusters in this state in any membership, or in the given environment."`
+	AsOf        time.Time    `query:"asOf" doc:"Clusters at this time. Default: now."`
 	// Labels must all match.
 	Labels map[string]string
-	// State selects clusters in the state in any membership, or in Environment if that is set.
-	State comply.State
-	// AsOf selects the state at a time; zero means now.
-	AsOf time.Time
 	Paging
 }
 
 // ClusterQuery identifies a cluster.
 type ClusterQuery struct {
-	Name string // required
-	// AsOf selects the state at a time; zero means now.
-	AsOf time.Time
+	Name string    `path:"name" maxLength:"253" doc:"Name of the cluster."` // required
+	AsOf time.Time `query:"asOf" doc:"The cluster at this time. Default: now."`
 }
 
 // batch is how many clusters are read at once to find those that match a filter.
@@ -81,7 +78,7 @@ const batch = 500
 // Clusters returns clusters by name.
 func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster], error) {
 	page := Page[Cluster]{Items: []Cluster{}}
-	after, err := q.place()
+	after, err := q.Place()
 	if err != nil {
 		return page, err
 	}
@@ -121,7 +118,7 @@ func (v *verdicts) fill(ctx context.Context, page *Page[Cluster], q *ClustersQue
 			continue
 		}
 		if n := len(page.Items); n == q.limit() {
-			page.Next = cursor(page.Items[n-1].Name)
+			page.Next = Cursor(page.Items[n-1].Name)
 			return true, nil
 		}
 		shown, err := v.cluster(ctx, c)

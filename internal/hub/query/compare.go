@@ -89,9 +89,9 @@ type SameCounts struct {
 
 // CompareQuery selects two environments.
 type CompareQuery struct {
-	A, B string // required
-	// AsOf selects the state at a time; zero means now.
-	AsOf time.Time
+	A    string    `path:"a" maxLength:"253" doc:"One environment."`       // required
+	B    string    `path:"b" maxLength:"253" doc:"The other environment."` // required
+	AsOf time.Time `query:"asOf" doc:"Both environments at this time. Default: now."`
 }
 
 // maxBetween limits the commits between two environments.

@@ -38,7 +38,7 @@ func Delivered(r Round, was *Application) *Application {
 		Name: r.Request.Workload, Subject: deliver.SubjectOf(r.Request.Source, r.Request.Workload), Workspace: r.Request.Workspace,
 		ControlPlane: r.ControlPlane, Environments: []ApplicationEnvironment{},
 		Source: Branch{Repository: secret.Redact(r.Request.Source), Branch: r.Request.Branch, Path: r.Request.Path},
-		Error:  errorLine(r.Err), Looked: utc(r.At),
+		Error:  errorLine(r.Err), LastRound: utc(r.At),
 	}
 	if r.Found == nil || r.Found.Promotion == nil {
 		a.keep(was)
@@ -66,7 +66,7 @@ func (a *Application) Same(was *Application) bool {
 		return a == was
 	}
 	then := *was
-	then.Looked = a.Looked
+	then.LastRound = a.LastRound
 	return reflect.DeepEqual(*a, then)
 }
 
@@ -124,32 +124,34 @@ func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
 	}
 	return ApplicationEnvironmentDetail{
 		ProblemList: []fleet.Problem{}, Findings: []check.Finding{}, HeldList: []HeldTarget{}, DriftList: []string{},
-		Unreached: []comply.Reconciler{}, Words: wordsOf(&promote.Standing{}),
+		Unreached: []comply.Reconciler{}, Details: detailsOf(&promote.Standing{}),
 	}
 }
 
 // addStanding adds the state of promotion.
 func (e *ApplicationEnvironment) addStanding(s *promote.Standing, found *deliver.Delivered) {
 	e.Phase, e.Reason, e.Since, e.Behind = s.Phase, s.Reason, utc(s.Since), s.Behind
-	e.Build, e.Candidate = buildOf(found.Builds, s.Commit), buildOf(found.Builds, s.Candidate)
+	was := e.Build
+	e.Build, e.Candidate = nil, nil
+	switch {
+	case s.Commit == "":
+	case found.Errors[s.Environment] != nil && was != nil && was.Commit == s.Commit:
+		e.Build = was
+	default:
+		b := found.Build(s.Environment, s.Commit)
+		e.Build = &b
+	}
+	if b, ok := found.Candidates[s.Environment]; ok {
+		e.Candidate = &b
+	}
 	e.Title, e.Paused, e.Gate = titleOf(found.Commits, s.Commit), s.Pause, gateOf(s.Verdict)
 	if e.Gate != nil {
 		e.Gate.SourceCommit = s.Commit
 	}
-	e.Detail.Words, e.Detail.Unreached = wordsOf(s), worst(s.Verdict.Reconcilers, maxListed)
+	e.Detail.Details, e.Detail.Unreached = detailsOf(s), worst(s.Verdict.Reconcilers, maxListed)
 	if e.Detail.Unreached == nil {
 		e.Detail.Unreached = []comply.Reconciler{}
 	}
-}
-
-// buildOf returns the build of a commit; nil without a commit.
-func buildOf(builds map[string]deliver.Build, commit string) *deliver.Build {
-	if commit == "" {
-		return nil
-	}
-	b := builds[commit]
-	b.Commit = commit
-	return &b
 }
 
 // addOutcome adds the result of the environment's round.

@@ -39,8 +39,11 @@ func shopRound(t *testing.T) query.Round {
 	}
 	gitOps := func(branch string, b deliver.Build) *deliver.GitOps {
 		return &deliver.GitOps{
-			Location: schedule.Location{Repo: "http://git.example.com/shop-gitops.git", Branch: branch},
-			Head:     schedule.Head{Commit: sha("a1")}, Exists: true, Build: b,
+			GitOpsBranch: schedule.GitOpsBranch{
+				Location: schedule.Location{Repo: "http://git.example.com/shop-gitops.git", Branch: branch},
+				Head:     schedule.Head{Commit: sha("a1")}, Exists: true,
+			},
+			Build: b,
 		}
 	}
 	held := fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "replicas is no number"}
@@ -72,13 +75,13 @@ func shopRound(t *testing.T) query.Round {
 					Environment: "dev", Phase: decide.Deployed, Commit: newer.Commit, Reason: "runs on 1 cluster",
 					Verdict: comply.Verdict{Commit: sha("a1"), Result: comply.Passed, Counts: comply.Counts{Expected: 1, Reached: 1}},
 				},
-				{Environment: "stage", Phase: decide.Proposed, Commit: newer.Commit, After: []string{"dev"}, Reason: "waits for its change to be merged"},
+				{Environment: "stage", Phase: decide.Proposed, Commit: newer.Commit, After: []string{"dev"}, Reason: "waits for its pull request to be merged"},
 			}},
 		},
 	}
 }
 
-func TestAnApplicationIsWhatItsRoundsFound(t *testing.T) {
+func TestApplicationShowsItsLastRound(t *testing.T) {
 	a := query.Delivered(shopRound(t), nil)
 	if a.Name != "shop" || a.Subject != "https://git.example.com/shop#shop" || a.Source.Repository != shopSource || a.Title != "Open earlier" {
 		t.Errorf("got %+v", a)
@@ -103,7 +106,7 @@ func TestAnApplicationIsWhatItsRoundsFound(t *testing.T) {
 	}
 }
 
-func TestWhatARoundCouldNotFindOutStaysAsItWas(t *testing.T) {
+func TestUnknownFieldsKeepTheirValues(t *testing.T) {
 	was := query.Delivered(shopRound(t), nil)
 	r := shopRound(t)
 	r.Found.Errors["stage"] = errors.New("the forge is down")

@@ -18,15 +18,13 @@ type Discrepancy struct {
 
 // DiscrepanciesQuery selects discrepancies. Empty fields match all.
 type DiscrepanciesQuery struct {
-	Environment string
-	Cluster     string
-	ClusterType string
+	Environment string       `query:"environment" maxLength:"253" doc:"Only discrepancies in this environment."`
+	Cluster     string       `query:"cluster" maxLength:"253" doc:"Only discrepancies of this cluster."`
+	ClusterType string       `query:"clusterType" maxLength:"253" doc:"Only discrepancies of this cluster type."`
+	State       comply.State `query:"state" enum:"behind,failed,offline,missing" doc:"Only discrepancies in this state."`
+	AsOf        time.Time    `query:"asOf" doc:"Discrepancies at this time. Default: now."`
 	// Workload selects the reconcilers of the workload's manifests instead of those of the platform branch.
 	Workload string
-	// State is behind, failed, offline or missing.
-	State comply.State
-	// AsOf selects the state at a time; zero means now.
-	AsOf time.Time
 	Paging
 }
 
@@ -41,7 +39,7 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	v := o.verdicts(q.AsOf)
 	var all []Discrepancy
 	for _, s := range selected {
-		verdicts, err := v.asked(ctx, s, q.Workload)
+		verdicts, err := v.selectedVerdicts(ctx, s, q.Workload)
 		if err != nil {
 			return page, err
 		}
@@ -59,8 +57,8 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	return cut(all, q.Paging, func(d *Discrepancy) string { return key(d.Environment, d.Cluster, d.ClusterType, d.Target) })
 }
 
-// asked returns the verdict on an environment, or on each target of a workload there.
-func (v *verdicts) asked(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
+// selectedVerdicts returns the verdict on an environment, or on each target of a workload there.
+func (v *verdicts) selectedVerdicts(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
 	if workload != "" {
 		return v.ofWorkload(ctx, s, workload)
 	}

@@ -18,7 +18,7 @@
 // ledger only has the time of each cluster's latest report.
 //
 // Environments of the platform and of applications can have the same names.
-// The subject of a step tells them apart; see [Moves].
+// The subject of a step tells them apart; see [PromotionKind].
 //
 // # Answers
 //

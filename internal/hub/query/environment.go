@@ -44,10 +44,12 @@ type Environment struct {
 	Paused *decide.Pause `json:"paused,omitempty"`
 	// Counts counts workloads, targets, clusters and so on.
 	Counts EnvironmentCounts `json:"counts"`
+	// WithoutClusters are the cluster types that have assignments and no clusters, sorted. The gate checks nothing for them.
+	WithoutClusters []string `json:"withoutClusters,omitempty"`
 	// Error is why the last round failed.
 	Error string `json:"error,omitempty"`
-	// Looked is the time of the last round; zero if only the ledger is known.
-	Looked time.Time `json:"looked,omitzero"`
+	// LastRound is the time of the last round; zero if only the ledger is known.
+	LastRound time.Time `json:"looked,omitzero"`
 }
 
 // EnvironmentCounts counts what is in an environment.
@@ -87,6 +89,9 @@ type Gate struct {
 	// Reason explains the result.
 	Reason string        `json:"reason"`
 	Counts comply.Counts `json:"counts"`
+	// Causes are up to five reasons why reconcilers did not reach it: failures first, then offline, missing and behind ones,
+	// within a state the most frequent first. Reconcilers with the same error have one cause.
+	Causes []comply.Cause `json:"causes,omitempty"`
 	// Worst are up to five reconcilers that did not reach it: failed ones first, then offline, missing and behind ones,
 	// each by the time since when.
 	Worst []comply.Reconciler `json:"worst,omitempty"`
@@ -126,13 +131,13 @@ type EnvironmentDetail struct {
 	HeldList []HeldAssignment `json:"heldList"`
 	// ClusterTypes are sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
-	Words
+	Details
 	// Steps are the last steps of promotions here, the newest first, at most 20.
 	Steps []ledger.Step `json:"steps"`
 }
 
-// Words are the rules, verifications, proposals and commands of an environment.
-type Words struct {
+// Details are the rules, verifications, proposals and commands of an environment.
+type Details struct {
 	// Rules are the rules of promotion; absent if there are none, or only the ledger is known.
 	Rules *v1alpha1.Promotion `json:"rules,omitempty"`
 	// Checks are the verifications of the commit, in the order of the rules.
@@ -142,7 +147,7 @@ type Words struct {
 	// Aborted are the commits whose promotion was aborted here.
 	Aborted []decide.Abort `json:"aborted"`
 	// Ordered is the commit that a user asked to promote next.
-	Ordered *decide.Order `json:"ordered,omitempty"`
+	Ordered *decide.Request `json:"ordered,omitempty"`
 }
 
 // PlanSummary summarizes a plan.
@@ -195,15 +200,14 @@ type Check struct {
 
 // EnvironmentsQuery selects environments. Empty fields match all.
 type EnvironmentsQuery struct {
-	ControlPlane string
+	ControlPlane string    `query:"controlPlane" maxLength:"2048" doc:"Only environments of this control plane."`
+	AsOf         time.Time `query:"asOf" doc:"Environments at this time. Default: now."`
 	Paging
 }
 
 // EnvironmentQuery identifies an environment.
 type EnvironmentQuery struct {
-	Name string // required
-	// ControlPlane distinguishes environments with the same name.
-	ControlPlane string
-	// AsOf selects the state at a time; zero means now. For the past, only the ledger is known.
-	AsOf time.Time
+	Name         string    `path:"name" maxLength:"253" doc:"Name of the environment."` // required
+	ControlPlane string    `query:"controlPlane" maxLength:"2048" doc:"URL of the control plane; required only if several have an environment of this name."`
+	AsOf         time.Time `query:"asOf" doc:"The environment at this time. Default: now. For the past, only the ledger is known."`
 }

@@ -18,7 +18,7 @@ const lastEvents = 20
 
 // Environment returns one environment.
 func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (EnvironmentDetail, error) {
-	s, err := o.environment(ctx, q.ControlPlane, q.Name, q.AsOf)
+	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Name, q.AsOf)
 	if err != nil {
 		return EnvironmentDetail{}, err
 	}
@@ -31,14 +31,14 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 		return EnvironmentDetail{}, err
 	}
 	d := EnvironmentDetail{
-		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Words: wordsOf(&promote.Standing{}),
+		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Details: detailsOf(&promote.Standing{}),
 	}
 	if d.Environment, err = o.summary(ctx, sc, verdict, q.AsOf); err != nil {
 		return EnvironmentDetail{}, err
 	}
 	d.ClusterTypes = sc.types(verdict.Reconcilers)
 	d.addPlan(s.scheduled)
-	d.addWords(s.promotion)
+	d.addDetails(s.promotion)
 	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
 	d.Steps = append([]ledger.Step{}, steps...)
 	return d, err
@@ -112,17 +112,17 @@ func (d *EnvironmentDetail) addPlan(s *Scheduled) {
 	}
 }
 
-// addWords adds verifications, proposals and commands.
-func (d *EnvironmentDetail) addWords(p *promote.Standing) {
+// addDetails adds verifications, proposals and commands.
+func (d *EnvironmentDetail) addDetails(p *promote.Standing) {
 	if p != nil {
-		d.Words = wordsOf(p)
+		d.Details = detailsOf(p)
 	}
 }
 
-// wordsOf returns the rules, verifications, proposals and commands.
-func wordsOf(p *promote.Standing) Words {
-	w := Words{
-		Rules: p.Rules, Checks: []Check{}, Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Order,
+// detailsOf returns the rules, verifications, proposals and commands.
+func detailsOf(p *promote.Standing) Details {
+	w := Details{
+		Rules: p.Rules, Checks: []Check{}, Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Request,
 	}
 	for _, c := range p.Checks {
 		w.Checks = append(w.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,24 +14,25 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Environments returns the environments: those of one control plane together, in the order of its chain.
 func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[Environment], error) {
-	all, err := o.everywhere(ctx, time.Time{})
+	all, err := o.everywhere(ctx, q.AsOf)
 	if err != nil {
 		return Page[Environment]{Items: []Environment{}}, err
 	}
-	all = slices.DeleteFunc(all, func(s standing) bool { return q.ControlPlane != "" && !sameRepository(s.controlPlane, q.ControlPlane) })
+	all = slices.DeleteFunc(all, func(s standing) bool { return q.ControlPlane != "" && !repourl.Same(s.controlPlane, q.ControlPlane) })
 	chosen, err := cut(all, q.Paging, func(s *standing) string { return key(s.controlPlane, fmt.Sprintf("%04d", s.order), s.name) })
 	page := Page[Environment]{Items: []Environment{}, Next: chosen.Next}
 	if err != nil {
 		return page, err
 	}
-	verdicts := o.verdicts(time.Time{})
+	verdicts := o.verdicts(q.AsOf)
 	for _, s := range chosen.Items {
-		sc, err := o.environmentView(ctx, s, targetFilter{}, time.Time{})
+		sc, err := o.environmentView(ctx, s, targetFilter{}, q.AsOf)
 		if err != nil {
 			return page, err
 		}
@@ -38,7 +40,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 		if err != nil {
 			return page, err
 		}
-		e, err := o.summary(ctx, sc, verdict, time.Time{})
+		e, err := o.summary(ctx, sc, verdict, q.AsOf)
 		if err != nil {
 			return page, err
 		}
@@ -50,7 +52,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 // summary returns the summary of an environment.
 func (o *Observer) summary(ctx context.Context, sc *environmentView, verdict comply.Verdict, asOf time.Time) (Environment, error) {
 	e, err := o.named(ctx, sc, asOf)
-	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), sc.gate(verdict)
+	e.Counts, e.LastRound, e.Gate, e.WithoutClusters = sc.counts(), utc(sc.lastRound), sc.gate(verdict), sc.withoutClusters()
 	e.addScheduled(sc.scheduled)
 	return e, err
 }
@@ -107,7 +109,7 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 		return &steps[0], nil
 	}
 	e.Phase = decide.Unknown
-	decided, err := last(promote.Decided)
+	decided, err := last(promote.StateChanged)
 	if err != nil {
 		return err
 	}
@@ -223,6 +225,19 @@ func (sc *environmentView) counts() EnvironmentCounts {
 	}
 	c.Workloads, c.Versions = len(workloads), len(versions)
 	return c
+}
+
+// withoutClusters returns the cluster types that have published assignments and no clusters, sorted.
+func (sc *environmentView) withoutClusters() []string {
+	types := map[string]bool{}
+	for _, p := range sc.statuses {
+		for _, a := range p.assignments {
+			if a.isPublished() && sc.members[a.clusterType] == 0 {
+				types[a.clusterType] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(types))
 }
 
 // titleOf returns the first line of a commit's message, or "".

@@ -15,9 +15,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// promotions returns the steps of promotions. A workload's history has those of its application.
+// promotions returns the steps of promotions, without commit statuses, which repeat the decisions. A workload's history has those of its application.
 func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	q := ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit}
+	q := ledger.StepQuery{Environment: t.q.Environment, WithoutKind: string(promote.StatusPosted), From: t.q.From, To: to, Limit: limit}
 	if t.q.Workload == "" {
 		steps, err := t.o.stepsOf(ctx, q, func(subject string) bool { return !t.former[subject] })
 		return promotionEvents(steps), err
@@ -47,7 +47,7 @@ func promotionEvents(steps []ledger.Step) []Event {
 // application, if there is one, before the environment.
 func promotionEvent(s ledger.Step) Event {
 	e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
-	_, e.Workload = movesOf(s.Subject)
+	_, e.Workload = kindOf(s.Subject)
 	where := strings.TrimSpace(e.Workload + " " + s.Environment)
 	if s.Environment == deliver.Everywhere {
 		e.Environment, where = "", e.Workload
@@ -61,9 +61,9 @@ func promotionEvent(s ledger.Step) Event {
 	if json.Unmarshal(s.Detail, &detail) != nil {
 		return e // details of an unknown format
 	}
-	e.Phase = detail.Phase
+	e.Phase, e.Version = detail.Phase, detail.Version
 	// The status can be on another commit than the promoted one: a commit of the environment's own branch.
-	if s.Kind == string(promote.Shown) && detail.On != "" {
+	if s.Kind == string(promote.StatusPosted) && detail.On != "" {
 		e.Summary = fmt.Sprintf("%s: status of %s", where, fleet.ShortCommit(detail.On))
 	}
 	return e
@@ -110,7 +110,7 @@ func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]
 	transitions, err := t.o.Ledger.Transitions(ctx, ledger.TransitionQuery{Cluster: t.q.Cluster, From: t.q.From, To: to, Limit: limit})
 	events := make([]Event, len(transitions))
 	for i, tr := range transitions {
-		name := reconcilerName(tr.Reconciler)
+		name := promote.ReconcilerName(tr.Reconciler)
 		events[i] = Event{
 			At: utc(tr.At), Kind: EventTransition, Cluster: tr.Reconciler.Cluster, Reconciler: name, Revision: tr.Revision,
 			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, fleet.ShortCommit(tr.Revision)),

@@ -39,7 +39,7 @@ func Example() {
 		must(facts.Report(ctx, ledger.Report{
 			Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Name: "platform"},
 			Outcome: ledger.Outcome{
-				Source: ledger.Source{Repository: "https://git.example.com/gitops", Ref: "prod"}, Revision: runs, State: ledger.StateReady,
+				Source: ledger.Source{Repository: "https://git.example.com/gitops", Ref: "prod", Path: "large"}, Revision: runs, State: ledger.StateReady,
 			},
 			Observed: noon, Received: noon,
 		}))

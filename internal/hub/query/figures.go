@@ -10,47 +10,52 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Figures are the four key metrics of software delivery (DORA) for a period.
+// Figures are the four key metrics of software delivery (DORA) for a period: of the workloads, and of the platform, whose deployments
+// are promoted commits of a control plane.
 type Figures struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Total is the performance of everything that was selected.
 	Total Performance `json:"total"`
-	// Items are per workspace, or per workspace and workload.
+	// Items are per workspace, or per workspace and workload, and then per control plane.
 	Items []Figure `json:"items"`
 }
 
-// Figure is the delivery performance of a workload or team.
+// Figure is the delivery performance of a workload, of a team, or of the platform.
 type Figure struct {
-	Workspace string `json:"workspace"`
-	// Workload is empty for the figures of a team.
+	// ControlPlane is the repository of a control plane; set for the figures of the platform only.
+	ControlPlane string `json:"controlPlane,omitempty"`
+	Workspace    string `json:"workspace"`
+	// Workload is empty for the figures of a team or of the platform.
 	Workload string `json:"workload,omitempty"`
 	Performance
 }
 
 // Performance is the values of the four metrics.
 type Performance struct {
-	// Deployments is the number of versions that reached an environment, PerDay their average per day.
+	// Deployments is the number of versions that became ready on a first cluster, or of commits that passed the gate, PerDay their
+	// average per day.
 	Deployments int     `json:"deployments"`
 	PerDay      float64 `json:"perDay"`
-	// LeadTimeSeconds is the median time from the build to the first cluster; 0 if no build time is known.
+	// LeadTimeSeconds is the median time from the build to the first cluster, or from the start of a commit's promotion to the gate;
+	// 0 if no such time is known.
 	LeadTimeSeconds float64 `json:"leadTimeSeconds"`
 	// ChangeFailureRate is the share of deployments that failed on a cluster, from 0 to 1.
 	ChangeFailureRate float64 `json:"changeFailureRate"`
-	// TimeToRestoreSeconds is the median duration of incidents that have ended; 0 if there are none.
+	// TimeToRestoreSeconds is the median duration of incidents that began in the period and have ended; 0 if there are none. An incident
+	// is an outage: from the first failure of a workload, or of the platform, in an environment until none is left.
 	TimeToRestoreSeconds float64 `json:"timeToRestoreSeconds"`
 	OpenIncidents        int     `json:"openIncidents"`
 }
 
 // FiguresQuery selects figures. Empty fields match all.
 type FiguresQuery struct {
-	Environment string
-	Workload    string
-	Workspace   string
-	// ByTeam adds up the workloads of each workspace.
-	ByTeam bool
-	// From is inclusive, To is exclusive. From defaults to 30 days before To, To to now.
-	From, To time.Time
+	Environment string    `query:"environment" maxLength:"253" doc:"Only deployments to this environment."`
+	Workload    string    `query:"workload" maxLength:"253" doc:"Only deployments of this workload."`
+	Workspace   string    `query:"workspace" maxLength:"253" doc:"Only deployments of this workspace."`
+	ByTeam      bool      `query:"byTeam" doc:"Add up the workloads of each workspace."`
+	From        time.Time `query:"from" doc:"Start of the period, inclusive. Default: 30 days before the end."`
+	To          time.Time `query:"to" doc:"End of the period, exclusive. Default: now."`
 }
 
 // Part counts the deployments in a part of a period.
@@ -136,22 +141,22 @@ func grouped(deployments []ledger.Deployment, incidents []ledger.Incident, q Fig
 		incidents   []ledger.Incident
 	}
 	groups := map[string]*group{}
-	get := func(workspace, workload string) *group {
+	get := func(controlPlane, workspace, workload string) *group {
 		if q.ByTeam {
 			workload = ""
 		}
-		k := key(workspace, workload)
+		k := key(controlPlane, workspace, workload)
 		if groups[k] == nil {
-			groups[k] = &group{Figure: Figure{Workspace: workspace, Workload: workload}}
+			groups[k] = &group{Figure: Figure{ControlPlane: controlPlane, Workspace: workspace, Workload: workload}}
 		}
 		return groups[k]
 	}
 	for _, d := range deployments {
-		g := get(d.Workspace, d.Workload)
+		g := get(d.ControlPlane, d.Workspace, d.Workload)
 		g.deployments = append(g.deployments, d)
 	}
 	for _, i := range incidents {
-		g := get(i.Workspace, i.Workload)
+		g := get(i.ControlPlane, i.Workspace, i.Workload)
 		g.incidents = append(g.incidents, i)
 	}
 	var all []Figure

@@ -23,6 +23,8 @@ type ControlPlane struct {
 	// Err is the error of the last attempt to read its environments; nil if that succeeded. The other fields are then
 	// from the last successful attempt.
 	Err error
+	// Environments are its environments; nil until they were read. Results of others are ignored then.
+	Environments []string
 	// Promotion is the result of the last promotion round; nil before the first one.
 	Promotion *promote.Outcome
 	// Scheduling holds the results of the last scheduling rounds, by environment.

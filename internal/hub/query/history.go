@@ -58,13 +58,13 @@ type Event struct {
 // HistoryQuery selects the history of a cluster, of a workload, optionally in one environment, of an environment, or
 // everything. Empty fields match all.
 type HistoryQuery struct {
-	Environment string
-	Workload    string
-	Cluster     string
-	// Kinds restricts the events; empty means all.
-	Kinds []EventKind
+	Environment string      `query:"environment" maxLength:"253" doc:"Only events of this environment; can be combined with a workload."`
+	Workload    string      `query:"workload" maxLength:"253" doc:"Only events of this workload."`
+	Cluster     string      `query:"cluster" maxLength:"253" doc:"Only events of this cluster."`
+	Kinds       []EventKind `query:"kind" maxItems:"16" enum:"promotion,commit,rollout,transition,change,registration,audit" doc:"Only events of these kinds, separated by commas. audit requires the role admin."`
+	From        time.Time   `query:"from" doc:"Only events at this time or later."`
+	To          time.Time   `query:"to" doc:"Only events before this time."`
 	// Audits includes audit entries. The caller decides who may see them.
-	Audits   bool
-	From, To time.Time // From is inclusive, To is exclusive; zero means no limit
+	Audits bool
 	Paging
 }

@@ -25,10 +25,8 @@ const (
 
 // Paging selects a page of a list. The zero value is the first one.
 type Paging struct {
-	// After is Page.Next of the previous page of the same query.
-	After string
-	// Limit is the size of a page. Default: DefaultLimit; at most MaxLimit.
-	Limit int
+	After string `query:"after" maxLength:"2048" doc:"The cursor of the page: next of the previous page. Default: the first page."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"Maximum number of items on the page. Default: 100."`
 }
 
 // Page is one page of a list.
@@ -39,6 +37,15 @@ type Page[T any] struct {
 	Next string `json:"next,omitempty"`
 }
 
+// NextPage returns Next.
+func (p Page[T]) NextPage() string { return p.Next }
+
+// ErrCursor means that a cursor does not belong to the list. It matches [ledger.ErrInvalid].
+var ErrCursor = fmt.Errorf("%w cursor: start with the first page", ledger.ErrInvalid)
+
+// cursorPrefix is the version of the format of cursors.
+const cursorPrefix = "1:"
+
 // limit returns the size of the page.
 func (p Paging) limit() int {
 	if p.Limit <= 0 {
@@ -47,20 +54,23 @@ func (p Paging) limit() int {
 	return min(p.Limit, MaxLimit)
 }
 
-// place returns the key of the last item of the previous page; empty for the first page.
-func (p Paging) place() (string, error) {
+// Place returns the key of the last item of the previous page; empty for the first page. The error is [ErrCursor].
+func (p Paging) Place() (string, error) {
 	if p.After == "" {
 		return "", nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(p.After)
-	if err != nil || len(p.After) > maxCursor || len(text) == 0 {
-		return "", fmt.Errorf("%w: invalid cursor %.40q: start with the first page", ledger.ErrInvalid, p.After)
+	key, ok := strings.CutPrefix(string(text), cursorPrefix)
+	if err != nil || !ok || key == "" || len(p.After) > maxCursor {
+		return "", ErrCursor
 	}
-	return string(text), nil
+	return key, nil
 }
 
-// cursor returns the cursor after the item with a key.
-func cursor(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+// Cursor returns the cursor after the item with a key.
+func Cursor(key string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix + key))
+}
 
 // key joins sort keys so that the results sort like the parts.
 func key(parts ...string) string { return strings.Join(parts, "\x00") }
@@ -76,7 +86,7 @@ func bounded(key string) string {
 
 // cut sorts items by their keys, which must be unique, and returns one page.
 func cut[T any](items []T, p Paging, key func(*T) string) (Page[T], error) {
-	after, err := p.place()
+	after, err := p.Place()
 	if err != nil {
 		return Page[T]{Items: []T{}}, err
 	}
@@ -96,7 +106,7 @@ func cut[T any](items []T, p Paging, key func(*T) string) (Page[T], error) {
 		page.Items = append(page.Items, *r.item)
 	}
 	if n := len(page.Items); n < len(rest) {
-		page.Next = cursor(rest[n-1].key)
+		page.Next = Cursor(rest[n-1].key)
 	}
 	return page, nil
 }

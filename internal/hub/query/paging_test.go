@@ -102,9 +102,9 @@ func randomFacts(r *rapid.T, w *world) {
 	w.fact("10:00 step prod c1 entered - - first")
 }
 
-// TestPagesAreTheWhole checks that the pages of a list, of any size, add up to the list without duplicates or gaps,
+// TestPagesAddUpToTheList checks that the pages of a list, of any size, add up to the list without duplicates or gaps,
 // and that the same query has the same answer.
-func TestPagesAreTheWhole(t *testing.T) {
+func TestPagesAddUpToTheList(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(t)
 		randomFacts(r, w)
@@ -143,9 +143,9 @@ func TestPagesAreTheWhole(t *testing.T) {
 	})
 }
 
-// TestWhatSaysTheSameIsInAnOrder checks that rollouts of two branches with the same summary keep their order when the
+// TestEqualSummariesKeepTheirOrder checks that rollouts of two branches with the same summary keep their order when the
 // number of reconcilers changes.
-func TestWhatSaysTheSameIsInAnOrder(t *testing.T) {
+func TestEqualSummariesKeepTheirOrder(t *testing.T) {
 	w := newWorld(t)
 	for _, cluster := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
 		w.fact("10:00 register large-" + cluster + " prod/large")

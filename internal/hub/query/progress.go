@@ -32,6 +32,8 @@ type Progress struct {
 	Phase decide.Phase `json:"phase"`
 	// Reason explains the result: what the commit waits for, or what failed where.
 	Reason string `json:"reason"`
+	// FailedAt is when clusters or verifications failed; zero for other results. Such a failure ends when the clusters recover.
+	FailedAt time.Time `json:"failedAt,omitzero"`
 	// Gate counts the clusters that run it; absent before the first publication.
 	Gate *Gate `json:"gate,omitempty"`
 }
@@ -54,7 +56,7 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	if q.Application != "" {
 		return o.applicationProgress(ctx, q)
 	}
-	s, err := o.environment(ctx, q.ControlPlane, q.Environment, time.Time{})
+	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Environment, time.Time{})
 	if err != nil {
 		return Progress{}, err
 	}
@@ -91,7 +93,7 @@ func (o *Observer) progress(ctx context.Context, w *progressFinder, commit strin
 	}
 	w.commit = p.Commit
 	err := w.find(ctx)
-	p.Result, p.Reason = w.result, w.reason
+	p.Result, p.Reason, p.FailedAt = w.result, w.reason, utc(w.failed)
 	return p, err
 }
 
@@ -123,6 +125,7 @@ type progressFinder struct {
 	commit string
 	result ProgressResult
 	reason string
+	failed time.Time
 }
 
 // set sets the result.
@@ -137,6 +140,9 @@ func (w *progressFinder) find(ctx context.Context) error {
 	case "":
 		return w.set(ProgressWaits, "nothing was ever promoted to %s", w.e.Name)
 	case w.e.Commit:
+		if w.e.Phase == decide.Failed {
+			w.failed = w.e.Since
+		}
 		return w.set(resultOf(w.e.Phase), "%s", w.e.Reason)
 	}
 	steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
@@ -148,6 +154,7 @@ func (w *progressFinder) find(ctx context.Context) error {
 		if step.Reason != "" {
 			said += ": " + step.Reason
 		}
+		w.failedAt(step)
 		return w.set(result, "%s", said)
 	}
 	if w.commit == w.e.Candidate {
@@ -174,15 +181,22 @@ func resultOf(p decide.Phase) ProgressResult {
 func recordedResult(newestFirst []ledger.Step) (ProgressResult, *ledger.Step) {
 	for i := range newestFirst {
 		switch decide.StepKind(newestFirst[i].Kind) {
-		case decide.Arrived:
+		case decide.StepDeployed:
 			return ProgressPassed, &newestFirst[i]
-		case decide.FailedHere, promote.Aborted:
+		case decide.StepFailed, promote.Aborted:
 			return ProgressFailed, &newestFirst[i]
-		case promote.Ordered:
+		case promote.Requested:
 			return ProgressWaits, &newestFirst[i]
 		}
 	}
 	return "", nil
+}
+
+// failedAt sets the time of a failure that clusters can recover from.
+func (w *progressFinder) failedAt(s *ledger.Step) {
+	if s.Kind == string(decide.StepFailed) {
+		w.failed = s.At
+	}
 }
 
 // newerRuns reports whether the environment has a newer commit; ok is false if the history is unknown.
@@ -190,8 +204,8 @@ func (w *progressFinder) newerRuns() (newer, ok bool) {
 	at := func(sha string) int {
 		return slices.IndexFunc(w.s.line, func(c promote.Commit) bool { return c.SHA == sha })
 	}
-	asked, named := at(w.commit), at(w.e.Commit)
-	return named > asked, asked >= 0 && named >= 0
+	wanted, named := at(w.commit), at(w.e.Commit)
+	return named > wanted, wanted >= 0 && named >= 0
 }
 
 // before sets the result from the environments that the commit must run in first.
@@ -205,6 +219,7 @@ func (w *progressFinder) before(ctx context.Context) error {
 		case step == nil || result == ProgressWaits:
 			return w.set(ProgressWaits, "%s did not run in %s yet", fleet.ShortCommit(w.commit), name)
 		case result == ProgressFailed:
+			w.failedAt(step)
 			return w.set(ProgressFailed, "%s %s in %s: %s", fleet.ShortCommit(w.commit), step.Kind, name, step.Reason)
 		}
 	}

@@ -21,7 +21,7 @@ func TestProgressOfADeliveredApplication(t *testing.T) {
 	w.fact(`09:40 step dev ` + newer.Commit + ` failed - - the platform's`)
 	round := shopRound(t)
 	round.Found.Commits = append([]promote.Commit{{SHA: sha("e0")}}, append(round.Found.Commits, promote.Commit{SHA: sha("e4")}, promote.Commit{SHA: sha("e5")})...)
-	round.Found.Builds[sha("e4")] = deliver.Build{Version: "1.6.0"}
+	round.Found.Candidates = map[string]deliver.Build{"dev": {Commit: sha("e4"), Version: "1.6.0"}}
 	round.Found.Promotion.Environments[0].Candidate = sha("e4")
 	round.Found.Promotion.Environments = append(round.Found.Promotion.Environments, promote.Standing{Environment: "prod", After: []string{"stage"}, Phase: decide.Empty})
 	o := &query.Observer{
@@ -42,9 +42,9 @@ func TestProgressOfADeliveredApplication(t *testing.T) {
 		{"dev", sha("e4"), query.ProgressWaits, "runs on 1 cluster", false},
 		{"dev", "e500000", query.ProgressWaits, "e500000 did not enter dev yet", false},
 		{"dev", sha("99"), query.ProgressWaits, "9900000 is not on the branch that is promoted, or was not seen there yet", false},
-		{"stage", "", query.ProgressWaits, "waits for its change to be merged", false},
+		{"stage", "", query.ProgressWaits, "waits for its pull request to be merged", false},
 		{"stage", sha("e0"), query.ProgressPassed, "arrived on 2026-03-02T09:30:00Z: 1 of 1 clusters run it", false},
-		{"stage", older.Commit, query.ProgressWaits, "the newer commit e200000 took its place; waits for its change to be merged", false},
+		{"stage", older.Commit, query.ProgressWaits, "the newer commit e200000 took its place; waits for its pull request to be merged", false},
 		{"stage", sha("e4"), query.ProgressWaits, "e400000 did not run in dev yet", false},
 		{"prod", "", query.ProgressWaits, "nothing was ever promoted to prod", false},
 		{"prod", older.Commit, query.ProgressFailed, "e100000 failed in dev: dev-1: no such image", false},

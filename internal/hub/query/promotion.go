@@ -19,11 +19,11 @@ import (
 type Promotion struct {
 	// Subject is the URL of a control plane, or of an application's source with "#" and its workload.
 	Subject string `json:"subject"`
-	// Moves says which of the two it is; Workload is that of an application.
-	Moves       Moves  `json:"moves"`
-	Workload    string `json:"workload,omitempty"`
-	Commit      string `json:"commit"`
-	Environment string `json:"environment"`
+	// Kind says which of the two it is; Workload is that of an application.
+	Kind        PromotionKind `json:"moves"`
+	Workload    string        `json:"workload,omitempty"`
+	Commit      string        `json:"commit"`
+	Environment string        `json:"environment"`
 	// Step is the kind of the last step.
 	Step   string    `json:"step"`
 	Reason string    `json:"reason,omitempty"`
@@ -34,10 +34,10 @@ type Promotion struct {
 // PromotionDetail is the promotion of a commit through its environments.
 type PromotionDetail struct {
 	Subject string `json:"subject"`
-	// Moves says what the subject is; Workload is that of an application.
-	Moves    Moves  `json:"moves"`
-	Workload string `json:"workload,omitempty"`
-	Commit   string `json:"commit"`
+	// Kind says what the subject is; Workload is that of an application.
+	Kind     PromotionKind `json:"moves"`
+	Workload string        `json:"workload,omitempty"`
+	Commit   string        `json:"commit"`
 	// Title is the first line of its message; empty if unknown.
 	Title string `json:"title,omitempty"`
 	// Stages are its environments in the order of the chain or, if that is unknown, of its first steps.
@@ -66,23 +66,20 @@ type PromotionStage struct {
 
 // PromotionsQuery selects promotions. Empty fields match all.
 type PromotionsQuery struct {
-	Subject string
-	// Moves selects those of control planes or of applications.
-	Moves Moves
-	// Workload selects those of its application.
-	Workload    string
-	Environment string
-	Commit      string
-	From, To    time.Time // of the last step; from, inclusive, to, exclusive
+	Subject     string        `query:"subject" maxLength:"2048" doc:"Only promotions of this control plane, or source of an application."`
+	Kind        PromotionKind `query:"moves" enum:"platform,application" doc:"Only promotions of control planes, or of applications."`
+	Workload    string        `query:"workload" maxLength:"253" doc:"Only promotions of this workload's application."`
+	Environment string        `query:"environment" maxLength:"253" doc:"Only promotions to this environment."`
+	Commit      string        `query:"commit" maxLength:"64" doc:"Only promotions of this commit: the full hash."`
+	From        time.Time     `query:"from" doc:"Only promotions whose last step was at this time or later."`
+	To          time.Time     `query:"to" doc:"Only promotions whose last step was before this time."`
 	Paging
 }
 
 // PromotionQuery identifies a promotion.
 type PromotionQuery struct {
-	// Commit is the full hash, or a unique prefix of at least seven digits.
-	Commit string // required
-	// Subject distinguishes commits of different repositories.
-	Subject string
+	Commit  string `path:"commit" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$" doc:"The hash, or a unique prefix of at least seven digits."` // required
+	Subject string `query:"subject" maxLength:"2048" doc:"The control plane, or source of an application; required only if several have such a commit."`
 }
 
 // shortest is the minimum length of a commit prefix.
@@ -93,7 +90,7 @@ const maxSteps = 500
 
 // Promotions returns promotions, the one with the newest step first.
 func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
-	if _, err := q.place(); err != nil {
+	if _, err := q.Place(); err != nil {
 		return Page[Promotion]{Items: []Promotion{}}, err
 	}
 	all, err := o.Ledger.Promotions(ctx, ledger.StepQuery{
@@ -123,13 +120,13 @@ func promotionOf(s ledger.Step) Promotion {
 	p := Promotion{
 		Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
 	}
-	p.Moves, p.Workload = movesOf(s.Subject)
+	p.Kind, p.Workload = kindOf(s.Subject)
 	return p
 }
 
 // wants reports whether a promotion matches the query.
 func (q PromotionsQuery) wants(p *Promotion) bool {
-	return (q.Moves == "" || q.Moves == p.Moves) && (q.Workload == "" || q.Workload == p.Workload)
+	return (q.Kind == "" || q.Kind == p.Kind) && (q.Workload == "" || q.Workload == p.Workload)
 }
 
 // newestFirst returns a part of a key that sorts later times first.
@@ -149,7 +146,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 		return PromotionDetail{}, err
 	}
 	d := PromotionDetail{Subject: id.Subject, Commit: id.Commit, Stages: []PromotionStage{}}
-	d.Moves, d.Workload = movesOf(id.Subject)
+	d.Kind, d.Workload = kindOf(id.Subject)
 	stages := map[string]*PromotionStage{}
 	var order []string
 	stage := func(environment string) *PromotionStage {
@@ -178,6 +175,24 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 	return d, nil
 }
 
+// GoodCommits returns the commits to which an environment of a control plane can be rolled back, the latest first:
+// see [promote.GoodCommits].
+func (o *Observer) GoodCommits(ctx context.Context, controlPlane, environment string) ([]string, error) {
+	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Subject: controlPlane, Environment: environment})
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.environment(ctx, controlPlane, environment, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	present := ""
+	if s.promotion != nil {
+		present = s.promotion.Commit
+	}
+	return promote.GoodCommits(steps, present), nil
+}
+
 // addStanding adds the current state of the environment.
 func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 	s.Current, s.Candidate = p.Commit == commit, p.Candidate == commit
@@ -193,11 +208,11 @@ func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 func (s *PromotionStage) addStep(step ledger.Step) {
 	s.Steps = append(s.Steps, step)
 	switch decide.StepKind(step.Kind) {
-	case decide.Entered:
+	case decide.StepStarted:
 		s.Entered = step.At
-	case decide.Arrived:
+	case decide.StepDeployed:
 		s.Arrived = step.At
-	case decide.FailedHere:
+	case decide.StepFailed:
 		s.Failed = step.At
 	}
 }

@@ -26,14 +26,13 @@ type Reconciler struct {
 
 // ReconcilersQuery selects reconcilers. Empty fields match all.
 type ReconcilersQuery struct {
-	Environment string
-	Cluster     string
-	Workload    string
-	Repository  string
-	Branch      string
-	State       ledger.State
-	// AsOf selects the states at a time; zero means now. Pages of the past may have fewer items than the limit.
-	AsOf time.Time
+	Environment string       `query:"environment" maxLength:"253" doc:"Only reconcilers that follow a branch of this environment."`
+	Cluster     string       `query:"cluster" maxLength:"253" doc:"Only reconcilers of this cluster."`
+	Workload    string       `query:"workload" maxLength:"253" doc:"Only reconcilers that run this workload."`
+	Repository  string       `query:"repository" maxLength:"2048" doc:"Only reconcilers that follow this repository."`
+	Branch      string       `query:"branch" maxLength:"255" doc:"Only reconcilers that follow this branch."`
+	State       ledger.State `query:"state" enum:"ready,progressing,suspended,failed" doc:"Only reconcilers in this state."`
+	AsOf        time.Time    `query:"asOf" doc:"States at this time. Default: now. Pages of the past can have fewer items than the limit."`
 	Paging
 }
 
@@ -43,7 +42,7 @@ const maxEmpty = 100
 // Reconcilers returns reconcilers in a stable order.
 func (o *Observer) Reconcilers(ctx context.Context, q ReconcilersQuery) (Page[Reconciler], error) {
 	page := Page[Reconciler]{Items: []Reconciler{}}
-	after, err := q.place()
+	after, err := q.Place()
 	if err != nil {
 		return page, err
 	}
@@ -67,7 +66,7 @@ func (o *Observer) Reconcilers(ctx context.Context, q ReconcilersQuery) (Page[Re
 		}
 	}
 	if after != "" {
-		page.Next = cursor(after)
+		page.Next = Cursor(after)
 	}
 	return page, nil
 }

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // standing is an environment with the results of the last rounds. If only the ledger knows it, only the name is set.
@@ -21,15 +24,10 @@ type standing struct {
 	// order is the position in the chain; environments outside the chain come last.
 	order     int
 	promotion *promote.Standing
-	looked    time.Time
+	lastRound time.Time
 	// line are the commits of the source branch, the oldest first.
 	line      []promote.Commit
 	scheduled *Scheduled
-}
-
-// sameRepository reports whether two URLs are spellings of the same repository.
-func sameRepository(a, b string) bool {
-	return a == b || ledger.CleanRepository(a) == ledger.CleanRepository(b)
 }
 
 // subject returns the subject of promotions in the ledger; empty if unknown.
@@ -57,7 +55,7 @@ func (cp *ControlPlane) standings() []standing {
 	if p := cp.Promotion; p != nil {
 		for i := range p.Environments {
 			e := &p.Environments[i]
-			byName[e.Environment] = &standing{name: e.Environment, order: i, promotion: e, looked: p.At, line: p.Line}
+			byName[e.Environment] = &standing{name: e.Environment, order: i, promotion: e, lastRound: p.At, line: p.Line}
 		}
 	}
 	for name, scheduled := range cp.Scheduling {
@@ -67,9 +65,12 @@ func (cp *ControlPlane) standings() []standing {
 			byName[name] = s
 		}
 		s.scheduled = scheduled
-		if scheduled.At.After(s.looked) {
-			s.looked = scheduled.At
+		if scheduled.At.After(s.lastRound) {
+			s.lastRound = scheduled.At
 		}
+	}
+	if cp.Environments != nil {
+		maps.DeleteFunc(byName, func(name string, _ *standing) bool { return !slices.Contains(cp.Environments, name) })
 	}
 	var all []standing
 	for _, s := range byName {
@@ -86,7 +87,7 @@ func (cp *ControlPlane) standings() []standing {
 // everywhere returns the environments of the fleet, or else those of the ledger. For the past, it returns those of the ledger.
 func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, error) {
 	if asOf.IsZero() {
-		if all := o.standings(); len(all) > 0 {
+		if all := o.standings(); len(all) > 0 || o.knowsEnvironments() {
 			return all, nil
 		}
 	}
@@ -99,6 +100,20 @@ func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, 
 		all[i] = standing{name: name}
 	}
 	return all, nil
+}
+
+// knowsEnvironments reports whether rounds have read the environments of all control planes. Others are not served any more.
+func (o *Observer) knowsEnvironments() bool {
+	if o.Fleet == nil {
+		return false
+	}
+	planes := o.Fleet.ControlPlanes()
+	return len(planes) > 0 && !slices.ContainsFunc(planes, func(cp ControlPlane) bool { return cp.Environments == nil })
+}
+
+// exists reports whether a control plane has an environment.
+func (o *Observer) exists(name string) bool {
+	return slices.ContainsFunc(o.Fleet.ControlPlanes(), func(cp ControlPlane) bool { return slices.Contains(cp.Environments, name) })
 }
 
 // recordedEnvironments returns the environments in the ledger, without the placeholder for all.
@@ -115,7 +130,7 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	var found []standing
 	if asOf.IsZero() {
 		found = slices.DeleteFunc(o.standings(), func(s standing) bool {
-			return s.name != name || controlPlane != "" && !sameRepository(s.controlPlane, controlPlane)
+			return s.name != name || controlPlane != "" && !repourl.Same(s.controlPlane, controlPlane)
 		})
 	}
 	switch {
@@ -129,6 +144,9 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	if err != nil {
 		return standing{}, err
 	}
+	if asOf.IsZero() && slices.Contains(names, name) && o.knowsEnvironments() && !o.exists(name) {
+		return standing{}, &UnknownError{What: "environment", Name: secret.Line(name), Removed: true}
+	}
 	// The ledger knows environments that the fleet no longer has, but not their control planes.
 	if (controlPlane == "" || !asOf.IsZero()) && slices.Contains(names, name) {
 		return standing{name: name, controlPlane: controlPlane}, nil
@@ -136,7 +154,7 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	var there []string
 	for _, s := range o.standings() {
 		names = append(names, s.name)
-		if sameRepository(s.controlPlane, controlPlane) {
+		if repourl.Same(s.controlPlane, controlPlane) {
 			there = append(there, s.name)
 		}
 	}

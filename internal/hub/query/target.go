@@ -41,10 +41,10 @@ type Folder struct {
 
 // TargetsQuery selects targets. Empty fields match all.
 type TargetsQuery struct {
-	Environment string
-	Workload    string
-	Workspace   string
-	ClusterType string
+	Environment string `query:"environment" maxLength:"253" doc:"Only targets of this environment."`
+	Workload    string `query:"workload" maxLength:"253" doc:"Only targets of this workload."`
+	Workspace   string `query:"workspace" maxLength:"253" doc:"Only targets of this workspace."`
+	ClusterType string `query:"clusterType" maxLength:"253" doc:"Only targets that are assigned to this cluster type."`
 	Paging
 }
 

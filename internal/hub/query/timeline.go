@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -60,7 +61,7 @@ type source struct {
 // timeline validates a query.
 func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, error) {
 	t := &timeline{o: o, q: q}
-	place, err := q.place()
+	place, err := q.Place()
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,9 @@ func (t *timeline) check(ctx context.Context) error {
 		return err
 	}
 	if t.q.Environment != "" {
-		if _, err := t.o.environment(ctx, "", t.q.Environment, time.Time{}); err != nil {
+		_, err := t.o.environment(ctx, "", t.q.Environment, time.Time{})
+		var unknown *UnknownError
+		if removed := errors.As(err, &unknown) && unknown.Removed; err != nil && !removed { // the history of a removed one stays
 			return err
 		}
 	}
@@ -211,7 +214,7 @@ func placeTime(place string) (time.Time, error) {
 	text, _, _ := strings.Cut(place, "\x00")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: the place to continue at is of another list; begin with the first page", ledger.ErrInvalid)
+		return time.Time{}, ErrCursor
 	}
 	return time.UnixMicro(1<<62 - n).UTC(), nil
 }

@@ -20,10 +20,15 @@ type UnknownError struct {
 	Name string
 	// Near are up to three similar names, the most similar first; empty if none exist yet.
 	Near []string
+	// Removed means that the ledger has its history, but no control plane has it any more.
+	Removed bool
 }
 
 // Error names what is unknown, with similar names.
 func (e *UnknownError) Error() string {
+	if e.Removed {
+		return fmt.Sprintf("%s %q does not exist any more: no control plane has it; its history is in the ledger", e.What, e.Name)
+	}
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("no %s %q: nothing of the kind is known yet", e.What, e.Name)
 	}

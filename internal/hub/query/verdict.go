@@ -11,10 +11,11 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// worstCount limits the reconcilers in a gate.
+// worstCount limits the causes and the reconcilers in a gate.
 const worstCount = 5
 
 // gateOf converts a verdict; nil if it has no commit.
@@ -22,7 +23,11 @@ func gateOf(v comply.Verdict) *Gate {
 	if v.Commit == "" {
 		return nil
 	}
-	return &Gate{Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Worst: worst(v.Reconcilers, worstCount), Since: utc(v.Since), Next: utc(v.Next)}
+	causes := v.Causes()
+	return &Gate{
+		Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Causes: causes[:min(len(causes), worstCount)],
+		Worst: worst(v.Reconcilers, worstCount), Since: utc(v.Since), Next: utc(v.Next),
+	}
 }
 
 // urgency orders states by urgency.
@@ -181,22 +186,20 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 
 // judge returns the verdict of the zero gate. The ledger has only the current last reports: in the past, no cluster is offline.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
-	gitOps := hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}
-	return v.judgeStates(comply.Question{
-		Commit: j.head.SHA, History: j.history, Expected: comply.ExpectPlatform(v.membersOf(clusters), environment, gitOps),
-	}, states)
+	expected := comply.ExpectPlatform(v.membersOf(clusters), environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch})
+	for i := range expected {
+		expected[i].AnyParent = true // the ledger does not have the path of the GitOps branch
+	}
+	return v.judgeStates(comply.Question{Commit: j.head.SHA, History: j.history, Expected: expected}, states)
 }
 
 // membersOf converts clusters for package comply.
 func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
 	members := make([]comply.Cluster, len(clusters))
 	for i, c := range clusters {
-		members[i] = comply.Cluster{Name: c.Name, Heard: c.LastHeard}
+		members[i] = promote.ClusterOf(c)
 		if !v.asOf.IsZero() {
 			members[i].Heard = v.asOf
-		}
-		for _, m := range c.Registration.Memberships {
-			members[i].Memberships = append(members[i].Memberships, comply.Membership(m))
 		}
 	}
 	return members
@@ -204,35 +207,12 @@ func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
 
 // judgeStates judges states.
 func (v *verdicts) judgeStates(q comply.Question, states []ledger.ReconcilerState) comply.Verdict {
-	for _, s := range states {
-		q.Observations = append(q.Observations, observation(s))
-	}
+	q.Observations = promote.Observations(states)
 	verdict := comply.Judge(q, v.at(v.asOf))
 	if !v.asOf.IsZero() {
 		verdict.Next = time.Time{} // the past does not change
 	}
 	return verdict
-}
-
-// observation converts a state for package comply.
-func observation(s ledger.ReconcilerState) comply.Observation {
-	observed := s.Confirmed
-	if observed.IsZero() {
-		observed = s.Since
-	}
-	return comply.Observation{
-		Cluster: s.Reconciler.Cluster, Reconciler: reconcilerName(s.Reconciler),
-		Source: s.Source, Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
-		Observed: observed, Since: s.Since,
-	}
-}
-
-// reconcilerName returns, for example, "Kustomization flux-system/apps".
-func reconcilerName(id ledger.ReconcilerID) string {
-	if id.Namespace == "" {
-		return id.Kind + " " + id.Name
-	}
-	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
 
 // utc returns a time in UTC; zero stays zero.

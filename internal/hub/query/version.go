@@ -18,11 +18,10 @@ type Version struct {
 
 // VersionsQuery selects versions. Empty fields match all.
 type VersionsQuery struct {
-	Environment string
-	Workload    string
-	Workspace   string
-	// AsOf selects the state at a time; zero means now.
-	AsOf time.Time
+	Environment string    `query:"environment" maxLength:"253" doc:"Only versions in this environment."`
+	Workload    string    `query:"workload" maxLength:"253" doc:"Only versions of this workload."`
+	Workspace   string    `query:"workspace" maxLength:"253" doc:"Only versions of this workspace."`
+	AsOf        time.Time `query:"asOf" doc:"Versions at this time. Default: now."`
 	Paging
 }
 

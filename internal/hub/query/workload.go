@@ -56,8 +56,8 @@ type WorkloadDetail struct {
 
 // WorkloadsQuery selects workloads. Empty fields match all.
 type WorkloadsQuery struct {
-	Environment string
-	Workspace   string
+	Environment string `query:"environment" maxLength:"253" doc:"Only workloads with targets in this environment."`
+	Workspace   string `query:"workspace" maxLength:"253" doc:"Only workloads of this workspace."`
 	Paging
 }
 

@@ -31,6 +31,8 @@ const (
 type world struct {
 	*sqlite.Ledger
 	t testing.TB
+	// folders are the cluster types by cluster and environment, which clusters follow.
+	folders map[[2]string]string
 }
 
 func newWorld(t testing.TB) *world {
@@ -40,7 +42,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &world{l, t}
+	return &world{l, t, map[[2]string]string{}}
 }
 
 // clock returns a time on the day of all facts.
@@ -81,7 +83,11 @@ func (w *world) fact(line string) {
 	var err error
 	switch f[1] {
 	case "register":
-		err = w.Register(ctx, registration(args, at))
+		r := registration(args, at)
+		for _, m := range r.Memberships {
+			w.folders[[2]string{r.Cluster, m.Environment}] = m.ClusterType
+		}
+		err = w.Register(ctx, r)
 	case "revoke":
 		err = w.Register(ctx, ledger.Registration{Cluster: args[0], Revoked: true, At: at, By: "ann"})
 	case "platform":
@@ -89,7 +95,7 @@ func (w *world) fact(line string) {
 	case "application":
 		err = w.RecordCommit(ctx, applicationCommit(args, at))
 	case "report":
-		err = w.Report(ctx, report(args, at))
+		err = w.Report(ctx, w.report(args, at))
 	case "heard":
 		err = w.Heard(ctx, args[0], at)
 	case "step":
@@ -153,8 +159,8 @@ func applicationCommit(args []string, at time.Time) ledger.Commit {
 	return c
 }
 
-func report(args []string, at time.Time) ledger.Report {
-	source := ledger.Source{Repository: host + "platform-gitops", Ref: args[1]}
+func (w *world) report(args []string, at time.Time) ledger.Report {
+	source := ledger.Source{Repository: host + "platform-gitops", Ref: args[1], Path: w.folders[[2]string{args[0], args[1]}]}
 	name := "platform-" + args[1]
 	if workload, target, ok := strings.Cut(args[2], "/"); ok {
 		source = ledger.Source{Repository: host + workload + "-gitops", Ref: args[1], Path: target}

@@ -38,6 +38,7 @@ func (r *reading) assignments(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		r.roots[rootOf(file)] = true
 		owner := r.ownerOf(file, l)
 		environments[owner] = true
 		for _, a := range l.assignments {

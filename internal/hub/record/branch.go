@@ -19,8 +19,10 @@ func (r *Recorder) Branch(ctx context.Context, b Branch) (*Outcome, error) {
 	url := b.Repository
 	b.Repository, b.Path = ledger.CleanRepository(url), ledger.CleanPath(b.Path)
 	memory := r.remembered(b.Repository, b.Branch)
-	memory.mu.Lock()
-	defer memory.mu.Unlock()
+	if err := memory.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer memory.turn.Release(1)
 	o, err := r.record(ctx, url, b, memory)
 	if err != nil {
 		return nil, fmt.Errorf("record branch %q of %q: %w", secret.Line(b.Branch), secret.Redact(b.Repository), err)

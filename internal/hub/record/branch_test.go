@@ -137,6 +137,26 @@ func TestInventoryOfAnotherClusterTypeIsNone(t *testing.T) {
 	}
 }
 
+// TestTrackingFilesOfSharedBranches checks that environments with paths of their own have tracking files of their own, and
+// that the file at the root, which was that of all, still counts where there is no other.
+func TestTrackingFilesOfSharedBranches(t *testing.T) {
+	w := newWorld(t)
+	other := strings.Repeat("ab", 20)
+	files := map[string]string{"dev/" + drone: inventory("dev", "drone", "shop-a"), "stage/" + drone: inventory("stage", "drone", "shop-a"), tracking: promoted}
+	at := func(changes map[string]string) string {
+		for path, content := range changes {
+			files[path] = content
+		}
+		sha := w.commit("gitops", files)
+		w.record(record.Branch{Repository: url, Branch: "gitops", Kind: ledger.BranchPlatform, Environment: "dev", Path: "dev"})
+		return w.recorded(sha).SourceCommit
+	}
+	equal(t, "at the root", at(nil), promoted)
+	equal(t, "one below its path", at(map[string]string{"dev/" + tracking: other}), other)
+	equal(t, "both", at(map[string]string{"stage/" + tracking: other}), other)
+	equal(t, "different ones", at(map[string]string{"stage/" + tracking: promoted}), "")
+}
+
 func TestTrackingFileWithoutACommit(t *testing.T) {
 	w := newWorld(t)
 	w.commit("gitops", map[string]string{tracking: strings.Repeat("not a commit\n", 1000)})

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -45,8 +46,10 @@ const maxTitle = 256
 func (r *Recorder) Changes(ctx context.Context, repository string, changes Changes) ([]ledger.ChangeEvent, error) {
 	repository = ledger.CleanRepository(repository)
 	m := r.rememberedChanges(repository)
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	if err := m.turn.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer m.turn.Release(1)
 	events, err := r.recordChanges(ctx, repository, changes, m)
 	if err != nil {
 		return events, fmt.Errorf("record changes of %q: %w", repository, err)
@@ -56,7 +59,8 @@ func (r *Recorder) Changes(ctx context.Context, repository string, changes Chang
 
 // changeMemory caches the state of a repository's pull requests.
 type changeMemory struct {
-	mu     sync.Mutex
+	// turn admits one caller at a time.
+	turn   *semaphore.Weighted
 	loaded bool
 	known  map[int]changeState
 }
@@ -87,7 +91,7 @@ func (r *Recorder) rememberedChanges(repository string) *changeMemory {
 	}
 	m, ok := r.changes[repository]
 	if !ok {
-		m = &changeMemory{known: map[int]changeState{}}
+		m = &changeMemory{turn: semaphore.NewWeighted(1), known: map[int]changeState{}}
 		r.changes[repository] = m
 	}
 	return m

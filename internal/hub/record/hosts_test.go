@@ -25,7 +25,7 @@ func TestHostsAreSharedByEnvironments(t *testing.T) {
 	}
 	environments.Wait()
 	if hosts.Know("https://elsewhere.example.com/acme/app") {
-		t.Error("a host is known that nobody added")
+		t.Error("a host is known that was not added")
 	}
 }
 

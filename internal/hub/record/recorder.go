@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -91,7 +93,8 @@ type branchKey struct{ repository, branch string }
 
 // branchMemory caches what the ledger knows of a branch.
 type branchMemory struct {
-	mu sync.Mutex
+	// turn admits one caller at a time.
+	turn *semaphore.Weighted
 	// asked are the environments that use the branch, by path.
 	asked map[string]string
 	// head is the last known head in the ledger; zero if none.
@@ -114,7 +117,7 @@ func (r *Recorder) remembered(repository, branch string) *branchMemory {
 	key := branchKey{repository, branch}
 	m, ok := r.branches[key]
 	if !ok {
-		m = &branchMemory{asked: map[string]string{}}
+		m = &branchMemory{turn: semaphore.NewWeighted(1), asked: map[string]string{}}
 		if r.branches == nil {
 			r.branches = map[branchKey]*branchMemory{}
 		}

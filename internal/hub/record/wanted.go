@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"regexp"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -26,10 +29,10 @@ type wanted struct {
 
 // wanted reads the content of a commit.
 func (r *recording) wanted(ctx context.Context, c Commit) (wanted, error) {
-	read := &reading{recording: r, commit: c}
-	steps := []func(context.Context) error{read.tracking, read.assignments}
+	read := &reading{recording: r, commit: c, roots: map[string]bool{}}
+	steps := []func(context.Context) error{read.assignments, read.tracking}
 	if r.branch.Kind == ledger.BranchApplication {
-		steps[1] = read.versions
+		steps = []func(context.Context) error{read.tracking, read.versions}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -44,7 +47,9 @@ func (r *recording) wanted(ctx context.Context, c Commit) (wanted, error) {
 type reading struct {
 	*recording
 	commit Commit
-	found  wanted
+	// roots are the folders with inventories of a platform branch.
+	roots map[string]bool
+	found wanted
 }
 
 // maxTracking limits the file with the promoted commit, in bytes.
@@ -52,9 +57,31 @@ const maxTracking = 4 << 10
 
 var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// tracking reads the promoted commit that the files were rendered from.
+// tracking reads the promoted commit that the files were rendered from. Environments that share a branch have a tracking
+// file each, below their paths. If their commits differ, that of the branch is unknown.
 func (r *reading) tracking(ctx context.Context) error {
-	file, ok, err := lookup(ctx, r.commit.Tree, bundle.TrackingPath)
+	commits := map[string]bool{}
+	for _, root := range slices.Sorted(maps.Keys(r.roots)) {
+		if err := r.trackingAt(ctx, path.Join(root, bundle.TrackingPath), commits); err != nil {
+			return err
+		}
+	}
+	if len(commits) == 0 && !r.roots[""] {
+		if err := r.trackingAt(ctx, bundle.TrackingPath, commits); err != nil {
+			return err
+		}
+	}
+	for commit := range commits {
+		if len(commits) == 1 {
+			r.found.source = commit
+		}
+	}
+	return nil
+}
+
+// trackingAt adds the commit in a tracking file, if the file exists.
+func (r *reading) trackingAt(ctx context.Context, at string, commits map[string]bool) error {
+	file, ok, err := lookup(ctx, r.commit.Tree, at)
 	if !ok || file.Folder || err != nil {
 		return err
 	}
@@ -63,7 +90,7 @@ func (r *reading) tracking(ctx context.Context) error {
 		return err
 	}
 	if text := bytes.TrimSpace(content); commitID.Match(text) {
-		r.found.source = string(text)
+		commits[string(text)] = true
 		return nil
 	}
 	r.problem(file, &unreadable{kind: fleet.KindInvalidValue, message: "the file does not contain a commit id", hint: "write the commit that was promoted"})

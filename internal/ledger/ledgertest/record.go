@@ -67,6 +67,31 @@ func registrations(t *testing.T, l ledger.Ledger) {
 	equal(t, "revoked", clusters[0].Registration.Revoked, true)
 }
 
+// reset is the rule that what was reported in the future can be cleared, so that the truth counts again.
+func reset(t *testing.T, l ledger.Ledger) {
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	take(t, l, shopReport("large-01", 3, 1, ledger.StateReady), shopReport("large-02", 3, 1, ledger.StateReady))
+	take(t, l, shopReport("large-01", 9000, 1, ledger.StateReady))
+	must(t, l.NoteClock(t.Context(), ledger.Clock{Cluster: "large-01", From: at(0), Correction: time.Hour, Noted: at(1)}))
+	take(t, l, shopReport("large-01", 5, 2, ledger.StateFailed))
+	equal(t, "states before", len(states(t, l, ledger.StateQuery{Cluster: "large-01"})), 1)
+
+	must(t, l.Reset(t.Context(), "large-01", at(6)))
+	must(t, l.Reset(t.Context(), "unknown", at(6)))
+	equal(t, "states", len(states(t, l, ledger.StateQuery{Cluster: "large-01"})), 0)
+	equal(t, "states of the other", len(states(t, l, ledger.StateQuery{Cluster: "large-02"})), 1)
+	equal(t, "history", story(t, l, "large-01"), []string{"shop failed 5", "shop ready 3-5"})
+	clocks, err := l.Clocks(t.Context(), "large-01")
+	must(t, err)
+	equal(t, "clocks", len(clocks), 0)
+	all, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "prod"})
+	must(t, err)
+	equal(t, "reconcilers that run the version", all[0].Reconcilers, 1)
+
+	take(t, l, shopReport("large-01", 7, 2, ledger.StateFailed))
+	equal(t, "state", states(t, l, ledger.StateQuery{Cluster: "large-01"})[0].State, ledger.StateFailed)
+}
+
 func credentials(t *testing.T, l ledger.Ledger) {
 	register := func(hash string, minute int, revoked bool) {
 		must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-01", CredentialHash: hash, At: at(minute), Revoked: revoked}))
@@ -230,6 +255,37 @@ func promotions(t *testing.T, l ledger.Ledger) {
 	all, err = l.Promotions(t.Context(), ledger.StepQuery{Environment: "dev"})
 	must(t, err)
 	equal(t, "promotions", all, []ledger.Step{second})
+}
+
+// spellings is the rule that a repository is the same however its URL is written.
+func spellings(t *testing.T, l ledger.Ledger) {
+	const stored = "https://git.example.com/team/fleet"
+	step := ledger.Step{PromotionID: ledger.PromotionID{Subject: stored + ".git#shop", Commit: sha(1), Environment: "dev"}, Kind: "arrived", At: at(1)}
+	must(t, l.RecordStep(t.Context(), step))
+	step.Subject = stored + "#shop"
+	must(t, l.RecordCommit(t.Context(), ledger.Commit{
+		Repository: "git@git.example.com:team/fleet.git", Branch: "dev", Kind: ledger.BranchPlatform, Environment: "dev", SHA: sha(1), Recorded: at(1),
+	}))
+	change := ledger.ChangeEvent{Repository: "http://user:secret@git.example.com/team/fleet/", Number: 1, Kind: "opened", At: at(1)}
+	must(t, l.RecordChange(t.Context(), change))
+	change.Repository = stored
+	for _, url := range []string{stored, "http://git.example.com/team/fleet.git", "ssh://git@GIT.example.com:22/team/fleet/"} {
+		steps, err := l.Steps(t.Context(), ledger.StepQuery{Subject: url + "#shop"})
+		must(t, err)
+		equal(t, "steps of "+url, steps, []ledger.Step{step})
+		steps, err = l.Promotions(t.Context(), ledger.StepQuery{Subject: url + "#shop"})
+		must(t, err)
+		equal(t, "promotions of "+url, steps, []ledger.Step{step})
+		head, err := l.Commit(t.Context(), url, "dev", "")
+		must(t, err)
+		equal(t, "repository of the head of "+url, head.Repository, stored)
+		commits, err := l.Commits(t.Context(), ledger.CommitQuery{Repository: url})
+		must(t, err)
+		equal(t, "commits of "+url, len(commits), 1)
+		changes, err := l.ChangeEvents(t.Context(), ledger.ChangeQuery{Repository: url})
+		must(t, err)
+		equal(t, "changes of "+url, changes, []ledger.ChangeEvent{change})
+	}
 }
 
 func changes(t *testing.T, l ledger.Ledger) {

@@ -212,7 +212,11 @@ func deployments(t *testing.T, l ledger.Ledger) {
 	takeEach(t, l, shopReport("large-01", 12, 1, ledger.StateReady), shopReport("large-02", 10, 1, ledger.StateReady),
 		shopReport("large-01", 20, 2, ledger.StateFailed), shopReport("large-01", 22, 2, ledger.StateFailed),
 		shopReport("large-02", 21, 2, ledger.StateReady), shopReport("large-01", 26, 1, ledger.StateReady),
+		// One outage of two clusters, of which one fails twice.
+		shopReport("large-02", 24, 2, ledger.StateFailed), shopReport("large-02", 25, 2, ledger.StateProgressing),
+		shopReport("large-02", 27, 2, ledger.StateFailed), shopReport("large-02", 30, 1, ledger.StateReady),
 		shopReport("large-01", 40, 3, ledger.StateFailed))
+	promoteToProd(t, l)
 	q := ledger.DeploymentQuery{Environment: "prod", Workload: "shop"}
 	all, err := l.Deployments(t.Context(), q)
 	must(t, err)
@@ -233,19 +237,71 @@ func deployments(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	got = nil
 	for _, i := range incidents {
-		line := fmt.Sprintf("%s %d", i.Reconciler.Cluster, minute(i.Failed))
-		if !i.Restored.IsZero() {
-			line += fmt.Sprintf("-%d", minute(i.Restored))
-		}
-		got = append(got, line)
+		got = append(got, outage(i))
 	}
-	equal(t, "incidents", got, []string{"large-01 40", "large-01 20-26"})
+	equal(t, "incidents", got, []string{"shop: 1 from 40", "shop: 3 from 20 to 30"})
 
 	equal(t, "performance", ledger.Perform(all, incidents, 24*time.Hour), ledger.Performance{
-		Deployments: 2, PerDay: 2, LeadTime: 6 * time.Minute, ChangeFailureRate: 2.0 / 3, TimeToRestore: 6 * time.Minute, OpenIncidents: 1,
+		Deployments: 2, PerDay: 2, LeadTime: 6 * time.Minute, ChangeFailureRate: 2.0 / 3, TimeToRestore: 10 * time.Minute, OpenIncidents: 1,
 	})
 
 	all, err = l.Deployments(t.Context(), ledger.DeploymentQuery{From: at(20), To: at(30)})
 	must(t, err)
 	equal(t, "deployments of a time", len(all), 1)
+	incidents, err = l.Incidents(t.Context(), ledger.DeploymentQuery{From: at(22), To: at(40)})
+	must(t, err)
+	equal(t, "incidents that began in a time", len(incidents), 0)
+
+	q = ledger.DeploymentQuery{Environment: "prod", From: at(100)}
+	all, err = l.Deployments(t.Context(), q)
+	must(t, err)
+	incidents, err = l.Incidents(t.Context(), q)
+	must(t, err)
+	got = nil
+	for _, d := range all {
+		got = append(got, fmt.Sprintf("%s %s deployed %d", d.ControlPlane, d.Commit[:4], minute(d.Deployed)))
+	}
+	for _, i := range incidents {
+		got = append(got, outage(i))
+	}
+	equal(t, "platform", got, []string{
+		controlPlane + " " + sha(2)[:4] + " deployed 120", controlPlane + " " + sha(1)[:4] + " deployed 110", controlPlane + ": 2 from 112 to 120",
+	})
+	equal(t, "performance of the platform", ledger.Perform(all, incidents, 24*time.Hour), ledger.Performance{
+		Deployments: 2, PerDay: 2, LeadTime: 5 * time.Minute, ChangeFailureRate: 1.0 / 2, TimeToRestore: 8 * time.Minute,
+	})
+}
+
+const controlPlane = "https://git.example.com/platform/control-plane"
+
+// promoteToProd records promotions of two commits of a control plane: the first fails twice after it was deployed, and the second
+// repairs that. The promotion of an application is not one of the platform.
+func promoteToProd(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	for _, s := range []struct {
+		subject, commit, environment, kind string
+		at                                 int
+	}{
+		{controlPlane, sha(1), "dev", "entered", 100},
+		{controlPlane, sha(1), "prod", "entered", 108},
+		{controlPlane, sha(1), "prod", "arrived", 110},
+		{controlPlane, sha(1), "prod", "failed", 112},
+		{controlPlane, sha(1), "prod", "failed", 114},
+		{controlPlane, sha(2), "prod", "entered", 115},
+		{controlPlane, sha(2), "prod", "arrived", 120},
+		{shop + "#shop", sha(1), "prod", "entered", 116},
+		{shop + "#shop", sha(1), "prod", "arrived", 118},
+	} {
+		must(t, l.RecordStep(t.Context(), ledger.Step{
+			PromotionID: ledger.PromotionID{Subject: s.subject, Commit: s.commit, Environment: s.environment}, Kind: s.kind, At: at(s.at),
+		}))
+	}
+}
+
+func outage(i ledger.Incident) string {
+	text := fmt.Sprintf("%s: %d from %d", i.ControlPlane+i.Workload, i.Failures, minute(i.Failed))
+	if !i.Restored.IsZero() {
+		text += fmt.Sprintf(" to %d", minute(i.Restored))
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -24,7 +25,7 @@ func Views(t *testing.T, l ledger.Ledger, db *sql.DB) {
 	}))
 	shared, app, lost := report("large-01", 3, 1, ledger.StateReady), shopReport("large-01", 3, 1, ledger.StateReady), report("large-01", 3, 1, ledger.StateReady)
 	shared.Source.Ref, app.Source.Ref = "fleet", "fleet"
-	lost.Reconciler.Name, lost.Source.Repository = "lost", "https://git.example.com/nobody"
+	lost.Reconciler.Name, lost.Source.Repository = "lost", "https://git.example.com/unread"
 	take(t, l, shared, app, lost)
 
 	for view, want := range map[string]string{
@@ -33,7 +34,7 @@ func Views(t *testing.T, l ledger.Ledger, db *sql.DB) {
 		"current_environment WHERE kind = ''":                " 1",
 		"appearance WHERE repository LIKE '%platform%'":      "dev 1, stage 1",
 		"appearance WHERE workload = 'shop'":                 "dev 1",
-		"appearance WHERE repository LIKE '%nobody'":         " 1",
+		"appearance WHERE repository LIKE '%unread'":         " 1",
 		"environment_history WHERE what = 'commit'":          "dev 2, stage 2",
 		"environment_history WHERE what = 'rollout'":         " 1, dev 2, stage 1",
 		"(SELECT DISTINCT environment, 1 FROM appearance) x": " 1, dev 1, stage 1",
@@ -52,5 +53,30 @@ func Views(t *testing.T, l ledger.Ledger, db *sql.DB) {
 		}
 		must(t, rows.Err())
 		equal(t, view, got, want)
+	}
+}
+
+// FigureViews checks that the SQL views of the delivery metrics have the values of [ledger.Perform]. The ledger is empty, and db is
+// its database.
+func FigureViews(t *testing.T, l ledger.Ledger, db *sql.DB) {
+	t.Helper()
+	deployments(t, l)
+	for _, q := range []ledger.DeploymentQuery{{Workload: "shop"}, {Environment: "prod", From: at(100)}} {
+		all, err := l.Deployments(t.Context(), q)
+		must(t, err)
+		incidents, err := l.Incidents(t.Context(), q)
+		must(t, err)
+		p := ledger.Perform(all, incidents, 24*time.Hour)
+		want := fmt.Sprintf("%d %.0f %.2f %.0f", p.Deployments, p.LeadTime.Seconds(), p.ChangeFailureRate, p.TimeToRestore.Seconds())
+		var n int
+		var lead, rate, restore float64
+		row := db.QueryRowContext(t.Context(), `SELECT f.deployments, l.seconds, c.rate, r.seconds
+			FROM deployment_frequency f
+			JOIN lead_time l ON l.control_plane = f.control_plane AND l.workload = f.workload
+			JOIN change_failure_rate c ON c.control_plane = f.control_plane AND c.workload = f.workload
+			JOIN time_to_restore r ON r.control_plane = f.control_plane AND r.workload = f.workload
+			WHERE f.workload = $1`, q.Workload)
+		must(t, row.Scan(&n, &lead, &rate, &restore))
+		equal(t, fmt.Sprintf("views of %q", q.Workload), fmt.Sprintf("%d %.0f %.2f %.0f", n, lead, rate, restore), want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+	"github.com/kalypso-io/kalypso/internal/sqlfile"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 	//go:embed queries.sql
 	queriesFile string
 
-	queries = relational.ParseQueries(queriesFile)
+	queries = sqlfile.ParseQueries(queriesFile)
 )
 
 // The keys of advisory locks, the same for all processes.
@@ -99,7 +100,7 @@ func migrateIn(ctx context.Context, tx *sql.Tx) error {
 	if err := tx.QueryRowContext(ctx, readVersion).Scan(&before); err != nil {
 		return err
 	}
-	after, err := relational.Migrate(ctx, tx, migrations, before)
+	after, err := sqlfile.Migrate(ctx, tx, before, migrations, relational.Migrations)
 	if err != nil || after == before {
 		return err
 	}

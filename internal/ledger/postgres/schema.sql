@@ -152,8 +152,24 @@ CREATE VIEW outcome_version AS
      JOIN source s ON ((s.id = o.source_id)))
      JOIN gitops_commit g ON (((g.branch_id = s.branch_id) AND (g.sha = o.revision))))
      JOIN version v ON (((v.branch_id = s.branch_id) AND (v.path = s.path) AND (v.opened <= g.number) AND (v.closed > g.number))));
+CREATE TABLE promotion (
+    id bigint NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
+    commit_sha text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL COLLATE pg_catalog."C"
+);
+CREATE TABLE promotion_step (
+    id bigint NOT NULL,
+    promotion_id bigint NOT NULL,
+    at bigint NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    reason text NOT NULL COLLATE pg_catalog."C",
+    by_whom text NOT NULL COLLATE pg_catalog."C",
+    detail text NOT NULL COLLATE pg_catalog."C"
+);
 CREATE VIEW deployment AS
- SELECT outcome_version.workload,
+ SELECT ''::text AS control_plane,
+    outcome_version.workload,
     outcome_version.workspace,
     outcome_version.environment,
     outcome_version.target,
@@ -174,9 +190,38 @@ CREATE VIEW deployment AS
         END) AS failed
    FROM outcome_version
   WHERE (outcome_version.state = ANY (ARRAY[(1)::bigint, (4)::bigint]))
-  GROUP BY outcome_version.workload, outcome_version.workspace, outcome_version.environment, outcome_version.target, outcome_version.path, outcome_version.version, outcome_version.build, outcome_version.commit_sha, outcome_version.built;
+  GROUP BY outcome_version.workload, outcome_version.workspace, outcome_version.environment, outcome_version.target, outcome_version.path, outcome_version.version, outcome_version.build, outcome_version.commit_sha, outcome_version.built
+UNION ALL
+ SELECT p.subject AS control_plane,
+    ''::text AS workload,
+    ''::text AS workspace,
+    p.environment,
+    ''::text AS target,
+    ''::text AS path,
+    p.commit_sha AS version,
+    ''::text AS build,
+    p.commit_sha,
+    COALESCE(( SELECT min(t.at) AS min
+           FROM (promotion q
+             JOIN promotion_step t ON ((t.promotion_id = q.id)))
+          WHERE ((q.subject = p.subject) AND (q.commit_sha = p.commit_sha) AND (t.kind = 'entered'::text))), (0)::bigint) AS built,
+    min(
+        CASE
+            WHEN (s.kind = 'arrived'::text) THEN s.at
+            ELSE NULL::bigint
+        END) AS deployed,
+    min(
+        CASE
+            WHEN (s.kind = 'failed'::text) THEN s.at
+            ELSE NULL::bigint
+        END) AS failed
+   FROM (promotion p
+     JOIN promotion_step s ON ((s.promotion_id = p.id)))
+  WHERE ((p.subject !~~ '%#%'::text) AND (s.kind = ANY (ARRAY['arrived'::text, 'failed'::text])))
+  GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 CREATE VIEW change_failure_rate AS
- SELECT deployment.workload,
+ SELECT deployment.control_plane,
+    deployment.workload,
     deployment.workspace,
     deployment.environment,
     (COALESCE(deployment.deployed, deployment.failed) - (COALESCE(deployment.deployed, deployment.failed) % '604800000000'::bigint)) AS week,
@@ -186,7 +231,7 @@ CREATE VIEW change_failure_rate AS
             ELSE 1.0
         END) AS rate
    FROM deployment
-  GROUP BY deployment.workload, deployment.workspace, deployment.environment, (COALESCE(deployment.deployed, deployment.failed) - (COALESCE(deployment.deployed, deployment.failed) % '604800000000'::bigint));
+  GROUP BY deployment.control_plane, deployment.workload, deployment.workspace, deployment.environment, (COALESCE(deployment.deployed, deployment.failed) - (COALESCE(deployment.deployed, deployment.failed) % '604800000000'::bigint));
 CREATE TABLE clock (
     cluster_id bigint NOT NULL,
     noted bigint NOT NULL,
@@ -284,21 +329,6 @@ CREATE VIEW current_membership AS
      JOIN membership m ON ((m.registration_id = g.id)))
      LEFT JOIN heartbeat h ON ((h.cluster_id = g.cluster_id)))
   WHERE ((g.until = '9223372036854775807'::bigint) AND (g.revoked = 0));
-CREATE TABLE promotion (
-    id bigint NOT NULL,
-    subject text NOT NULL COLLATE pg_catalog."C",
-    commit_sha text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL COLLATE pg_catalog."C"
-);
-CREATE TABLE promotion_step (
-    id bigint NOT NULL,
-    promotion_id bigint NOT NULL,
-    at bigint NOT NULL,
-    kind text NOT NULL COLLATE pg_catalog."C",
-    reason text NOT NULL COLLATE pg_catalog."C",
-    by_whom text NOT NULL COLLATE pg_catalog."C",
-    detail text NOT NULL COLLATE pg_catalog."C"
-);
 CREATE VIEW current_promotion AS
  SELECT p.subject,
     p.commit_sha,
@@ -368,14 +398,15 @@ CREATE VIEW current_workload AS
   WHERE (outcome_version.reconcilers > 0)
   GROUP BY outcome_version.workload, outcome_version.workspace, outcome_version.environment, outcome_version.target, outcome_version.path, outcome_version.version, outcome_version.build, outcome_version.commit_sha, outcome_version.built, outcome_version.state;
 CREATE VIEW deployment_frequency AS
- SELECT deployment.workload,
+ SELECT deployment.control_plane,
+    deployment.workload,
     deployment.workspace,
     deployment.environment,
     (deployment.deployed - (deployment.deployed % '604800000000'::bigint)) AS week,
     count(*) AS deployments
    FROM deployment
   WHERE (deployment.deployed IS NOT NULL)
-  GROUP BY deployment.workload, deployment.workspace, deployment.environment, (deployment.deployed - (deployment.deployed % '604800000000'::bigint));
+  GROUP BY deployment.control_plane, deployment.workload, deployment.workspace, deployment.environment, (deployment.deployed - (deployment.deployed % '604800000000'::bigint));
 CREATE VIEW discrepancy AS
  SELECT
         CASE
@@ -474,16 +505,13 @@ UNION ALL
     appearance.message,
     ''::text AS by_whom
    FROM appearance;
-CREATE TABLE follower (
-    source_id bigint NOT NULL,
-    reconciler_id bigint NOT NULL
-);
-CREATE VIEW incident AS
- SELECT v.workload,
+CREATE VIEW failure AS
+ SELECT ''::text AS control_plane,
+    v.workload,
     v.workspace,
     v.environment,
-    v.message,
     x.reconciler_id,
+    v.message,
     x.observed AS failed,
     ( SELECT min(y.observed) AS min
            FROM observation y
@@ -494,16 +522,81 @@ CREATE VIEW incident AS
            FROM observation y
           WHERE ((y.reconciler_id = x.reconciler_id) AND (y.observed < x.observed))
           ORDER BY y.observed DESC
-         LIMIT 1), (0)::bigint) < '4611686018427387904'::bigint));
+         LIMIT 1), (0)::bigint) < '4611686018427387904'::bigint))
+UNION ALL
+ SELECT p.subject AS control_plane,
+    ''::text AS workload,
+    ''::text AS workspace,
+    p.environment,
+    0 AS reconciler_id,
+    s.reason AS message,
+    s.at AS failed,
+    ( SELECT min(t.at) AS min
+           FROM (promotion q
+             JOIN promotion_step t ON ((t.promotion_id = q.id)))
+          WHERE ((q.subject = p.subject) AND (q.environment = p.environment) AND (t.kind = 'arrived'::text) AND (t.at > s.at))) AS restored
+   FROM (promotion p
+     JOIN promotion_step s ON ((s.promotion_id = p.id)))
+  WHERE ((p.subject !~~ '%#%'::text) AND (s.kind = 'failed'::text));
+CREATE TABLE follower (
+    source_id bigint NOT NULL,
+    reconciler_id bigint NOT NULL
+);
+CREATE VIEW incident AS
+ SELECT o.control_plane,
+    o.workload,
+    o.workspace,
+    o.environment,
+    min(o.failed) AS failed,
+        CASE
+            WHEN (count(*) = count(o.restored)) THEN max(o.restored)
+            ELSE NULL::bigint
+        END AS restored,
+    count(*) AS failures
+   FROM ( SELECT f.control_plane,
+            f.workload,
+            f.workspace,
+            f.environment,
+            f.failed,
+            f.restored,
+            sum(f.begins) OVER (PARTITION BY f.control_plane, f.workload, f.workspace, f.environment ORDER BY f.failed, f.reconciler_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS outage
+           FROM ( SELECT failure.control_plane,
+                    failure.workload,
+                    failure.workspace,
+                    failure.environment,
+                    failure.reconciler_id,
+                    failure.failed,
+                    failure.restored,
+                        CASE
+                            WHEN (failure.failed <= max(COALESCE(failure.restored, '9223372036854775807'::bigint)) OVER (PARTITION BY failure.control_plane, failure.workload, failure.workspace, failure.environment ORDER BY failure.failed, failure.reconciler_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) THEN 0
+                            ELSE 1
+                        END AS begins
+                   FROM failure) f) o
+  GROUP BY o.control_plane, o.workload, o.workspace, o.environment, o.outage;
 CREATE VIEW lead_time AS
- SELECT deployment.workload,
-    deployment.workspace,
-    deployment.environment,
-    (deployment.deployed - (deployment.deployed % '604800000000'::bigint)) AS week,
-    avg((((deployment.deployed - deployment.built))::numeric / 1000000.0)) AS seconds
-   FROM deployment
-  WHERE ((deployment.deployed IS NOT NULL) AND (deployment.built > 0))
-  GROUP BY deployment.workload, deployment.workspace, deployment.environment, (deployment.deployed - (deployment.deployed % '604800000000'::bigint));
+ SELECT m.control_plane,
+    m.workload,
+    m.workspace,
+    m.environment,
+    m.week,
+    ((m.took)::numeric / 1000000.0) AS seconds
+   FROM ( SELECT d.control_plane,
+            d.workload,
+            d.workspace,
+            d.environment,
+            d.week,
+            d.took,
+            row_number() OVER (PARTITION BY d.control_plane, d.workload, d.workspace, d.environment, d.week ORDER BY d.took) AS place,
+            count(*) OVER (PARTITION BY d.control_plane, d.workload, d.workspace, d.environment, d.week) AS of_all
+           FROM ( SELECT deployment.control_plane,
+                    deployment.workload,
+                    deployment.workspace,
+                    deployment.environment,
+                    (deployment.deployed - (deployment.deployed % '604800000000'::bigint)) AS week,
+                    (deployment.deployed - deployment.built) AS took
+                   FROM deployment
+                  WHERE ((deployment.deployed IS NOT NULL) AND (deployment.built > 0))) d) m
+  WHERE (m.place = ((m.of_all + 1) / 2));
 ALTER TABLE promotion ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME promotion_id_seq
     START WITH 1
@@ -548,15 +641,30 @@ ALTER TABLE source ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     CACHE 1
 );
 CREATE VIEW time_to_restore AS
- SELECT incident.workload,
-    incident.workspace,
-    incident.environment,
-    (incident.failed - (incident.failed % '604800000000'::bigint)) AS week,
-    count(*) AS incidents,
-    avg((((incident.restored - incident.failed))::numeric / 1000000.0)) AS seconds
-   FROM incident
-  WHERE (incident.restored IS NOT NULL)
-  GROUP BY incident.workload, incident.workspace, incident.environment, (incident.failed - (incident.failed % '604800000000'::bigint));
+ SELECT m.control_plane,
+    m.workload,
+    m.workspace,
+    m.environment,
+    m.week,
+    m.of_all AS incidents,
+    ((m.took)::numeric / 1000000.0) AS seconds
+   FROM ( SELECT i.control_plane,
+            i.workload,
+            i.workspace,
+            i.environment,
+            i.week,
+            i.took,
+            row_number() OVER (PARTITION BY i.control_plane, i.workload, i.workspace, i.environment, i.week ORDER BY i.took) AS place,
+            count(*) OVER (PARTITION BY i.control_plane, i.workload, i.workspace, i.environment, i.week) AS of_all
+           FROM ( SELECT incident.control_plane,
+                    incident.workload,
+                    incident.workspace,
+                    incident.environment,
+                    (incident.failed - (incident.failed % '604800000000'::bigint)) AS week,
+                    (incident.restored - incident.failed) AS took
+                   FROM incident
+                  WHERE (incident.restored IS NOT NULL)) i) m
+  WHERE (m.place = ((m.of_all + 1) / 2));
 CREATE TABLE token (
     id text NOT NULL COLLATE pg_catalog."C",
     hash text NOT NULL COLLATE pg_catalog."C",

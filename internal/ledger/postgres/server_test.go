@@ -44,6 +44,10 @@ func TestServer(t *testing.T) {
 		l := open(t, server.Create(t, "views"))
 		ledgertest.Views(t, l, l.Read)
 	})
+	t.Run("views of figures", func(t *testing.T) {
+		l := open(t, server.Create(t, "figures"))
+		ledgertest.FigureViews(t, l, l.Read)
+	})
 	t.Run("grafana", func(t *testing.T) { grafana(t, server) })
 	t.Run("restart", func(t *testing.T) { restart(t, server) })
 }

@@ -62,6 +62,26 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 	return err
 }
 
+// Reset implements [ledger.Clusters].
+func (s *Store) Reset(ctx context.Context, cluster string, at time.Time) error {
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {
+			return err
+		}
+		for _, name := range []string{"resetOutcomes", "resetStates", "resetHeartbeat", "resetClocks"} {
+			if _, err := tx.ExecContext(ctx, queries.Get(name), cluster); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, queries.Get("resetFacts"), cluster, micros(at))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reset cluster %q: %w", cluster, err)
+	}
+	return nil
+}
+
 // number converts a bool to a value of the database.
 func number(b bool) int64 {
 	if b {

@@ -12,6 +12,7 @@ import (
 
 // RecordCommit implements [ledger.Desired].
 func (s *Store) RecordCommit(ctx context.Context, c ledger.Commit) error {
+	c.Repository = ledger.CleanRepository(c.Repository)
 	if err := checkCommit(c); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func scanCommit(row scanner) (c commitRow, err error) {
 // Commit implements [ledger.Desired].
 func (s *Store) Commit(ctx context.Context, repository, branch, sha string) (ledger.Commit, error) {
 	var w where
-	w.add("b.repository = ?", repository)
+	w.add("b.repository = ?", ledger.CleanRepository(repository))
 	w.add("b.ref = ?", branch)
 	if sha == "" {
 		w.conditions = append(w.conditions, "g.number = b.head")
@@ -139,7 +140,7 @@ func ofEnvironment(branch string) string {
 // Commits implements [ledger.Desired].
 func (s *Store) Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Commit, error) {
 	var w where
-	w.text("b.repository = ?", q.Repository)
+	w.repository("b.repository = ?", q.Repository)
 	w.text("b.ref = ?", q.Branch)
 	w.text(ofEnvironment("b"), q.Environment)
 	w.text("b.kind = ?", string(q.Kind))

@@ -77,33 +77,31 @@ func scanObservation(row scanner) (o observation, err error) {
 
 // Deployments implements [ledger.Figures].
 func (s *Store) Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error) {
-	w := deploymentConditions(q, "", "COALESCE(deployed, failed)")
+	w := deploymentConditions(q, "COALESCE(deployed, failed)")
 	return read(ctx, s, "deployments", scanDeployment,
-		queries.Get("selectDeployments")+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target"+limit(q.Limit), w.args...)
+		queries.Get("selectDeployments")+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target, control_plane"+limit(q.Limit), w.args...)
 }
 
 func scanDeployment(row scanner) (d ledger.Deployment, err error) {
-	err = row.Scan(append(versionFields(&d.Version), (*microTime)(&d.Deployed), (*microTime)(&d.Failed))...)
+	err = row.Scan(append(versionFields(&d.Version), &d.ControlPlane, (*microTime)(&d.Deployed), (*microTime)(&d.Failed))...)
 	return d, err
 }
 
 // Incidents implements [ledger.Figures].
 func (s *Store) Incidents(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Incident, error) {
-	w := deploymentConditions(q, "i.", "i.failed")
+	w := deploymentConditions(q, "failed")
 	return read(ctx, s, "incidents", scanIncident,
-		queries.Get("selectIncidents")+w.String()+" ORDER BY i.failed DESC, c.name, r.id"+limit(q.Limit), w.args...)
+		queries.Get("selectIncidents")+w.String()+" ORDER BY failed DESC, environment, workspace, workload, control_plane"+limit(q.Limit), w.args...)
 }
 
-func deploymentConditions(q ledger.DeploymentQuery, table, at string) where {
+func deploymentConditions(q ledger.DeploymentQuery, at string) where {
 	var w where
-	w.workload(table, q.Environment, q.Workload, q.Workspace)
+	w.workload("", q.Environment, q.Workload, q.Workspace)
 	w.span(at, q.From, q.To)
 	return w
 }
 
 func scanIncident(row scanner) (i ledger.Incident, err error) {
-	r := &i.Reconciler
-	err = row.Scan(&i.Workload, &i.Workspace, &i.Environment, &r.Cluster, &r.Kind, &r.Namespace, &r.Name, &i.Message,
-		(*microTime)(&i.Failed), (*microTime)(&i.Restored))
+	err = row.Scan(&i.ControlPlane, &i.Workload, &i.Workspace, &i.Environment, &i.Failures, (*microTime)(&i.Failed), (*microTime)(&i.Restored))
 	return i, err
 }

@@ -97,7 +97,7 @@ func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]le
 	w.text("(v.environment = ? OR COALESCE(v.environment, '') = '' AND "+ofEnvironment("b")+")", q.Environment)
 	w.text("v.workload = ?", q.Workload)
 	if q.Source != (ledger.Source{}) {
-		w.add("b.repository = ?", q.Source.Repository)
+		w.add("b.repository = ?", ledger.CleanRepository(q.Source.Repository))
 		w.add("b.ref = ?", q.Source.Ref)
 		w.add("s.path = ?", ledger.CleanPath(q.Source.Path))
 	}
@@ -152,7 +152,7 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 		if !q.AsOf.IsZero() {
 			return nil, fmt.Errorf("count members of %q: %w: reconcilers of the past cannot be counted", q.Environment, ledger.ErrInvalid)
 		}
-		args = []any{q.Environment, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path)}
+		args = []any{q.Environment, ledger.CleanRepository(q.Source.Repository), q.Source.Ref, ledger.CleanPath(q.Source.Path)}
 	}
 	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
 	if err != nil {

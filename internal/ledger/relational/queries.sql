@@ -51,6 +51,29 @@ SELECT c.name, k.from_time, k.correction, k.noted FROM clock k JOIN cluster c ON
 DELETE FROM clock WHERE cluster_id = $1 AND noted < (
     SELECT MIN(noted) FROM (SELECT noted FROM clock WHERE cluster_id = $1 ORDER BY noted DESC LIMIT $2) kept);
 
+-- name: resetOutcomes
+-- The reconcilers of cluster $1 are no longer at their outcomes.
+UPDATE outcome SET reconcilers = reconcilers - (
+    SELECT COUNT(*) FROM reconciler_state x JOIN reconciler r ON r.id = x.reconciler_id
+    WHERE x.outcome_id = outcome.id AND r.cluster_id = (SELECT id FROM cluster WHERE name = $1))
+WHERE id IN (
+    SELECT x.outcome_id FROM reconciler_state x JOIN reconciler r ON r.id = x.reconciler_id
+    WHERE r.cluster_id = (SELECT id FROM cluster WHERE name = $1));
+
+-- name: resetStates
+DELETE FROM reconciler_state WHERE reconciler_id IN (
+    SELECT id FROM reconciler WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1));
+
+-- name: resetFacts
+DELETE FROM observation WHERE observed > $2 AND reconciler_id IN (
+    SELECT id FROM reconciler WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1));
+
+-- name: resetHeartbeat
+DELETE FROM heartbeat WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1);
+
+-- name: resetClocks
+DELETE FROM clock WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1);
+
 -- name: insertCluster
 INSERT INTO cluster (name) VALUES ($1) ON CONFLICT DO NOTHING;
 
@@ -120,12 +143,11 @@ FROM cluster c CROSS JOIN reconciler r CROSS JOIN observation x CROSS JOIN outco
 WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = o.source_id AND b.id = s.branch_id;
 
 -- name: selectDeployments
-SELECT workload, workspace, target, environment, path, version, build, commit_sha, built, COALESCE(deployed, 0), COALESCE(failed, 0)
+SELECT workload, workspace, target, environment, path, version, build, commit_sha, built, control_plane, COALESCE(deployed, 0), COALESCE(failed, 0)
 FROM deployment;
 
 -- name: selectIncidents
-SELECT i.workload, i.workspace, i.environment, c.name, r.kind, r.namespace, r.name, i.message, i.failed, COALESCE(i.restored, 0)
-FROM incident i JOIN reconciler r ON r.id = i.reconciler_id JOIN cluster c ON c.id = r.cluster_id;
+SELECT control_plane, workload, workspace, environment, failures, failed, COALESCE(restored, 0) FROM incident;
 
 -- name: selectAppearances
 -- Like the view appearance, which groups before conditions apply and so would be slow.

@@ -14,6 +14,7 @@ const lastStep = `s.id = (SELECT t.id FROM promotion_step t WHERE t.promotion_id
 
 // RecordStep implements [ledger.Promotions].
 func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
+	step.Subject = ledger.CleanSubject(step.Subject)
 	if err := require("step", step.Subject, step.Commit, step.Environment, step.Kind); err != nil {
 		return err
 	}
@@ -45,10 +46,11 @@ func (s *Store) Promotions(ctx context.Context, q ledger.StepQuery) ([]ledger.St
 }
 
 func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledger.Step, error) {
-	w.text("p.subject = ?", q.Subject)
+	w.text("p.subject = ?", ledger.CleanSubject(q.Subject))
 	w.text("p.commit_sha = ?", q.Commit)
 	w.text("p.environment = ?", q.Environment)
 	w.text("s.kind = ?", q.Kind)
+	w.text("s.kind <> ?", q.WithoutKind)
 	w.span("s.at", q.From, q.To)
 	return read(ctx, s, "steps", scanStep, queries.Get("selectSteps")+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
 }
@@ -66,6 +68,7 @@ func scanStep(row scanner) (s ledger.Step, err error) {
 
 // RecordChange implements [ledger.Changes].
 func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
+	e.Repository = ledger.CleanRepository(e.Repository)
 	if err := require("change", e.Repository, e.Kind); err != nil {
 		return err
 	}
@@ -82,7 +85,7 @@ func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
 // ChangeEvents implements [ledger.Changes].
 func (s *Store) ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledger.ChangeEvent, error) {
 	var w where
-	w.text("repository = ?", q.Repository)
+	w.repository("repository = ?", q.Repository)
 	w.text("branch = ?", q.Branch)
 	if q.Number != 0 {
 		w.add("number = ?", q.Number)

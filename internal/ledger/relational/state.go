@@ -117,7 +117,7 @@ func sourceConditions(w *where, q ledger.StateQuery) []string {
 	var b where
 	b.args = w.args
 	b.text("environment = ?", q.Environment)
-	b.text("repository = ?", q.Repository)
+	b.repository("repository = ?", q.Repository)
 	b.text("ref = ?", q.Ref)
 	var conditions []string
 	if len(b.conditions) > 0 {

@@ -195,6 +195,9 @@ func (w *where) text(condition, arg string) {
 	}
 }
 
+// repository adds a condition on a repository, in any spelling, if the URL is not empty.
+func (w *where) repository(condition, url string) { w.text(condition, ledger.CleanRepository(url)) }
+
 // workload adds conditions on the columns of a table; table is its prefix.
 func (w *where) workload(table, environment, workload, workspace string) {
 	w.text(table+"environment = ?", environment)

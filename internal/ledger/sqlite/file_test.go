@@ -191,6 +191,11 @@ func TestViewsOfSharedBranches(t *testing.T) {
 	ledgertest.Views(t, l, l.Read)
 }
 
+func TestViewsOfFigures(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	ledgertest.FigureViews(t, l, l.Read)
+}
+
 func TestDocumentedQueries(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
 	ledgertest.Document(t, l.Read, "../../../docs/reference/ledger.md")

@@ -236,11 +236,11 @@ LEFT JOIN environment_branch e ON e.branch_id = b.id AND COALESCE(NULLIF(v.envir
 GROUP BY COALESCE(NULLIF(v.environment, ''), e.environment, ''), b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state;
 
 CREATE VIEW change_failure_rate AS
-SELECT workload, workspace, environment,
+SELECT control_plane, workload, workspace, environment,
        COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000 AS week,
        AVG(CASE WHEN failed IS NULL THEN 0.0 ELSE 1.0 END) AS rate
 FROM deployment
-GROUP BY workload, workspace, environment, COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000;
+GROUP BY control_plane, workload, workspace, environment, COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000;
 
 CREATE VIEW cluster_history AS
 SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
@@ -295,17 +295,27 @@ FROM outcome_version WHERE reconcilers > 0
 GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built, state;
 
 CREATE VIEW deployment AS
-SELECT workload, workspace, environment, target, path, version, build, commit_sha, built,
+SELECT '' AS control_plane, workload, workspace, environment, target, path, version, build, commit_sha, built,
        MIN(CASE WHEN state = 1 THEN first_observed END) AS deployed,
        MIN(CASE WHEN state = 4 THEN first_observed END) AS failed
 FROM outcome_version
 WHERE state IN (1, 4)
-GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built;
+GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built
+UNION ALL
+SELECT p.subject, '', '', p.environment, '', '', p.commit_sha, '', p.commit_sha,
+       COALESCE((SELECT MIN(t.at) FROM promotion q JOIN promotion_step t ON t.promotion_id = q.id
+                 WHERE q.subject = p.subject AND q.commit_sha = p.commit_sha AND t.kind = 'entered'), 0),
+       MIN(CASE WHEN s.kind = 'arrived' THEN s.at END),
+       MIN(CASE WHEN s.kind = 'failed' THEN s.at END)
+FROM promotion p
+JOIN promotion_step s ON s.promotion_id = p.id
+WHERE p.subject NOT LIKE '%#%' AND s.kind IN ('arrived', 'failed')
+GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 
 CREATE VIEW deployment_frequency AS
-SELECT workload, workspace, environment, deployed - deployed % 604800000000 AS week, COUNT(*) AS deployments
+SELECT control_plane, workload, workspace, environment, deployed - deployed % 604800000000 AS week, COUNT(*) AS deployments
 FROM deployment WHERE deployed IS NOT NULL
-GROUP BY workload, workspace, environment, deployed - deployed % 604800000000;
+GROUP BY control_plane, workload, workspace, environment, deployed - deployed % 604800000000;
 
 CREATE VIEW discrepancy AS
 SELECT CASE WHEN o.state = 4 THEN 'failed' WHEN o.revision <> g.sha THEN 'behind' ELSE 'unready' END AS discrepancy,
@@ -352,8 +362,8 @@ SELECT environment, first_observed, 'rollout',
        CASE state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END, revision, message, ''
 FROM appearance;
 
-CREATE VIEW incident AS
-SELECT v.workload, v.workspace, v.environment, v.message, x.reconciler_id, x.observed AS failed,
+CREATE VIEW failure AS
+SELECT '' AS control_plane, v.workload, v.workspace, v.environment, x.reconciler_id, v.message, x.observed AS failed,
        (SELECT MIN(y.observed) FROM observation y
         WHERE y.reconciler_id = x.reconciler_id AND y.observed > x.observed AND y.outcome_id < 2305843009213693952) AS restored
 FROM observation x
@@ -361,12 +371,41 @@ JOIN outcome_version v ON v.outcome_id = x.outcome_id
 WHERE x.outcome_id >= 4611686018427387904
   AND COALESCE((SELECT y.outcome_id FROM observation y
                 WHERE y.reconciler_id = x.reconciler_id AND y.observed < x.observed
-                ORDER BY y.observed DESC LIMIT 1), 0) < 4611686018427387904;
+                ORDER BY y.observed DESC LIMIT 1), 0) < 4611686018427387904
+UNION ALL
+SELECT p.subject, '', '', p.environment, 0, s.reason, s.at,
+       (SELECT MIN(t.at) FROM promotion q JOIN promotion_step t ON t.promotion_id = q.id
+        WHERE q.subject = p.subject AND q.environment = p.environment AND t.kind = 'arrived' AND t.at > s.at)
+FROM promotion p
+JOIN promotion_step s ON s.promotion_id = p.id
+WHERE p.subject NOT LIKE '%#%' AND s.kind = 'failed';
+
+CREATE VIEW incident AS
+SELECT control_plane, workload, workspace, environment, MIN(failed) AS failed,
+       CASE WHEN COUNT(*) = COUNT(restored) THEN MAX(restored) END AS restored, COUNT(*) AS failures
+FROM (
+    SELECT control_plane, workload, workspace, environment, failed, restored,
+           SUM(begins) OVER (PARTITION BY control_plane, workload, workspace, environment ORDER BY failed, reconciler_id
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS outage
+    FROM (
+        SELECT control_plane, workload, workspace, environment, reconciler_id, failed, restored,
+               CASE WHEN failed <= MAX(COALESCE(restored, 9223372036854775807))
+                        OVER (PARTITION BY control_plane, workload, workspace, environment ORDER BY failed, reconciler_id
+                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                    THEN 0 ELSE 1 END AS begins
+        FROM failure) f) o
+GROUP BY control_plane, workload, workspace, environment, outage;
 
 CREATE VIEW lead_time AS
-SELECT workload, workspace, environment, deployed - deployed % 604800000000 AS week, AVG((deployed - built) / 1000000.0) AS seconds
-FROM deployment WHERE deployed IS NOT NULL AND built > 0
-GROUP BY workload, workspace, environment, deployed - deployed % 604800000000;
+SELECT control_plane, workload, workspace, environment, week, took / 1000000.0 AS seconds
+FROM (
+    SELECT control_plane, workload, workspace, environment, week, took,
+           ROW_NUMBER() OVER (PARTITION BY control_plane, workload, workspace, environment, week ORDER BY took) AS place,
+           COUNT(*) OVER (PARTITION BY control_plane, workload, workspace, environment, week) AS of_all
+    FROM (
+        SELECT control_plane, workload, workspace, environment, deployed - deployed % 604800000000 AS week, deployed - built AS took
+        FROM deployment WHERE deployed IS NOT NULL AND built > 0) d) m
+WHERE place = (of_all + 1) / 2;
 
 CREATE VIEW outcome_version AS
 SELECT o.id AS outcome_id, o.source_id, o.revision, o.state, o.message, o.first_observed, o.reconcilers,
@@ -377,10 +416,15 @@ JOIN gitops_commit g ON g.branch_id = s.branch_id AND g.sha = o.revision
 JOIN version v ON v.branch_id = s.branch_id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number;
 
 CREATE VIEW time_to_restore AS
-SELECT workload, workspace, environment, failed - failed % 604800000000 AS week,
-       COUNT(*) AS incidents, AVG((restored - failed) / 1000000.0) AS seconds
-FROM incident WHERE restored IS NOT NULL
-GROUP BY workload, workspace, environment, failed - failed % 604800000000;
+SELECT control_plane, workload, workspace, environment, week, of_all AS incidents, took / 1000000.0 AS seconds
+FROM (
+    SELECT control_plane, workload, workspace, environment, week, took,
+           ROW_NUMBER() OVER (PARTITION BY control_plane, workload, workspace, environment, week ORDER BY took) AS place,
+           COUNT(*) OVER (PARTITION BY control_plane, workload, workspace, environment, week) AS of_all
+    FROM (
+        SELECT control_plane, workload, workspace, environment, failed - failed % 604800000000 AS week, restored - failed AS took
+        FROM incident WHERE restored IS NOT NULL) i) m
+WHERE place = (of_all + 1) / 2;
 
 CREATE VIEW wanted_assignment AS
 SELECT COALESCE(NULLIF(a.environment, ''), b.environment) AS environment, b.repository, b.ref, a.cluster_type, a.target, a.workload, a.workspace

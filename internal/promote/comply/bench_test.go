@@ -44,7 +44,7 @@ func largeQuestion(clusters, perCluster int) comply.Question {
 				Revision: revision(commit), State: hub.StateReady, Observed: at("10:05"),
 			}
 			if r == 0 {
-				o.Source.Repository = gitOps
+				o.Source.Repository, o.Source.Path = gitOps, "large"
 			}
 			q.Observations = append(q.Observations, o)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// Two clusters have to run a commit. One does; the other one has not been heard of for a while.
+// Two clusters have to run a commit. One does; the other has not reported for a while.
 func Example() {
 	now := time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
 	gitOps := hub.Source{Repository: "https://git.example/platform/gitops", Ref: "prod"}
@@ -22,7 +22,8 @@ func Example() {
 			{Name: "large-07", Memberships: large, Heard: now.Add(-28 * time.Minute)},
 		}, "prod", gitOps),
 		Observations: []comply.Observation{{
-			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform", Source: gitOps,
+			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform",
+			Source:   hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref, Path: "large"},
 			Revision: comply.ParseRevision("prod@sha1:" + commit), State: hub.StateReady, Observed: now,
 		}},
 		History: comply.HistoryOf(map[string]bool{commit: true}),

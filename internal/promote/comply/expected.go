@@ -31,21 +31,18 @@ type Expected struct {
 	// Target is the deployment target whose manifests it applies; empty for the platform's reconciler.
 	Target string
 	Source hub.Source // required
-	Heard  time.Time  // of the cluster
+	// AnyParent accepts the folder below any parent, where the root of the branch is unknown.
+	AnyParent bool
+	Heard     time.Time // of the cluster
 }
 
 // ExpectPlatform returns the reconcilers that should follow the platform GitOps branch of an environment:
-// one for each membership, even if the cluster type has nothing to run.
-// With one membership, repository and branch identify the reconciler; with several, the folders of the cluster types, too.
+// one for each membership, with the folder of its cluster type, even if the type has nothing to run.
 func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source) []Expected {
 	var expected []Expected
 	for _, c := range clusters {
-		types := c.clusterTypes(environment)
-		for _, ct := range types {
-			source := hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref}
-			if len(types) > 1 {
-				source.Path = path.Join(gitOps.Path, ct)
-			}
+		for _, ct := range c.clusterTypes(environment) {
+			source := hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref, Path: path.Join(gitOps.Path, ct)}
 			expected = append(expected, Expected{Cluster: c.Name, ClusterType: ct, Source: source, Heard: c.Heard})
 		}
 	}

@@ -34,7 +34,7 @@ func HistoryOf(hashes map[string]bool) History {
 
 // Judge returns the verdict. The order and repetition of expected reconcilers and observations do not matter.
 func Judge(q Question, now time.Time) Verdict {
-	j := judge{Question: q, now: now, observed: indexObservations(q.Observations), asked: map[string]relation{}}
+	j := judge{Question: q, now: now, observed: indexObservations(q.Observations), relations: map[string]relation{}}
 	v := Verdict{Commit: q.Commit, Reconcilers: []Reconciler{}}
 	for _, e := range sortExpected(slices.Clone(q.Expected)) {
 		r := j.reconciler(&e)
@@ -64,9 +64,9 @@ type judge struct {
 	Question
 	now      time.Time
 	observed *observations
-	// asked caches results of History: thousands of clusters run a few revisions.
-	asked map[string]relation
-	next  time.Time
+	// relations caches results of History: thousands of clusters run a few revisions.
+	relations map[string]relation
+	next      time.Time
 }
 
 type relation struct{ reached, known bool }
@@ -77,7 +77,7 @@ func (j *judge) result(c Counts) Result {
 	case c.Expected == 0 && j.Gate.AllowNone:
 		return Passed
 	case c.Expected == 0:
-		return Nobody
+		return NoClusters
 	case c.Offline > 0 && j.Gate.Offline == v1alpha1.OfflineBlock:
 		return Failed
 	case c.Reached >= c.Required:
@@ -116,13 +116,13 @@ func (j *judge) relationOf(hash string) relation {
 	if hash == "" {
 		return relation{}
 	}
-	r, ok := j.asked[hash]
+	r, ok := j.relations[hash]
 	if !ok {
 		r.reached, r.known = j.History(hash)
 		if hash == j.Commit {
 			r = relation{reached: true, known: true}
 		}
-		j.asked[hash] = r
+		j.relations[hash] = r
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // Observation is what a cluster reported about one of its reconcilers. The caller leaves out reconcilers that were removed.
@@ -94,14 +95,16 @@ func rank(s hub.State) int {
 	return max(slices.Index([]hub.State{hub.StateFailed, hub.StateProgressing, hub.StateSuspended, hub.StateReady}, s), 0)
 }
 
-// following returns the observations of an expected reconciler, and others of the same cluster and repository.
+// following returns the observations of an expected reconciler, which follows exactly the expected repository, branch and folder,
+// and others of the same cluster and repository. A parent of the folder is not enough: whether a reconciler applies
+// subfolders depends on its kind and settings.
 func (ix *observations) following(e *Expected) (mine, others []*Observation) {
-	repo, branch := ix.repoKey(e.Source.Repository), branchName(e.Source.Ref)
+	repo, branch, folder := ix.repoKey(e.Source.Repository), branchName(e.Source.Ref), cleanPath(e.Source.Path)
 	for _, o := range ix.byCluster[e.Cluster] {
 		if ix.repoKey(o.Source.Repository) != repo {
 			continue
 		}
-		if o.branch() == branch && (e.Source.Path == "" || followsOneWay(e.Source.Path, o.Source.Path)) {
+		if o.branch() == branch && e.accepts(folder, cleanPath(o.Source.Path)) {
 			mine = append(mine, o)
 		} else {
 			others = append(others, o)
@@ -111,10 +114,15 @@ func (ix *observations) following(e *Expected) (mine, others []*Observation) {
 }
 
 // repoKey caches the keys of repositories.
+// accepts reports whether the reconciler may follow a folder.
+func (e *Expected) accepts(expected, followed string) bool {
+	return followed == expected || e.AnyParent && strings.HasSuffix(followed, "/"+expected)
+}
+
 func (ix *observations) repoKey(address string) string {
 	key, ok := ix.repoKeys[address]
 	if !ok {
-		key = repoKey(address)
+		key = repourl.Clean(address)
 		ix.repoKeys[address] = key
 	}
 	return key
@@ -131,20 +139,27 @@ func (ix *observations) heard(e *Expected, now time.Time) time.Time {
 	return earlier(heard, now)
 }
 
-// summary returns the first line of a message, shortened to fit into a reason.
-func summary(message string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
-	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(line, "?"))
+// summary returns the first line of a text, shortened to fit into a reason.
+func summary(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = oneLine(line)
 	const limit = 120
 	if runes := []rune(line); len(runes) > limit {
 		line = string(runes[:limit-1]) + "…"
 	}
-	return strings.TrimSpace(line)
+	return line
+}
+
+// oneLine returns a message on one line. It keeps all of it, because errors often name their cause at the end;
+// the intake limits its length.
+func oneLine(message string) string {
+	message = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(message, "?"))
+	return strings.Join(strings.Fields(message), " ")
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -2,6 +2,7 @@ package comply_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -17,7 +18,7 @@ import (
 
 var noon = at("12:00")
 
-// drawQuestion draws a small fleet whose clusters follow, or do not follow, a branch of four commits.
+// drawQuestion returns a random small fleet, whose clusters may follow a branch of four commits.
 func drawQuestion(t *rapid.T) comply.Question {
 	minutes := func(name string) time.Time {
 		return noon.Add(time.Duration(rapid.IntRange(-90, 60).Draw(t, name)) * time.Minute)
@@ -45,7 +46,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 		return comply.Observation{
 			Cluster:    fmt.Sprintf("c%d", rapid.IntRange(0, 5).Draw(t, "cluster")),
 			Reconciler: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "reconciler"),
-			Source:     hub.Source{Repository: gitOps, Ref: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large"}).Draw(t, "path")},
+			Source:     hub.Source{Repository: gitOps, Ref: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large", "large"}).Draw(t, "path")},
 			Revision:   revision(rapid.SampledFrom([]string{"c1", "c2", "c3", "cf"}).Draw(t, "revision")),
 			State:      rapid.SampledFrom([]hub.State{hub.StateReady, hub.StateReady, hub.StateProgressing, hub.StateFailed, hub.StateSuspended, "odd"}).Draw(t, "health"),
 			Observed:   minutes("observed"),
@@ -54,7 +55,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 	return q
 }
 
-// Late, repeated and unordered reports give the same verdict.
+// TestOrderAndRepetitionDoNotMatter checks that late, repeated and unordered reports give the same verdict.
 func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuestion(t)
@@ -67,7 +68,7 @@ func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
 	})
 }
 
-func TestEverybodyExpectedIsCountedOnce(t *testing.T) {
+func TestExpectedReconcilersAreCountedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuestion(t)
 		v := comply.Judge(q, noon)
@@ -86,25 +87,25 @@ func TestEverybodyExpectedIsCountedOnce(t *testing.T) {
 	})
 }
 
-func TestNobodyNeverPasses(t *testing.T) {
+func TestGateWithoutClustersDoesNotPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuestion(t)
 		v := comply.Judge(q, noon)
 		if len(q.Expected) == 0 {
-			want := comply.Nobody
+			want := comply.NoClusters
 			if q.Gate.AllowNone {
 				want = comply.Passed
 			}
 			if v.Result != want {
 				t.Fatalf("nobody expected, allowed %v: got %s", q.Gate.AllowNone, v.Result)
 			}
-		} else if v.Result == comply.Nobody || v.Result == comply.Passed && v.Counts.Reached == 0 {
+		} else if v.Result == comply.NoClusters || v.Result == comply.Passed && v.Counts.Reached == 0 {
 			t.Fatalf("%d expected and %d reached: got %s", len(q.Expected), v.Counts.Reached, v.Result)
 		}
 	})
 }
 
-// Who waits for the time that a verdict names misses nothing.
+// TestNothingChangesBeforeNext checks that a verdict does not change before its Next.
 func TestNothingChangesBeforeNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuestion(t)
@@ -127,6 +128,59 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 		when := noon.Add(time.Duration(rapid.Int64Range(0, int64(min(span, math.MaxInt64))-1).Draw(t, "when")))
 		if later := comply.Judge(q, when); later.Result != v.Result {
 			t.Fatalf("%s at noon, next at %s, but %s at %s", v.Result, v.Next, later.Result, when)
+		}
+	})
+}
+
+// TestOneWrongFieldDoesNotPass checks that the gate does not pass if one report differs from the truth in one field,
+// and passes with the next true report.
+func TestOneWrongFieldDoesNotPass(t *testing.T) {
+	wrong := map[string]func(*comply.Observation){
+		"cluster":     func(o *comply.Observation) { o.Cluster += "x" },
+		"repository":  func(o *comply.Observation) { o.Source.Repository = "https://git.example/platform/other" },
+		"host":        func(o *comply.Observation) { o.Source.Repository = "https://git.other/platform/gitops" },
+		"ref":         func(o *comply.Observation) { o.Source.Ref = "stage" },
+		"root":        func(o *comply.Observation) { o.Source.Path = "" },
+		"parent":      func(o *comply.Observation) { o.Source.Path = "fleet" },
+		"child":       func(o *comply.Observation) { o.Source.Path += "/dev-large-shop" },
+		"another":     func(o *comply.Observation) { o.Source.Path = "fleet/drone" },
+		"missing":     func(o *comply.Observation) { o.Source.Path = "does/not/exist" },
+		"older":       func(o *comply.Observation) { o.Revision = revision("c1") },
+		"unknown":     func(o *comply.Observation) { o.Revision = revision("cf") },
+		"no revision": func(o *comply.Observation) { o.Revision = comply.Revision{} },
+		"failed":      func(o *comply.Observation) { o.State = hub.StateFailed },
+		"progressing": func(o *comply.Observation) { o.State = hub.StateProgressing },
+		"no state":    func(o *comply.Observation) { o.State = "" },
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var clusters []comply.Cluster
+		var truth []comply.Observation
+		for i := range rapid.IntRange(1, 5).Draw(t, "clusters") {
+			name := fmt.Sprintf("c%d", i)
+			clusters = append(clusters, comply.Cluster{
+				Name: name, Memberships: []comply.Membership{{Environment: "dev", ClusterType: "large"}}, Heard: noon,
+			})
+			truth = append(truth, comply.Observation{
+				Cluster: name, Reconciler: "platform", Source: hub.Source{Repository: gitOps, Ref: "dev", Path: "./fleet/large/"},
+				Revision: revision(rapid.SampledFrom([]string{"c2", "c3"}).Draw(t, "revision")), State: hub.StateReady, Observed: noon.Add(-time.Minute),
+			})
+		}
+		q := comply.Question{
+			Commit: hash("c2"), Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"}),
+			History: comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
+		}
+		who := rapid.IntRange(0, len(truth)-1).Draw(t, "who")
+		field := rapid.SampledFrom(slices.Sorted(maps.Keys(wrong))).Draw(t, "field")
+		q.Observations = slices.Clone(truth)
+		wrong[field](&q.Observations[who])
+		if v := comply.Judge(q, noon); v.Result == comply.Passed {
+			t.Fatalf("a wrong %s passed: %+v", field, v)
+		}
+		next := truth[who]
+		next.Observed = noon
+		q.Observations = append(q.Observations, next)
+		if v := comply.Judge(q, noon); v.Result != comply.Passed {
+			t.Fatalf("after a wrong %s and a true report: %s, %s", field, v.Result, v.Reason)
 		}
 	})
 }

@@ -16,9 +16,9 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 	c, what := v.Counts, v.noun()
 	switch {
 	case c.Expected == 0 && v.Result == Passed:
-		return "no clusters registered, and the gate allows that"
+		return "no cluster is expected to run it, and the gate allows that"
 	case c.Expected == 0:
-		return "no clusters registered; register one, or set allowNone: true"
+		return "no cluster is expected to run it; register one, or set allowNone: true"
 	case c.Counted == 0:
 		return fmt.Sprintf("%d of %d %s offline and ignored: no clusters left to check", c.Offline, c.Expected, what)
 	}
@@ -37,6 +37,9 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 	if c.Offline > 0 && gate.Offline == v1alpha1.OfflineIgnore {
 		parts = append(parts, "offline clusters are ignored")
 	}
+	if c.Failed > 0 {
+		return strings.Join(parts, "; ") // errors contain commas
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -48,8 +51,12 @@ func (v *Verdict) parts(what string, now time.Time) []string {
 		if len(of) == 0 {
 			continue
 		}
-		if s == Broken || s == Offline && len(of) <= named {
-			parts = append(parts, v.each(of, now))
+		if s == Broken {
+			parts = append(parts, v.failures()...)
+			continue
+		}
+		if s == Offline && len(of) <= named {
+			parts = append(parts, v.offline(of, now))
 			continue
 		}
 		part := fmt.Sprintf("%d of %d %s %s: %s", len(of), v.Counts.Expected, what, s, v.names(of))
@@ -72,17 +79,32 @@ func (v *Verdict) in(s State) []int {
 	return in
 }
 
-// each describes the first few reconcilers one by one.
-func (v *Verdict) each(of []int, now time.Time) string {
+// failures describes the failures, each cause once and whole.
+func (v *Verdict) failures() []string {
 	var parts []string
-	for _, i := range of[:min(len(of), named)] {
-		if r := &v.Reconcilers[i]; r.State == Offline {
-			parts = append(parts, fmt.Sprintf("%s offline since %s", v.title(i), clock(r.Since, now)))
-		} else {
-			parts = append(parts, v.title(i)+" "+r.Reason)
+	others := 0
+	for _, c := range v.Causes() {
+		switch {
+		case c.State != Broken:
+		case len(parts) < named:
+			parts = append(parts, c.String())
+		default:
+			others += c.Count
 		}
 	}
-	return strings.Join(parts, ", ") + more(len(of)-named)
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%d more with other errors", others))
+	}
+	return parts
+}
+
+// offline describes clusters one by one.
+func (v *Verdict) offline(of []int, now time.Time) string {
+	var parts []string
+	for _, i := range of {
+		parts = append(parts, fmt.Sprintf("%s offline since %s", v.title(i), clock(v.Reconcilers[i].Since, now)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (v *Verdict) names(of []int) string {

@@ -27,7 +27,7 @@ func TestParseRevision(t *testing.T) {
 		" 0123456789ABCDEF0123456789abcdef01234567\n": {Hash: sha1},
 		sha256:           {Hash: sha256},
 		"v1.2.3":         {Name: "v1.2.3"},
-		"0123456":        {Name: "0123456"}, // short: what it means changes
+		"0123456":        {Name: "0123456"}, // abbreviated hashes can become ambiguous
 		"main@sha1:abc":  {Name: "main@sha1:abc"},
 		"sha1:" + sha256: {Name: "sha1:" + sha256},
 		"":               {},
@@ -50,7 +50,7 @@ func FuzzParseRevision(f *testing.F) {
 	})
 }
 
-func TestParseGateSaysWhatMakesNoSense(t *testing.T) {
+func TestParseGateReportsInvalidValues(t *testing.T) {
 	for _, require := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(-3), intstr.FromString("0%"), intstr.FromString("101%"), intstr.FromString("most")} {
 		gate, err := comply.ParseGate(&v1alpha1.Gate{Require: &require})
 		if err == nil || gate != (comply.Gate{}) {

@@ -2,6 +2,7 @@ package comply_test
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -14,17 +15,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// question is a case as it is written: hashes are short, times are of one day, and what is left out is usual.
+// question is the short notation of a test case: short hashes, times of one day, and defaults for missing fields.
 type question struct {
 	Commit, Published, Now string
-	// Line is the history of the branch, the oldest first.
+	// Line is the history of the branch, oldest first.
 	Line     []string
 	Gate     *v1alpha1.Gate
 	Clusters []struct {
 		Name, Heard string
 		Memberships []string
 	}
-	// Targets ask for the gate of an application.
+	// Targets selects the gate of an application.
 	Targets []struct {
 		Name, Path   string
 		ClusterTypes []string
@@ -47,8 +48,8 @@ func TestRules(t *testing.T) {
 				}
 			}
 		}
-		asked := q.parse(t)
-		c.Golden(t, "golden", format(comply.Judge(asked, at(q.Now))))
+		question := q.parse(t)
+		c.Golden(t, "golden", format(comply.Judge(question, at(q.Now))))
 	})
 }
 
@@ -57,18 +58,28 @@ func (q *question) parse(t *testing.T) comply.Question {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := comply.Question{
+	question := comply.Question{
 		Commit: hash(q.Commit), Published: at(q.Published), Gate: gate,
 		Expected: q.expected(), History: comply.HistoryOf(q.history()),
 	}
 	for _, o := range q.Observations {
-		asked.Observations = append(asked.Observations, comply.Observation{
+		question.Observations = append(question.Observations, comply.Observation{
 			Cluster: o.Cluster, Reconciler: usual(o.Name, "platform"),
-			Source:   hub.Source{Repository: usual(o.Repo, gitOps), Ref: o.Branch, Path: o.Path},
+			Source:   hub.Source{Repository: usual(o.Repo, gitOps), Ref: o.Branch, Path: usual(o.Path, q.folder(o.Cluster))},
 			Revision: revision(o.Revision), State: hub.State(o.Health), Message: o.Message, Observed: at(o.Observed),
 		})
 	}
-	return asked
+	return question
+}
+
+// folder returns the folder of the cluster's first type.
+func (q *question) folder(cluster string) string {
+	for _, c := range q.Clusters {
+		if c.Name == cluster {
+			return path.Join("fleet", path.Base(c.Memberships[0]))
+		}
+	}
+	return ""
 }
 
 func (q *question) expected() []comply.Expected {
@@ -109,7 +120,7 @@ func usual(text, otherwise string) string {
 	return text
 }
 
-// revision is what Flux says about a commit of the branch dev; longer texts stand for themselves.
+// revision returns what Flux reports for a commit of the branch dev. Longer texts are returned unchanged.
 func revision(text string) comply.Revision {
 	if len(text) == 2 {
 		text = "dev@sha1:" + hash(text)
@@ -119,7 +130,7 @@ func revision(text string) comply.Revision {
 
 func hash(short string) string { return short + strings.Repeat("0", 40-len(short)) }
 
-// at is a time on the day of the cases; zero when there is none.
+// at returns a time on the day of the test cases; zero if clock is empty.
 func at(clock string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+clock)
 	if err != nil {

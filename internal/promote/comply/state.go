@@ -38,10 +38,12 @@ func nothingFollows(e *Expected, others []*Observation) string {
 	if len(others) == 0 {
 		return fmt.Sprintf("no reconciler follows branch %s", branchName(e.Source.Ref))
 	}
-	o := others[0]
-	if o.branch() == branchName(e.Source.Ref) {
-		return fmt.Sprintf("%s follows folder %q instead of %q", summary(o.Reconciler), summary(cleanPath(o.Source.Path)), cleanPath(e.Source.Path))
+	for _, o := range others {
+		if o.branch() == branchName(e.Source.Ref) {
+			return fmt.Sprintf("%s follows folder %q instead of %q", summary(o.Reconciler), summary(cleanPath(o.Source.Path)), cleanPath(e.Source.Path))
+		}
 	}
+	o := others[0]
 	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Ref))
 }
 
@@ -119,7 +121,7 @@ func atRevision(r Revision) string {
 }
 
 func withMessage(what, message string) string {
-	if message = summary(message); message == "" {
+	if message = oneLine(message); message == "" {
 		return what
 	}
 	return what + ": " + message

@@ -14,8 +14,8 @@ const (
 	Failed Result = "failed"
 	// TimedOut means that they did not reach it in time. The gate still passes when they do.
 	TimedOut Result = "timedOut"
-	// Nobody means that no reconciler is expected, and the gate does not allow that.
-	Nobody Result = "nobody"
+	// NoClusters means that no reconciler is expected, and the gate does not allow that.
+	NoClusters Result = "nobody"
 )
 
 // State is the state of an expected reconciler with regard to the commit.

@@ -8,72 +8,73 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Action is something to do. Each can be done again without harm: who finds it done leaves it so.
+// Action is one action to carry out. Actions are idempotent: carrying one out again has no effect.
 //
-// Only this package has actions: [Record], [FulfillOrder], [SetStatus], [RunCheck], [Promote], [ProposeRollback], [Withdraw].
+// The actions are [Record], [CompleteRequest], [SetStatus], [RunCheck], [Promote], [ProposeRollback] and [Withdraw].
 type Action interface {
 	fmt.Stringer
 	isAction()
 }
 
-// Record puts a step into the history of an environment.
+// Record adds a step to the history of an environment.
 type Record struct {
 	Environment string
 	Step        Step
-	// Reason says why, where it failed.
+	// Reason explains a failure; optional.
 	Reason string
 }
 
-// FulfillOrder takes back an order that was carried out.
-type FulfillOrder struct {
+// CompleteRequest removes a request that has been carried out.
+type CompleteRequest struct {
 	Environment, ID string
 }
 
-// SetStatus says on a commit how it stands in an environment; the context is the environment's name.
+// SetStatus posts the status of a commit in an environment. The context of the status is the environment's name.
 type SetStatus struct {
 	Environment, Commit string
 	Status
 }
 
-// RunCheck runs a verification and keeps its result.
+// RunCheck runs a verification and stores its result.
 type RunCheck struct {
 	Environment      string
 	Commit, Revision string
 	Check            Check
 }
 
-// Promote makes an environment name another commit, by itself or as a proposal to people.
-// An open proposal for another commit is replaced.
+// Promote promotes a commit to an environment, directly or with a pull request.
+// It replaces an open proposal for another commit.
 type Promote struct {
 	Environment string
-	// From is what the environment named when it was decided; when it names something else by now, nothing is done.
+	// From is the commit of the environment at the time of the decision.
+	// The action is skipped if the environment has another commit by now.
 	From, Commit string
 	By           v1alpha1.Approval
 }
 
-// ProposeRollback proposes to people that an environment goes back to a commit that ran well there.
-// An open proposal for another commit is replaced.
+// ProposeRollback opens a pull request that rolls an environment back to a commit that was deployed there successfully.
+// It replaces an open proposal for another commit.
 type ProposeRollback struct {
 	Environment string
 	From, To    string
 	Reason      string
 }
 
-// Withdraw closes an open proposal that nobody needs any more.
+// Withdraw closes an open proposal that is no longer needed.
 type Withdraw struct {
 	Environment, Commit string
 	Reason              string
 }
 
 func (Record) isAction()          {}
-func (FulfillOrder) isAction()    {}
+func (CompleteRequest) isAction() {}
 func (SetStatus) isAction()       {}
 func (RunCheck) isAction()        {}
 func (Promote) isAction()         {}
 func (ProposeRollback) isAction() {}
 func (Withdraw) isAction()        {}
 
-// String says what goes on record.
+// String describes the step.
 func (a Record) String() string {
 	text := fmt.Sprintf("record: %s %s %s at %s", fleet.ShortCommit(a.Step.Commit), a.Step.Kind, a.Environment, a.Step.At.UTC().Format(time.RFC3339))
 	if a.Reason != "" {
@@ -82,22 +83,22 @@ func (a Record) String() string {
 	return text
 }
 
-// String says which order is done.
-func (a FulfillOrder) String() string {
+// String describes the request.
+func (a CompleteRequest) String() string {
 	return fmt.Sprintf("order %s in %s is carried out", a.ID, a.Environment)
 }
 
-// String says what is shown.
+// String describes the status.
 func (a SetStatus) String() string {
 	return fmt.Sprintf("status of %s in %s: %s %q", fleet.ShortCommit(a.Commit), a.Environment, a.State, a.Description)
 }
 
-// String says what is verified.
+// String describes the verification.
 func (a RunCheck) String() string {
 	return fmt.Sprintf("verify %s in %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Check.Name)
 }
 
-// String says who goes where.
+// String describes the promotion.
 func (a Promote) String() string {
 	if a.By == v1alpha1.ApprovalPullRequest {
 		return fmt.Sprintf("propose %s to %s", fleet.ShortCommit(a.Commit), a.Environment)
@@ -105,12 +106,12 @@ func (a Promote) String() string {
 	return fmt.Sprintf("promote %s to %s", fleet.ShortCommit(a.Commit), a.Environment)
 }
 
-// String says the way back, and why.
+// String describes the rollback and its reason.
 func (a ProposeRollback) String() string {
 	return fmt.Sprintf("propose that %s goes back from %s to %s (%s)", a.Environment, fleet.ShortCommit(a.From), fleet.ShortCommit(a.To), a.Reason)
 }
 
-// String says what is closed, and why.
+// String describes the proposal and the reason to close it.
 func (a Withdraw) String() string {
 	return fmt.Sprintf("withdraw the proposal of %s to %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Reason)
 }

@@ -40,9 +40,9 @@ func largeFacts(environments, commits int) decide.Facts {
 		e := decide.Environment{Name: fmt.Sprintf("e%02d", i)}
 		for n, commit := range f.Line[:commits/2] {
 			at := clock("06:00").Add(time.Duration(n) * time.Minute)
-			e.History = append(e.History, decide.Step{Kind: decide.Entered, Commit: commit, At: at},
-				decide.Step{Kind: decide.Arrived, Commit: commit, Revision: commit, At: at},
-				decide.Step{Kind: decide.FailedHere, Commit: commit, Revision: commit, At: at})
+			e.History = append(e.History, decide.Step{Kind: decide.StepStarted, Commit: commit, At: at},
+				decide.Step{Kind: decide.StepDeployed, Commit: commit, Revision: commit, At: at},
+				decide.Step{Kind: decide.StepFailed, Commit: commit, Revision: commit, At: at})
 			e.Commit, e.Rollout = commit, decide.Rollout{State: decide.RolloutMerged, Commit: commit}
 		}
 		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Failed, Reason: "large-07 fails", Counts: comply.Counts{Failed: 1}}

@@ -11,19 +11,20 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// calendar are the times in which a commit may enter. The zero value is always.
+// calendar holds the times at which commits may be promoted. The zero value allows any time.
 type calendar struct {
 	windows []window
 	freezes []v1alpha1.Freeze
 }
 
-// window opens at the times of a schedule, each time for a while.
+// window opens on a schedule, each time for the same duration.
 type window struct {
 	starts   *cron.SpecSchedule
 	duration time.Duration
 }
 
-// closed says why nothing may enter now, and when that ends; "" when it may. The time is zero when it does not end.
+// closed explains why nothing can be promoted now, and returns when that ends.
+// It returns "" if promotions are allowed, and a zero time if no end is known.
 func (c *calendar) closed(now time.Time) (why string, until time.Time) {
 	for _, f := range c.freezes {
 		if !now.Before(f.From.Time) && now.Before(f.To.Time) {
@@ -48,20 +49,19 @@ func (c *calendar) closed(now time.Time) (why string, until time.Time) {
 	}
 }
 
-// open says whether the window is open. The last start that still matters lies after now-duration:
-// a window is closed again at the very moment its duration is over.
+// open reports whether the window is open. The window includes its start and excludes its end.
 func (w window) open(now time.Time) bool {
 	start := w.starts.Next(now.Add(-w.duration))
 	return !start.IsZero() && !start.After(now)
 }
 
-// parseWindow understands a window. A start that falls into the hour that a time zone skips in spring does not happen.
+// parseWindow parses a window. A start in the hour that a time zone skips in spring is skipped too.
 func parseWindow(w v1alpha1.Window) (window, error) {
 	zone, err := parseZone(w.TimeZone)
 	if err != nil {
 		return window{}, err
 	}
-	// The parser would take a time zone and other notations, too, for which there is a field or no need.
+	// The parser also accepts time zones, which have their own field, and notations that are not supported here.
 	if len(strings.Fields(w.Cron)) != 5 || strings.Contains(w.Cron, "TZ=") {
 		return window{}, fmt.Errorf("cron %q has not five fields: minute, hour, day of month, month, day of week", w.Cron)
 	}
@@ -83,7 +83,7 @@ func parseWindow(w v1alpha1.Window) (window, error) {
 	return window{starts, w.Duration.Duration}, nil
 }
 
-// parseZone finds a time zone by its IANA name. "Local" would mean another zone on every machine.
+// parseZone returns the time zone with an IANA name. It rejects "Local", which depends on the machine.
 func parseZone(name string) (*time.Location, error) {
 	if name == "Local" {
 		return nil, errors.New(`time zone "Local" is another one on every machine`)
@@ -95,7 +95,7 @@ func parseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// clock writes a time in UTC, without the day when that is today.
+// clock formats a time in UTC, without the date if it is the same day as now.
 func clock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// Clocks in Berlin go from 2 to 3 on 2026-03-29, and from 3 back to 2 on 2026-10-25.
+// Clocks in Berlin go from 2:00 to 3:00 on 2026-03-29, and from 3:00 back to 2:00 on 2026-10-25.
 func TestWindowsFollowTheirTimeZone(t *testing.T) {
 	for _, tc := range []struct {
 		cron     string
@@ -20,9 +20,9 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 		{"0 9 * * *", 8 * time.Hour, "2026-01-15T08:00:00Z", true},  // 9 in winter
 		{"0 9 * * *", 8 * time.Hour, "2026-07-15T07:00:00Z", true},  // 9 in summer
 		{"0 9 * * *", 8 * time.Hour, "2026-07-15T06:59:59Z", false}, // not yet
-		{"0 9 * * *", 8 * time.Hour, "2026-07-15T15:00:00Z", false}, // its end does not belong to it
-		{"30 2 * * *", time.Hour, "2026-03-29T01:45:00Z", false},    // 2:30 did not happen that night
-		{"30 1 * * *", time.Hour, "2026-03-29T01:15:00Z", true},     // an hour is an hour, whatever the clock shows
+		{"0 9 * * *", 8 * time.Hour, "2026-07-15T15:00:00Z", false}, // the end is excluded
+		{"30 2 * * *", time.Hour, "2026-03-29T01:45:00Z", false},    // 2:30 is skipped that night
+		{"30 1 * * *", time.Hour, "2026-03-29T01:15:00Z", true},     // the window lasts one hour of real time
 		{"0 22 * * 5", 10 * time.Hour, "2026-11-21T06:00:00Z", true},
 		{"0 0 1 1 *", 366 * 24 * time.Hour, "2026-11-20T10:00:00Z", true},
 		{"* * * * *", time.Second, "2026-11-20T10:00:01Z", false},
@@ -41,7 +41,7 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 	}
 }
 
-// Whatever is written as a window is understood or refused, and what is understood answers.
+// FuzzParseWindow checks that any text is either rejected or gives a window that can be evaluated.
 func FuzzParseWindow(f *testing.F) {
 	for _, cron := range []string{"0 9 * * 1-5", "*/15 * * * *", "0 0 29 2 *", "TZ=0 0 0 1 1", "CRON_TZ=UTC * * * * *", "@daily", "0-59/0 * * * *", "1,2,3 * ? * MON-FRI", "99999999999999999999 * * * *"} {
 		f.Add(cron, "Europe/Berlin", int64(time.Hour))

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// candidate is the commit that is next to enter an environment.
+// candidate is the commit to promote next to an environment.
 type candidate struct {
-	commit string // empty when there is none
-	wait          // what it waits for in the environments before
+	commit string // empty if there is no candidate
+	wait          // why the commit cannot be promoted yet
 }
 
-// wait is why a commit does not go on. The zero value is that it does.
+// wait is the reason why a commit cannot be promoted yet. The zero value means that it does not have to wait.
 type wait struct {
-	// why says it in words. They are made when somebody wants to read them: of all that wait, only one is shown.
+	// why formats the reason. It is a function because only one of many reasons is shown.
 	why func() string
-	// until is when the waiting ends by itself; zero when it does not.
+	// until is when the wait ends by itself; zero if it does not.
 	until time.Time
 }
 
@@ -25,16 +25,16 @@ func waitFor(format string, args ...any) wait {
 	return wait{why: func() string { return fmt.Sprintf(format, args...) }}
 }
 
-// candidate finds the commit that enters next: what a person ordered, or the newest that is ready.
-// When none is ready it is the newest of all, with what it waits for.
+// candidate returns the commit to promote next: the requested commit, or the newest commit that is ready.
+// If no commit is ready, it returns the newest commit and the reason why it waits.
 func (r *round) candidate(p *place) candidate {
 	var newest candidate
-	if order := p.env.Order; order != nil && order.Commit != p.env.Commit {
+	if order := p.env.Request; order != nil && order.Commit != p.env.Commit {
 		position, known := r.positions[order.Commit]
 		if known {
 			return r.ordered(p, order, position)
 		}
-		// It may have been pushed over, and may never come: it stops nobody else.
+		// A forced push may have removed the commit for good, so it does not block other commits.
 		newest = candidate{order.Commit, waitFor("it is not on the branch")}
 	}
 	for i := len(r.Line) - 1; i > p.floor; i-- {
@@ -46,14 +46,14 @@ func (r *round) candidate(p *place) candidate {
 			newest = c
 		}
 		if len(p.rules.After) == 0 {
-			break // a first environment takes the head, and nothing that was overtaken before it was seen
+			break // the first environment takes only the head of the branch
 		}
 	}
 	return newest
 }
 
-// ordered considers what a person ordered, whether or not it is newer than what is there.
-func (r *round) ordered(p *place, order *Order, position int) candidate {
+// ordered returns a requested commit as the candidate, even if it is older than the environment's commit.
+func (r *round) ordered(p *place, order *Request, position int) candidate {
 	w := r.wait(p, position)
 	if !w.over() {
 		why := w.why
@@ -62,7 +62,7 @@ func (r *round) ordered(p *place, order *Order, position int) candidate {
 	return candidate{order.Commit, w}
 }
 
-// wait says what a commit of the line waits for before an environment.
+// wait returns the reason why a commit of the line cannot be promoted to an environment yet.
 func (r *round) wait(p *place, position int) wait {
 	if a := p.env.aborted(r.Line[position]); a != nil {
 		return waitFor("it %s", a)
@@ -79,7 +79,7 @@ func (r *round) wait(p *place, position int) wait {
 	return wait{}
 }
 
-// holdsBack says why a commit does not go on from here yet.
+// holdsBack returns the reason why a commit cannot be promoted from this environment to the next yet.
 func (p *place) holdsBack(commit string, ran run, soak time.Duration, now time.Time) wait {
 	here := p.env.Commit == commit
 	abort := p.env.aborted(commit)
@@ -88,8 +88,10 @@ func (p *place) holdsBack(commit string, ran run, soak time.Duration, now time.T
 		return waitFor("in %s %s", p.name, p.why)
 	case abort != nil:
 		return waitFor("in %s it %s", p.name, abort)
+	case here && p.phase == Failed && p.later:
+		return waitFor("a later change of %s failed", p.name)
 	case here && (p.phase == Failed || !ran.arrived):
-		return waitFor("in %s it %s", p.name, p.why)
+		return waitFor("%s", p.progress())
 	case !ran.arrived:
 		return waitFor("it does not run in %s", p.name)
 	case ran.longest >= soak:
@@ -104,7 +106,31 @@ func (p *place) holdsBack(commit string, ran run, soak time.Duration, now time.T
 	}
 }
 
-// span writes a duration to the minute, or exactly when it is shorter.
+// progress describes the progress of the environment's commit for later environments. The whole reason is shown in the
+// environment itself.
+func (p *place) progress() string {
+	switch p.phase {
+	case Promoted, Proposed:
+		return "its pull request in " + p.name + " is not merged yet"
+	case Refused:
+		if p.env.Rollout.State == RolloutClosed {
+			return "its pull request in " + p.name + " was closed"
+		}
+		return "it needs approval in " + p.name
+	case NoClusters:
+		return p.name + " has no clusters"
+	case Deploying:
+		return "it is being deployed in " + p.name
+	case Verifying:
+		return "it is being verified in " + p.name
+	case Deployed:
+		return "it has just been deployed in " + p.name
+	default:
+		return "it failed in " + p.name
+	}
+}
+
+// span formats a duration, truncated to minutes if it is at least one minute.
 func span(d time.Duration) string {
 	if d < time.Minute {
 		return d.String()

@@ -10,17 +10,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Stage is an environment as it is written.
+// Stage is the definition of an environment.
 type Stage struct {
 	Name string // required
-	// Promotion are its rules. Without any it takes part only in a chain that names it.
+	// Promotion holds the environment's rules. An environment without rules is only part of explicit chains.
 	Promotion *v1alpha1.Promotion
-	// Position is where the rules are written, for problems.
+	// Position is where the rules are defined; problems refer to it.
 	Position fleet.Position
 }
 
-// Chain are environments in an order in which each comes after those that a commit must have run in first.
-// It is immutable.
+// Chain holds environments in promotion order. It is immutable.
 type Chain struct {
 	stages []*stage
 }
@@ -29,14 +28,14 @@ type Chain struct {
 type stage struct {
 	name  string
 	rules *Rules
-	// problem is why nothing may enter; empty when all is well.
+	// problem is why nothing can be promoted to the environment; empty if its rules are valid.
 	problem string
 }
 
-// NewChain orders environments by their rules. explicit names environments one after the other
-// and is how those without rules of their own take part; those that have some keep them.
-// Problems come sorted. An environment that has one is part of the chain, and nothing enters it;
-// the others are not concerned.
+// NewChain orders environments by their rules. explicit lists environments in order: it adds those without rules
+// to the chain, each after the previous one. Environments with rules keep them.
+// Problems are sorted. An environment with a problem is part of the chain, but nothing is promoted to it;
+// other environments are not affected.
 func NewChain(environments []Stage, explicit []string) (*Chain, []fleet.Problem) {
 	b := chainBuilder{written: map[string]Stage{}, stages: map[string]*stage{}}
 	var twice []string
@@ -62,7 +61,7 @@ func NewChain(environments []Stage, explicit []string) (*Chain, []fleet.Problem)
 	return chain, fleet.SortProblems(b.problems)
 }
 
-// Names returns the environments in the order of the chain.
+// Names returns the names of the environments in promotion order.
 func (c *Chain) Names() []string {
 	names := make([]string, len(c.stages))
 	for i, s := range c.stages {
@@ -71,7 +70,7 @@ func (c *Chain) Names() []string {
 	return names
 }
 
-// Rules returns the rules of an environment; ok is false for one that is not in the chain. They are shared; do not change them.
+// Rules returns the rules of an environment, or false if it is not in the chain. The rules are shared: do not change them.
 func (c *Chain) Rules(environment string) (rules *Rules, ok bool) {
 	i := slices.IndexFunc(c.stages, func(s *stage) bool { return s.name == environment })
 	if i < 0 {
@@ -80,14 +79,14 @@ func (c *Chain) Rules(environment string) (rules *Rules, ok bool) {
 	return c.stages[i].rules, true
 }
 
-// chainBuilder is the work of NewChain.
+// chainBuilder holds the state of NewChain.
 type chainBuilder struct {
 	written  map[string]Stage
 	stages   map[string]*stage
 	problems []fleet.Problem
 }
 
-// problem reports what is wrong with an environment, and lets nothing enter it.
+// problem adds a problem of an environment, and prevents promotions to it.
 func (b *chainBuilder) problem(name string, kind fleet.ProblemKind, message, hint string) {
 	b.problems = append(b.problems, fleet.Problem{
 		Severity: fleet.SeverityError, Kind: kind, Object: fleet.Ref{Kind: "Environment", Name: name},
@@ -107,7 +106,7 @@ func (b *chainBuilder) add(name string, after []string) {
 	}
 }
 
-// addExplicit adds the environments of an explicit chain that have no rules of their own.
+// addExplicit adds the environments of an explicit chain that have no rules.
 func (b *chainBuilder) addExplicit(names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -124,7 +123,7 @@ func (b *chainBuilder) addExplicit(names []string) {
 	}
 }
 
-// checkAfter looks at what an environment comes after.
+// checkAfter checks the environments that come before an environment.
 func (b *chainBuilder) checkAfter(s *stage) {
 	for _, name := range s.rules.After {
 		_, written := b.written[name]
@@ -144,7 +143,7 @@ func (b *chainBuilder) checkAfter(s *stage) {
 	}
 }
 
-// circle returns the shortest way from an environment back to itself; nil when there is none.
+// circle returns the shortest cycle through an environment, or nil.
 func (b *chainBuilder) circle(name string) []string {
 	ways := [][]string{{name}}
 	seen := map[string]bool{}
@@ -169,8 +168,8 @@ func (b *chainBuilder) circle(name string) []string {
 	return nil
 }
 
-// order puts each environment after those it comes after, and otherwise by name.
-// Of a circle the first by name comes first: no order is right, and nothing enters there.
+// order sorts the environments so that each follows its predecessors, and by name where the rules leave a choice.
+// A cycle has no valid order; its environments are taken by name, and nothing is promoted to them.
 func (b *chainBuilder) order() []*stage {
 	var ordered []*stage
 	done := map[string]bool{}

@@ -8,9 +8,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Decide says what is to be done next in every environment of the chain, in its order, and why everything that waits waits.
-// It depends on nothing but its arguments. When its actions are carried out and it is asked again, it goes on from there;
-// when nothing is left to do but to wait, it returns no actions.
+// Decide returns a decision for every environment of the chain, in chain order: what to do next, and why commits wait.
+// It is a pure function. After its actions are carried out, a call with the new facts continues from there.
+// If nothing can be done but wait, the decisions have no actions.
 func Decide(f Facts, now time.Time) []Decision {
 	if f.Chain == nil {
 		return nil
@@ -23,15 +23,15 @@ func Decide(f Facts, now time.Time) []Decision {
 	return decisions
 }
 
-// round is the work on one set of facts.
+// round holds the state of one call of Decide.
 type round struct {
 	Facts
 	now       time.Time
-	positions map[string]int // of the commits of the line
+	positions map[string]int // position of each commit on the line
 	places    map[string]*place
 }
 
-// newRound assesses all environments, so that each can be seen from those after it.
+// newRound assesses all environments first, because decisions depend on earlier environments.
 func newRound(f Facts, now time.Time) *round {
 	r := &round{Facts: f, now: now, positions: make(map[string]int, len(f.Line)), places: make(map[string]*place, len(f.Chain.stages))}
 	for i, commit := range f.Line {
@@ -52,8 +52,8 @@ func newRound(f Facts, now time.Time) *round {
 	return r
 }
 
-// decide says what is to be done in an environment: put on record what happened, show it, and then move on.
-// What is left is on record before anything takes its place, and that is a fact of the next round.
+// decide returns the decision for an environment: first record steps, then post statuses, then promote.
+// A commit is replaced only in a later round, after its steps are recorded.
 func (r *round) decide(p *place) Decision {
 	d := Decision{Environment: p.name, Phase: p.phase, Commit: p.env.Commit, Reason: r.standing(p)}
 	if p.phase == Unknown {
@@ -64,11 +64,14 @@ func (r *round) decide(p *place) Decision {
 	if p.check != nil && p.env.result(p.check.Name).State != CheckRunning {
 		d.Actions = append(d.Actions, RunCheck{p.name, p.env.Commit, p.env.Rollout.Commit, *p.check})
 	}
-	if o := p.env.Order; o != nil && o.Commit == p.env.Commit {
-		d.Actions = append(d.Actions, FulfillOrder{p.name, o.ID})
+	if o := p.env.Request; o != nil && o.Commit == p.env.Commit {
+		d.Actions = append(d.Actions, CompleteRequest{p.name, o.ID})
 	}
 	if p.env.Verdict.Commit == p.env.Rollout.Commit {
 		d.wake(p.env.Verdict.Next, r.now)
+	}
+	if back := r.heldBack(p); back != "" {
+		d.say("%s", back)
 	}
 	c := r.candidate(p)
 	d.Candidate = c.commit
@@ -79,11 +82,15 @@ func (r *round) decide(p *place) Decision {
 	return d
 }
 
-// standing says how the commit of an environment stands.
+// standing describes the state of an environment's commit.
 func (r *round) standing(p *place) string {
 	text := p.why
 	if p.env.Commit != "" && p.phase != Unknown {
-		text = fleet.ShortCommit(p.env.Commit) + " " + p.why
+		text = fleet.ShortCommit(p.env.Commit) + " "
+		if p.later && p.phase != Aborted && p.phase != Deployed {
+			text += "is deployed; a later change of the environment "
+		}
+		text += p.why
 		if _, known := r.positions[p.env.Commit]; !known && len(r.Line) > 0 {
 			text += "; it is no longer on the branch, which was pushed over"
 		}
@@ -91,7 +98,20 @@ func (r *round) standing(p *place) string {
 	return text
 }
 
-// move lets the candidate enter, or says what it waits for.
+// heldBack names the commits that do not return by themselves after a rollback or a request for an older commit, or "".
+func (r *round) heldBack(p *place) string {
+	position, known := r.positions[p.env.Commit]
+	if !known || position >= p.floor || p.env.Request != nil {
+		return ""
+	}
+	newest := fleet.ShortCommit(r.Line[p.floor])
+	if n := p.floor - position; n > 1 {
+		return fmt.Sprintf("%d newer commits up to %s are held back until a newer one or a request for one of them", n, newest)
+	}
+	return newest + " is held back until a newer commit or a request for it"
+}
+
+// move promotes the candidate, or explains why it waits.
 func (r *round) move(p *place, c candidate, d *Decision) {
 	waits, until := r.obstacle(p, c)
 	d.wake(until, r.now)
@@ -120,7 +140,8 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 	}
 }
 
-// obstacle says what keeps the candidate out, or anything if there is none, the first thing first; "" when it may enter.
+// obstacle returns the first reason why the candidate cannot be promoted, or why nothing can be promoted if there is
+// no candidate. It returns "" if there is no obstacle.
 func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) {
 	switch {
 	case p.problem != "":
@@ -129,29 +150,36 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 		return fmt.Sprintf("paused by %s since %s%s", p.env.Pause.By, clock(p.env.Pause.At, r.now), because(p.env.Pause.Why)), time.Time{}
 	case c.commit == "":
 		return "", time.Time{}
+	case !p.free() && p.later:
+		return "a later change of the environment is being rolled out", time.Time{}
 	case !p.free():
 		return fmt.Sprintf("%s is being rolled out", fleet.ShortCommit(p.env.Commit)), time.Time{}
 	case !c.over():
 		return c.why(), c.until
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
-		return "its promotion was turned down" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
+		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
 	default:
 		return p.rules.calendar.closed(r.now)
 	}
 }
 
-// free says whether another commit may take the place of the one that is there.
+// free reports whether the environment's commit can be replaced.
 func (p *place) free() bool {
 	return p.phase.free() || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
 }
 
-// goBack proposes what ran well before, after a failure and where that is the rule.
-// It is also what closes a proposal that would let something else in.
+// goBack proposes a rollback after a failure, if the rules ask for it.
+// It also withdraws proposals that would promote another commit.
 func (r *round) goBack(p *place, c candidate, d *Decision) {
 	back := ""
 	if p.phase == Failed && p.rules.OnFailure == v1alpha1.FailureRollback {
-		if back = p.env.wayBack(); back == "" {
-			d.say("there is nothing to go back to")
+		switch {
+		case p.later:
+			d.say("no rollback, because %s ran before that change", fleet.ShortCommit(p.env.Commit))
+		default:
+			if back = p.env.lastGood(); back == "" {
+				d.say("no earlier commit to roll back to")
+			}
 		}
 	}
 	open, closed := p.env.proposal(ProposalOpen, back), p.env.proposal(ProposalClosed, back)
@@ -160,7 +188,7 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 		d.say("going back to %s waits for people%s", fleet.ShortCommit(back), at(open.URL))
 		return
 	case back != "" && closed != nil:
-		d.say("going back to %s was turned down%s", fleet.ShortCommit(back), at(closed.URL))
+		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
 	case back != "":
 		d.do(ProposeRollback{p.name, p.env.Commit, back, p.cause()})
 		d.say("proposes to go back to %s", fleet.ShortCommit(back))
@@ -173,7 +201,7 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 	}
 }
 
-// proposal finds a proposal in a state that leads from what the environment names to a commit; nil when there is none.
+// proposal returns the proposal in a state from the environment's commit to another commit, or nil.
 func (e *Environment) proposal(state ProposalState, commit string) *Proposal {
 	for i := range e.Proposals {
 		if o := &e.Proposals[i]; o.State == state && o.From == e.Commit && o.Commit == commit {
@@ -183,7 +211,7 @@ func (e *Environment) proposal(state ProposalState, commit string) *Proposal {
 	return nil
 }
 
-// wake notes a time at which there may be something else to decide.
+// wake records a time at which the decision may change.
 func (d *Decision) wake(at, now time.Time) {
 	if at.After(now) && (d.Next.IsZero() || at.Before(d.Next)) {
 		d.Next = at

@@ -2,54 +2,54 @@ package decide
 
 import "time"
 
-// Decision is what is to be done for one environment, and why.
+// Decision holds the next actions for one environment, and the reason.
 type Decision struct {
 	Environment string
 	Phase       Phase
-	// Commit is the commit that the environment names.
+	// Commit is the environment's commit.
 	Commit string
-	// Candidate is the commit that enters next; empty when none is on its way.
+	// Candidate is the commit to promote next; optional.
 	Candidate string
-	// Reason says in words how Commit stands, and what Candidate waits for.
+	// Reason describes the state of Commit, and what Candidate waits for.
 	Reason string
-	// Actions are to be carried out in this order. It does no harm to stop after any of them.
+	// Actions are carried out in order. It is safe to stop after any of them.
 	Actions []Action
-	// Next is when the decision may be another one though no fact changes; zero when it cannot.
+	// Next is when the decision may change although no fact changes; zero if it cannot.
 	Next time.Time
 }
 
-// Phase is where the commit that an environment names stands; the package documentation draws how one leads to another.
+// Phase is the progress of the environment's commit. The package documentation shows the transitions.
 type Phase string
 
 const (
-	// Unknown is that the facts could not be gathered.
+	// Unknown means that the facts could not be determined.
 	Unknown Phase = "unknown"
-	// Empty is that no commit was ever promoted here.
+	// Empty means that no commit has been promoted to the environment yet.
 	Empty Phase = "empty"
-	// Promoted is that the environment names the commit, and its manifests are not proposed yet.
+	// Promoted means that the environment has the commit, but its manifests are not proposed yet.
 	Promoted Phase = "promoted"
-	// Refused is that its manifests wait for a person: a plan that was refused, or a change that was closed.
+	// Refused means that a user has to act: the plan was refused, or the pull request was closed.
 	Refused Phase = "refused"
-	// Proposed is that its manifests wait to be merged.
+	// Proposed means that the pull request with the manifests is not merged yet.
 	Proposed Phase = "proposed"
-	// Deploying is that clusters are on their way to it.
+	// Deploying means that the clusters are updating.
 	Deploying Phase = "deploying"
-	// Nobody is that there are no clusters that could be.
-	Nobody Phase = "nobody"
-	// Verifying is that clusters run it and verifications are not all done.
+	// NoClusters means that no clusters are expected.
+	NoClusters Phase = "nobody"
+	// Verifying means that the clusters run the commit, and verifications are still running.
 	Verifying Phase = "verifying"
-	// Deployed is that clusters run it and verifications passed.
+	// Deployed means that the clusters run the commit, and all verifications passed.
 	Deployed Phase = "deployed"
-	// Failed is that clusters or verifications failed, or that the time was up.
+	// Failed means that clusters or verifications failed, or that the timeout expired.
 	Failed Phase = "failed"
-	// Aborted is that a person gave it up.
+	// Aborted means that a user aborted the commit.
 	Aborted Phase = "aborted"
 )
 
-// free says whether another commit may enter: nothing that is being rolled out would be overtaken.
+// free reports whether another commit can be promoted without overtaking a rollout.
 func (p Phase) free() bool {
 	switch p {
-	case Empty, Refused, Nobody, Deployed, Failed, Aborted:
+	case Empty, Refused, NoClusters, Deployed, Failed, Aborted:
 		return true
 	default:
 		return false

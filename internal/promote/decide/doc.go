@@ -1,10 +1,10 @@
-// Package decide decides how commits walk through a chain of environments, and says why they wait.
+// Package decide decides how commits are promoted through a chain of environments, and explains why they wait.
 //
-// It is one pure function over facts: [Decide] looks at where every commit is and returns for each environment what is to
-// be done next. Nothing is remembered between two rounds. What one round did is a fact of the next,
-// so it does not matter when a round is cut off, repeated, or run by another process.
+// It is one pure function: [Decide] takes facts, such as the commit of every environment, and returns the next actions for each
+// environment. It keeps no state. The results of a round are facts of the next round,
+// so a round can be interrupted, repeated, or continued by another process.
 //
-// # How a commit goes through an environment
+// # The phases of a commit
 //
 //	candidate ◄── a newer one that is ready takes its place
 //	    │
@@ -14,29 +14,31 @@
 //	    │            │              │  │            │             │
 //	    └──────┬─────┘              │  └────────────┴──────┬──────┘
 //	           ▼                    ▼                      ▼
-//	        refused              nobody                 failed ───► rollback proposed
+//	        refused              no clusters            failed ───► rollback proposed
 //
-//	aborted: from everywhere, when a person gives the commit up
+//	aborted: from any phase, when a user aborts the commit
 //
-// A candidate is the newest commit that ran in all environments before this one, for as long as this one wants.
-// Until it enters, a newer one that is ready takes its place. Once the environment names a commit, that commit is rolled out:
-// nothing overtakes it between promoted and verifying. The next one enters when it is deployed, failed, refused or aborted,
-// or where nobody is: without any cluster that is expected it never arrives, and nothing is overtaken when it is replaced.
-// What arrived has arrived. Only a failure takes that back, and a cluster that is well again gives it back.
+// The candidate is the newest commit that has run in all earlier environments for as long as the rules require.
+// A newer commit that is ready replaces it until it is promoted. A promoted commit is rolled out completely:
+// nothing overtakes it between promoted and verifying. The next commit is promoted when it is deployed, failed, refused or
+// aborted. In phase NoClusters, no cluster is expected, so the commit can never be deployed and can be replaced.
+// A deployed commit stays deployed. Only a failure changes that, and recovery of the cluster reverts it.
 //
-// # What is on record
+// # The history
 //
-// Every commit that entered, arrived or failed in an environment is a [Step] of its history, and an environment moves on only
-// after the step of what it leaves is on record. Three rules hang on that, also when a round is cut off between any two actions:
+// Every commit that is promoted (entered), deployed (arrived) or failed in an environment is recorded as a [Step]. An environment
+// moves on only after the last step of its commit is recorded. This guarantees three rules, even if a round is interrupted
+// between two actions:
 //
-//   - A commit enters only after it arrived in all environments before.
-//   - It enters only when it is newer than everything that ever entered. So what was rolled back does not come back by itself,
-//     and after a failure the fix goes on, not the commit that failed. Going back takes a rollback or an order.
-//   - A rollback goes to a commit that arrived here and did not fail since.
+//   - A commit is promoted only after it was deployed in all earlier environments.
+//   - A commit is promoted only if it is newer than every commit that was ever promoted to the environment. So a commit that was
+//     rolled back does not return by itself, and after a failure the fix is promoted instead of the failed commit.
+//     Going back requires a rollback or a request.
+//   - A rollback restores a commit that was deployed in the environment and has not failed since.
 //
-// # Who acts
+// # Carrying out decisions
 //
-// Decisions hold actions as values; a flow carries them out in their order and may stop after any of them.
-// The same engine serves the platform, whose commits are those of the control plane's main branch,
-// and applications, whose commits are those of their source. It does not know which.
+// Decisions contain actions as values. A flow carries them out in order and may stop after any of them.
+// The same engine promotes the platform, whose commits are those of the control plane's main branch,
+// and applications, whose commits are those of their source.
 package decide

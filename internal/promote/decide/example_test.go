@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// A commit runs in dev since ten o'clock. On its way to stage it waits for a cluster, and for nobody else.
+// A commit has been deployed to dev since ten o'clock. In stage it waits for one cluster.
 func Example() {
 	ten := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	chain, problems := decide.NewChain([]decide.Stage{
@@ -24,8 +24,8 @@ func Example() {
 	deployed := decide.Environment{
 		Name: "dev", Commit: commit, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: rollout},
 		History: []decide.Step{
-			{Kind: decide.Entered, Commit: commit, At: ten},
-			{Kind: decide.Arrived, Commit: commit, Revision: rollout, At: ten.Add(time.Minute)},
+			{Kind: decide.StepStarted, Commit: commit, At: ten},
+			{Kind: decide.StepDeployed, Commit: commit, Revision: rollout, At: ten.Add(time.Minute)},
 		},
 		Statuses: map[string]decide.Status{commit: {State: decide.Success, Description: "Deployed"}},
 	}
@@ -35,7 +35,7 @@ func Example() {
 			Commit: rollout, Result: comply.Waiting, Reason: "2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC",
 			Counts: comply.Counts{Expected: 37, Counted: 37, Required: 37, Reached: 34, Behind: 2, Offline: 1},
 		},
-		History: []decide.Step{{Kind: decide.Entered, Commit: commit, At: ten.Add(2 * time.Minute)}},
+		History: []decide.Step{{Kind: decide.StepStarted, Commit: commit, At: ten.Add(2 * time.Minute)}},
 	}
 
 	for _, d := range decide.Decide(decide.Facts{
@@ -51,5 +51,5 @@ func Example() {
 	// dev: 9b5c1ce is deployed
 	// stage: 9b5c1ce waits: 2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC
 	//     status of 9b5c1ce in stage: pending "Deploying 34/37"
-	// prod: runs no commit yet; 9b5c1ce waits: in stage it waits: 2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC
+	// prod: runs no commit yet; 9b5c1ce waits: it is being deployed in stage
 }

@@ -6,49 +6,50 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// Facts are everything a decision depends on, besides the time.
+// Facts holds the input of a decision, except for the time.
 type Facts struct {
-	// Chain has the environments and their rules.
+	// Chain holds the environments and their rules.
 	Chain *Chain // required
-	// Line are the commits of the source branch, the oldest first, each once; the last is its head.
-	// It reaches back at least to the oldest commit that an environment runs.
-	// A commit that is named elsewhere and not here is no longer on the branch.
+	// Line holds the commits of the source branch, oldest first, without duplicates; the last one is its head.
+	// It contains at least all commits since the oldest commit that an environment runs.
+	// Any other commit is no longer on the branch.
 	Line []string
-	// Environments are what is known about each of them; those that the chain does not have are left alone.
+	// Environments holds the facts of each environment. Environments that are not in Chain are ignored.
 	Environments []Environment
 }
 
-// Environment is what is known about one environment.
+// Environment holds the facts of one environment.
 type Environment struct {
 	Name string // required
-	// Unknown says why the facts could not be gathered. Then nothing is done here, and nothing goes on from here.
+	// Unknown explains why the facts could not be determined; optional.
+	// If it is set, the environment has no actions, and no commit is promoted from it.
 	Unknown string
-	// Commit is the commit that the environment names as promoted; empty when it never named one.
+	// Commit is the promoted commit; empty before the first promotion.
 	Commit string
-	// Head is the commit of the environment's own branch, which gets the same statuses; empty when there is no such branch.
+	// Head is the commit of the environment's branch, which gets the same statuses; empty if there is no branch.
 	Head string
-	// Proposals are the changes that would make the environment name another commit. At most one of them is open.
-	// One that was withdrawn or replaced is not among them.
+	// Proposals holds the pull requests that would promote another commit, without those that were withdrawn or replaced.
+	// At most one of them is open.
 	Proposals []Proposal
-	// Rollout is how far Commit, with what Head says, has come on the way to the clusters.
+	// Rollout is the progress of the manifests of Commit and Head.
 	Rollout Rollout
-	// Verdict is that of the clusters on Rollout.Commit. One on another commit counts as none.
+	// Verdict is the result of the gate for Rollout.Commit. A verdict for another commit is ignored.
 	Verdict comply.Verdict
-	// Checks are results of the verifications of Rollout.Commit.
+	// Checks holds the results of the verifications of Rollout.Commit.
 	Checks []CheckResult
-	// History are the steps on record, in the order in which they were recorded.
+	// History holds the recorded steps, oldest first.
 	History []Step
-	// Statuses are the statuses of this environment that commits already have: those of Commit and Head,
-	// and of earlier ones that are still pending.
+	// Statuses holds the posted statuses of this environment by commit: those of Commit and Head,
+	// and those of earlier commits that are still pending.
 	Statuses map[string]Status
 
 	Pause  *Pause
 	Aborts []Abort
-	// Order is what a person wants to run here and does not yet.
-	Order *Order
+	// Request is the request that has not been carried out yet; optional.
+	Request *Request
 }
 
-// Proposal is a change that would make an environment name another commit and was not merged.
+// Proposal is a pull request that would promote another commit, and that is not merged.
 type Proposal struct {
 	From   string        `json:"from"`   // required
 	Commit string        `json:"commit"` // required
@@ -56,95 +57,95 @@ type Proposal struct {
 	URL    string        `json:"url,omitempty"`
 }
 
-// ProposalState is what became of a proposal.
+// ProposalState is the state of a proposal.
 type ProposalState string
 
 const (
-	// ProposalOpen is that it waits for people.
+	// ProposalOpen means that the pull request waits for approval.
 	ProposalOpen ProposalState = "open"
-	// ProposalClosed is that a person did not want it. It is not made again.
+	// ProposalClosed means that a user closed the pull request without merging it. It is not opened again.
 	ProposalClosed ProposalState = "closed"
 )
 
-// Rollout is the change of the manifests that follows when an environment names a commit.
+// Rollout is the change of the manifests that follows a promotion.
 type Rollout struct {
 	State RolloutState `json:"state,omitempty"`
-	// Commit is the commit of the GitOps branch that has the manifests, once they are merged.
+	// Commit is the commit of the GitOps branch that contains the manifests, after they are merged.
 	Commit string `json:"commit,omitempty"`
-	// Reason says why it is refused.
+	// Reason explains RolloutRefused.
 	Reason string `json:"reason,omitempty"`
 	URL    string `json:"url,omitempty"`
 }
 
-// RolloutState is how far the manifests of a commit have come.
+// RolloutState is the progress of a commit's manifests.
 type RolloutState string
 
 const (
-	// RolloutNone is that no change is there yet.
+	// RolloutNone means that there is no pull request yet.
 	RolloutNone RolloutState = ""
-	// RolloutRefused is that none is made until a person agrees or a newer commit comes.
+	// RolloutRefused means that no pull request is opened until a user approves or a newer commit arrives.
 	RolloutRefused RolloutState = "refused"
-	// RolloutOpen is a change that waits to be merged.
+	// RolloutOpen means that the pull request is not merged yet.
 	RolloutOpen RolloutState = "open"
-	// RolloutOffered is a change that waits for a person to merge it, and that would rather have a newer commit:
-	// nothing of it is rolled out, so that the newer one takes its place.
+	// RolloutOffered means that the pull request waits for a user to merge it.
+	// Nothing is rolled out yet, so a newer commit can replace the commit.
 	RolloutOffered RolloutState = "offered"
-	// RolloutClosed is a change that a person closed without merging it.
+	// RolloutClosed means that a user closed the pull request without merging it.
 	RolloutClosed RolloutState = "closed"
-	// RolloutMerged is that the GitOps branch has the manifests, or had them all the time.
+	// RolloutMerged means that the GitOps branch contains the manifests.
 	RolloutMerged RolloutState = "merged"
 )
 
-// CheckResult is what came of a verification of a rollout.
+// CheckResult is the result of a verification of a rollout.
 type CheckResult struct {
 	Name string `json:"name"` // required, as in the rules
-	// Revision is the commit of the GitOps branch that was verified.
+	// Revision is the verified commit of the GitOps branch.
 	Revision string     `json:"revision"` // required
 	State    CheckState `json:"state"`
-	// Reason says why it failed.
+	// Reason explains a failure.
 	Reason string `json:"reason,omitempty"`
 }
 
-// CheckState is how a verification stands.
+// CheckState is the state of a verification.
 type CheckState string
 
-// How a verification stands. One that was cut off has no result, and is run again.
+// The states of a verification. A verification that was interrupted has no result, and runs again.
 const (
 	CheckRunning CheckState = "running"
 	CheckPassed  CheckState = "passed"
 	CheckFailed  CheckState = "failed"
 )
 
-// Step is something that happened to a commit in an environment and is on record.
+// Step is one entry in the history of an environment.
 type Step struct {
 	Kind   StepKind
 	Commit string
-	// Revision is the commit of the GitOps branch; empty for a commit that only entered.
+	// Revision is the commit of the GitOps branch; empty for StepStarted.
 	Revision string
-	// At is when it was recorded.
+	// At is when the step was recorded.
 	At time.Time
 }
 
-// StepKind is what happened.
+// StepKind is the kind of a step.
 type StepKind string
 
 const (
-	// Entered is that the environment names the commit.
-	Entered StepKind = "entered"
-	// Arrived is that its clusters run the commit and its verifications passed.
-	Arrived StepKind = "arrived"
-	// FailedHere is that the rollout failed, or that a commit that had arrived does not run any more.
-	FailedHere StepKind = "failed"
+	// StepStarted means that the commit was promoted to the environment.
+	StepStarted StepKind = "entered"
+	// StepDeployed means that the commit was deployed: the clusters run it and the verifications passed.
+	StepDeployed StepKind = "arrived"
+	// StepFailed means that the rollout failed, or that a deployed commit no longer runs.
+	StepFailed StepKind = "failed"
 )
 
-// Pause is a person's word that nothing enters an environment. What is already rolled out goes on.
+// Pause is a user's command to promote nothing to an environment. A rollout that has started continues.
 type Pause struct {
 	By  string    `json:"by"`
 	Why string    `json:"why,omitempty"`
 	At  time.Time `json:"at"`
 }
 
-// Abort is a person's word that a commit is given up in an environment: it does not enter, nor go on from there.
+// Abort is a user's command to give up a commit in an environment: it is not promoted to the environment or from it.
 type Abort struct {
 	Commit string    `json:"commit"`
 	By     string    `json:"by"`
@@ -152,9 +153,9 @@ type Abort struct {
 	At     time.Time `json:"at"`
 }
 
-// Order is a person's word that a commit, also an older one, is to be the next to enter. All rules hold for it as well.
-type Order struct {
-	// ID is what the order is known by, to whoever keeps it.
+// Request is a user's request to promote a commit next, even an older one. All other rules still apply.
+type Request struct {
+	// ID identifies the request in the store that holds it.
 	ID     string `json:"id"`
 	Commit string `json:"commit"`
 	By     string `json:"by"`

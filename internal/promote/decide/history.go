@@ -1,18 +1,21 @@
 package decide
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// run is how long a commit ran in an environment without failure: the commit, or one after it, which contains it.
+// run records how long a commit, or a later commit that contains it, ran in an environment without failure.
 type run struct {
 	arrived bool
-	// longest is the longest time.
+	// longest is the longest run.
 	longest time.Duration
-	// start is when it began to run last, if it still does; zero if it does not.
+	// start is when the current run began; zero if the commit is not running.
 	start time.Time
 }
 
-// read finds out from the history how long each commit of the line ran, and which is the newest that ever entered.
-// A run ends with a failure, and when an older commit, or one that nobody knows, takes its place.
+// read computes from the history how long each commit of the line ran, and the newest commit that was ever promoted.
+// A run ends with a failure, and when an older or unknown commit is promoted.
 func (p *place) read(r *round) {
 	p.runs = make([]run, len(r.Line))
 	p.floor = -1
@@ -20,7 +23,7 @@ func (p *place) read(r *round) {
 		p.floor = position
 	}
 	var running []int
-	last := -1 // what entered last
+	last := -1 // the commit promoted last
 	end := func(at time.Time) {
 		for _, i := range running {
 			p.runs[i].longest = max(p.runs[i].longest, at.Sub(p.runs[i].start))
@@ -35,14 +38,14 @@ func (p *place) read(r *round) {
 		}
 		p.floor = max(p.floor, position)
 		switch s.Kind {
-		case Entered:
+		case StepStarted:
 			if position < last || !known {
 				end(s.At)
 			}
 			last = position
-		case FailedHere:
+		case StepFailed:
 			end(s.At)
-		case Arrived:
+		case StepDeployed:
 			if known && p.runs[position].start.IsZero() {
 				p.runs[position].arrived, p.runs[position].start = true, s.At
 				running = append(running, position)
@@ -54,17 +57,50 @@ func (p *place) read(r *round) {
 	}
 }
 
-// wayBack is the commit that ran last before the present one and did not fail since; empty when there is none.
-func (e *Environment) wayBack() string {
-	failed := map[string]bool{}
-	for i := len(e.History) - 1; i >= 0; i-- {
-		s := e.History[i]
-		switch {
-		case s.Commit == e.Commit || e.aborted(s.Commit) != nil:
-		case s.Kind == FailedHere:
-			failed[s.Commit] = true
-		case s.Kind == Arrived && !failed[s.Commit]:
-			return s.Commit
+// GoodCommits returns the commits that an environment can be rolled back to, newest first: those that were deployed
+// before the present commit. Commits that failed after they were deployed, or that were rolled back, are left out.
+// steps is the history of the environment, oldest first. If present is empty, it is the last promoted commit.
+//
+// The commits up to the present one form a stack: a promotion pushes a commit, and a rollback removes all commits above its
+// target. So a second rollback goes further back, and never returns to the commit that the first one removed.
+func GoodCommits(steps []Step, present string) []string {
+	var stack []string
+	good := map[string]bool{}
+	enter := func(commit string) {
+		if i := slices.Index(stack, commit); i >= 0 {
+			stack = stack[:i+1]
+			return
+		}
+		stack = append(stack, commit)
+		good[commit] = false
+	}
+	for _, s := range steps {
+		switch s.Kind {
+		case StepStarted:
+			enter(s.Commit)
+		case StepDeployed:
+			enter(s.Commit)
+			good[s.Commit] = true
+		case StepFailed:
+			good[s.Commit] = false
+		}
+	}
+	if present != "" {
+		enter(present)
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	earlier := slices.DeleteFunc(stack[:len(stack)-1], func(c string) bool { return !good[c] })
+	slices.Reverse(earlier)
+	return earlier
+}
+
+// lastGood returns the commit to roll back to, leaving out aborted ones, or "".
+func (e *Environment) lastGood() string {
+	for _, c := range GoodCommits(e.History, e.Commit) {
+		if e.aborted(c) == nil {
+			return c
 		}
 	}
 	return ""

@@ -8,21 +8,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// place is one environment while it is decided about.
+// place holds one environment during a decision.
 type place struct {
 	*stage
 	env   *Environment
 	phase Phase
-	// why says how the commit stands, in words that follow its name.
+	// later is set if the commit was already deployed, and a later change of the environment is rolled out now, such as of its
+	// configuration or of a workload. Phase and why are then those of the change.
+	later bool
+	// why describes the state of the commit, or of the later change. It follows the name of the commit in a sentence.
 	why string
-	// check is the verification that is not done.
+	// failure is the cause of a failure for its status: it stays the same while more clusters fail in the same way.
+	failure string
+	// check is the verification to run next.
 	check *Check
 	runs  []run // by position on the line
-	// floor is the position of the newest commit that ever entered; -1 when none did.
+	// floor is the position of the newest commit that was ever promoted, or -1.
 	floor int
 }
 
-// assess finds out in which phase the environment is.
+// assess sets the phase of the environment.
 func (p *place) assess() {
 	e := p.env
 	switch {
@@ -39,44 +44,68 @@ func (p *place) assess() {
 
 func (p *place) assessRollout() {
 	r := p.env.Rollout
+	p.later = p.env.deployedBefore()
 	switch r.State {
 	case RolloutRefused:
-		p.phase, p.why = Refused, "waits for a person"+because(r.Reason)
+		p.phase, p.why = Refused, "needs approval"+because(r.Reason)
 	case RolloutClosed:
-		p.phase, p.why = Refused, "was turned down: its change was closed without being merged"+at(r.URL)
+		p.phase, p.why = Refused, "was rejected: its pull request was closed without being merged"+at(r.URL)
 	case RolloutOpen, RolloutOffered:
-		p.phase, p.why = Proposed, "waits for its change to be merged"+at(r.URL)
+		p.phase, p.why = Proposed, "waits for its pull request to be merged"+at(r.URL)
 	case RolloutMerged:
 		p.assessVerdict()
 	default:
-		p.phase, p.why = Promoted, "waits for its change to be proposed"
+		p.phase, p.why = Promoted, "waits for its pull request to be opened"
 	}
 }
 
-// assessVerdict looks at the clusters. What arrived has arrived: that a cluster is silent later, or a new one is not there yet,
-// does not take it back. A failure does.
+// deployedBefore reports whether the commit was deployed since it was promoted, with manifests other than the current ones.
+func (e *Environment) deployedBefore() bool {
+	before := false
+	for _, s := range e.History {
+		switch {
+		case s.Kind == StepStarted:
+			before = false
+		case s.Commit != e.Commit:
+		case s.Revision == e.Rollout.Commit:
+			if s.Kind == StepDeployed {
+				return false
+			}
+		default:
+			before = s.Kind == StepDeployed
+		}
+	}
+	return before && e.entered() == e.Commit
+}
+
+// assessVerdict sets the phase from the verdict. A deployed commit stays deployed if a cluster goes offline later
+// or a new cluster is added. A failure changes the phase.
 func (p *place) assessVerdict() {
 	v := p.env.Verdict
-	asked := v.Commit == p.env.Rollout.Commit
+	current := v.Commit == p.env.Rollout.Commit
 	switch {
-	case asked && v.Result == comply.Failed && v.Counts.Failed > 0:
-		p.phase, p.why = Failed, "failed: "+v.Reason
-	case p.env.outcome() == Arrived:
+	case current && v.Result == comply.Failed && v.Counts.Failed > 0:
+		p.fail(v.Reason, v.Cause())
+	case p.env.outcome() == StepDeployed:
 		p.phase, p.why = Deployed, "is deployed"
-	case asked && (v.Result == comply.Failed || v.Result == comply.TimedOut):
-		p.phase, p.why = Failed, "failed: "+v.Reason
-	case asked && v.Result == comply.Nobody:
-		p.phase, p.why = Nobody, "waits: "+v.Reason
-	case asked && v.Result == comply.Passed:
+	case current && (v.Result == comply.Failed || v.Result == comply.TimedOut):
+		p.fail(v.Reason, v.Cause())
+	case current && v.Result == comply.NoClusters:
+		p.phase, p.why = NoClusters, "waits: "+v.Reason
+	case current && v.Result == comply.Passed:
 		p.assessChecks()
-	case asked && v.Result == comply.Waiting:
+	case current && v.Result == comply.Waiting:
 		p.phase, p.why = Deploying, "waits: "+v.Reason
 	default:
-		p.phase, p.why = Deploying, "waits: there is no verdict of the clusters yet"
+		p.phase, p.why = Deploying, "waits for the first reports of its clusters"
 	}
 }
 
-// assessChecks looks at the verifications, one after the other.
+func (p *place) fail(reason, cause string) {
+	p.phase, p.why, p.failure = Failed, "failed: "+reason, cause
+}
+
+// assessChecks sets the phase from the results of the verifications, in order.
 func (p *place) assessChecks() {
 	for i := range p.rules.Verify {
 		check := &p.rules.Verify[i]
@@ -84,7 +113,8 @@ func (p *place) assessChecks() {
 		case CheckPassed:
 			continue
 		case CheckFailed:
-			p.phase, p.why = Failed, fmt.Sprintf("failed: verification %q%s", check.Name, because(result.Reason))
+			reason := fmt.Sprintf("verification %q%s", check.Name, because(result.Reason))
+			p.fail(reason, reason)
 		default:
 			p.phase, p.why = Verifying, fmt.Sprintf("waits for verification %q", check.Name)
 			p.check = check
@@ -94,7 +124,7 @@ func (p *place) assessChecks() {
 	p.phase, p.why = Deployed, "is deployed"
 }
 
-// result is what came of a verification of this rollout.
+// result returns the result of a verification of this rollout.
 func (e *Environment) result(name string) CheckResult {
 	for _, c := range e.Checks {
 		if c.Name == name && c.Revision == e.Rollout.Commit {
@@ -104,27 +134,27 @@ func (e *Environment) result(name string) CheckResult {
 	return CheckResult{}
 }
 
-// outcome is the last thing on record about this rollout; empty when there is nothing.
+// outcome returns the last recorded result of this rollout, or "".
 func (e *Environment) outcome() StepKind {
 	for i := len(e.History) - 1; i >= 0; i-- {
-		if s := e.History[i]; s.Kind != Entered && s.Commit == e.Commit && s.Revision == e.Rollout.Commit {
+		if s := e.History[i]; s.Kind != StepStarted && s.Commit == e.Commit && s.Revision == e.Rollout.Commit {
 			return s.Kind
 		}
 	}
 	return ""
 }
 
-// entered is the commit that entered last, as far as it is on record.
+// entered returns the commit that was promoted last according to the history.
 func (e *Environment) entered() string {
 	for i := len(e.History) - 1; i >= 0; i-- {
-		if e.History[i].Kind == Entered {
+		if e.History[i].Kind == StepStarted {
 			return e.History[i].Commit
 		}
 	}
 	return ""
 }
 
-// aborted returns the word of a person that a commit is given up; nil when there is none.
+// aborted returns the command that aborted a commit, or nil.
 func (e *Environment) aborted(commit string) *Abort {
 	for i := range e.Aborts {
 		if e.Aborts[i].Commit == commit {
@@ -134,10 +164,10 @@ func (e *Environment) aborted(commit string) *Abort {
 	return nil
 }
 
-// String says who gave the commit up and why, in words that follow the name of the commit.
+// String returns who aborted the commit and why. It follows the name of the commit in a sentence.
 func (a *Abort) String() string { return "was aborted by " + a.By + because(a.Why) }
 
-// unrecorded are the steps that happened and are not on record.
+// unrecorded returns the actions that record missing steps.
 func (p *place) unrecorded(now time.Time) []Action {
 	e := p.env
 	record := func(kind StepKind, revision, reason string) []Action {
@@ -147,17 +177,17 @@ func (p *place) unrecorded(now time.Time) []Action {
 	case p.phase == Unknown || e.Commit == "":
 		return nil
 	case e.entered() != e.Commit:
-		return record(Entered, "", "")
-	case p.phase == Deployed && e.outcome() != Arrived:
-		return record(Arrived, e.Rollout.Commit, "")
-	case p.phase == Failed && e.outcome() != FailedHere:
-		return record(FailedHere, e.Rollout.Commit, p.cause())
+		return record(StepStarted, "", "")
+	case p.phase == Deployed && e.outcome() != StepDeployed:
+		return record(StepDeployed, e.Rollout.Commit, "")
+	case p.phase == Failed && e.outcome() != StepFailed:
+		return record(StepFailed, e.Rollout.Commit, p.cause())
 	default:
 		return nil
 	}
 }
 
-// cause says why the commit failed.
+// cause returns why the commit failed.
 func (p *place) cause() string { return strings.TrimPrefix(p.why, "failed: ") }
 
 func at(url string) string {

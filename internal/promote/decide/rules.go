@@ -9,12 +9,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// Rules are the rules of an environment, understood and checked.
+// Rules holds the validated rules of an environment.
 type Rules struct {
-	// After are the environments a commit must have run in first, sorted.
+	// After holds the environments in which a commit must have run first, sorted.
 	After    []string
 	Approval v1alpha1.Approval
-	// Soak is how long it must have run there without failure.
+	// Soak is how long a commit must have run there without failure.
 	Soak      time.Duration
 	Gate      comply.Gate
 	Verify    []Check
@@ -23,17 +23,17 @@ type Rules struct {
 	calendar calendar
 }
 
-// byHand says whether people let commits in.
+// byHand reports whether promotions need a merged pull request.
 func (r *Rules) byHand() bool { return r.Approval == v1alpha1.ApprovalPullRequest }
 
-// Check is a verification with the name that is its own among those of its environment.
+// Check is a verification with a name that is unique in its environment.
 type Check struct {
 	Name string
 	v1alpha1.Verification
 }
 
-// parseRules understands the rules of an environment, except which environments come first.
-// What makes no sense is a problem, and the rules that are returned are not to be used for letting anything in.
+// parseRules parses the rules of an environment, except After.
+// If it returns problems, nothing may be promoted with the returned rules.
 func parseRules(p *v1alpha1.Promotion) (*Rules, []string) {
 	rules := &Rules{Approval: v1alpha1.ApprovalAutomatic, OnFailure: v1alpha1.FailureStop}
 	if p == nil {
@@ -76,7 +76,7 @@ func parseRules(p *v1alpha1.Promotion) (*Rules, []string) {
 	return rules, problems
 }
 
-// parseChecks gives a name to every verification that has none.
+// parseChecks names verifications that have no name.
 func parseChecks(verify []v1alpha1.Verification) ([]Check, error) {
 	var checks []Check
 	taken := map[string]bool{}
@@ -97,7 +97,7 @@ func parseChecks(verify []v1alpha1.Verification) ([]Check, error) {
 	return checks, nil
 }
 
-// choice takes one of two values; the first is the default.
+// choice validates one of two values. If value is empty, it returns the first.
 func choice[T ~string](value, otherwise, other T) (T, error) {
 	switch value {
 	case "":

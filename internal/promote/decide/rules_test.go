@@ -14,10 +14,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// facts are those of a case as they are written: lists of words instead of structures, times of one day.
+// facts is the short notation of a test case: text instead of structures, and times of one day.
 type facts struct {
 	Now string
-	// Explicit is a chain that is given by hand.
+	// Explicit is an explicit chain.
 	Explicit     []string
 	Line         []string
 	Environments []environment
@@ -26,17 +26,17 @@ type facts struct {
 type environment struct {
 	Name      string
 	Promotion *v1alpha1.Promotion
-	// Outside is an environment that the chain has and nothing is known about.
+	// Outside marks an environment of the chain that has no facts.
 	Outside bool
 
 	Unknown, Commit, Head string
-	// Rollout is "merged g4", "open", "refused why".
+	// Rollout is "merged g4", "open" or "refused why".
 	Rollout string
 	Verdict *verdict
-	// History are steps like "arrived c4 g4 09:10", statuses like c4: "success Deployed".
+	// History holds steps such as "arrived c4 g4 09:10". Statuses maps commits to statuses such as "success Deployed".
 	History  []string
 	Statuses map[string]string
-	// Proposals are like "open c3 c4", checks like "smoke g4 passed", pause, aborts and order like "c4 anna no good".
+	// Proposals are written as "open c3 c4", checks as "smoke g4 passed", pauses, aborts and orders as "c4 anna no good".
 	Proposals, Checks, Aborts []string
 	Pause, Order              string
 }
@@ -46,7 +46,7 @@ type verdict struct {
 	Reached, Counted, Failed int
 }
 
-// TestRules runs the cases of testdata, one for each rule: facts, and as golden text the problems of the chain and the decisions.
+// TestRules runs the cases of testdata, one for each rule. The golden text holds the problems of the chain and the decisions.
 func TestRules(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		var f facts
@@ -60,7 +60,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// parse gives the facts, and writes the problems of their chain.
+// parse returns the facts, and writes the problems of the chain.
 func (f *facts) parse(problems *strings.Builder) decide.Facts {
 	var stages []decide.Stage
 	parsed := decide.Facts{Line: f.Line}
@@ -114,7 +114,7 @@ func (e *environment) parse() decide.Environment {
 	return parsed
 }
 
-// parsePeople reads what people and verifications said.
+// parsePeople parses the commands of users and the results of verifications.
 func (e *environment) parsePeople(parsed *decide.Environment) {
 	for _, text := range e.Proposals {
 		w := strings.Fields(text)
@@ -134,11 +134,11 @@ func (e *environment) parsePeople(parsed *decide.Environment) {
 	}
 	if e.Order != "" {
 		w := strings.SplitN(e.Order, " ", 3)
-		parsed.Order = &decide.Order{ID: "7", Commit: w[0], By: w[1], Why: w[2]}
+		parsed.Request = &decide.Request{ID: "7", Commit: w[0], By: w[1], Why: w[2]}
 	}
 }
 
-// step reads "entered c4 09:00" and "arrived c4 g4 09:10".
+// step parses "entered c4 09:00" and "arrived c4 g4 09:10".
 func step(text string) decide.Step {
 	w := strings.Fields(text)
 	s := decide.Step{Kind: decide.StepKind(w[0]), Commit: w[1], At: clock(w[len(w)-1])}
@@ -148,7 +148,7 @@ func step(text string) decide.Step {
 	return s
 }
 
-// clock is a time on the day of the cases, a Friday; zero when there is none.
+// clock returns a time on the day of the test cases, a Friday; zero if text is empty.
 func clock(text string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+text)
 	if err != nil {

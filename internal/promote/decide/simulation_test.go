@@ -15,17 +15,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// TestWorld drives random fleets through the engine, with failures, delays, restarts in the middle of a round, facts that are
-// out of date, clock steps, forced pushes and people who change their minds. The invariants are checked where things happen.
+// TestWorld runs random fleets with failures, delays, interrupted rounds, outdated facts, clock steps, forced pushes
+// and users who change their minds. It checks the invariants at each step.
 func TestWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		for range rapid.IntRange(0, 60).Draw(t, "rounds") {
-			w.happen()
+			w.advance()
 			w.look()
 			decisions := w.decide()
 			if rapid.IntRange(0, 4).Draw(t, "meanwhile") == 0 {
-				w.happen() // the facts are out of date when they are acted on
+				w.advance() // the facts are outdated when the actions are carried out
 				w.look()
 			}
 			actions := allActions(decisions)
@@ -35,7 +35,7 @@ func TestWorld(t *testing.T) {
 	})
 }
 
-// decide asks the engine, and makes sure that it answers the same to the same.
+// decide calls the engine twice, and checks that both results are equal.
 func (w *world) decide() []decide.Decision {
 	f := w.facts()
 	decisions := decide.Decide(f, w.now)
@@ -59,8 +59,8 @@ func allActions(decisions []decide.Decision) []decide.Action {
 	return actions
 }
 
-// happen lets time pass and some things happen.
-func (w *world) happen() {
+// advance moves the clock and causes random events.
+func (w *world) advance() {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(w.T, "minutes")) * time.Minute)
 	for _, c := range w.clusters() {
 		if !c.cut {
@@ -96,13 +96,13 @@ func (w *world) happen() {
 			w.line = w.line[:rapid.IntRange(0, len(w.line)).Draw(w.T, "pushed over from")]
 			w.push(false)
 		case 12, 13:
-			e.judgeProposal(w, rapid.IntRange(0, 3).Draw(w.T, "turned down") == 0)
+			e.answerProposal(w, rapid.IntRange(0, 3).Draw(w.T, "turned down") == 0)
 		}
 	}
 }
 
-// deliver takes the manifests of an environment one step on, or people refuse them.
-func (w *world) deliver(e *town, luck int) {
+// deliver moves the manifests of an environment to the next state, or refuses them.
+func (w *world) deliver(e *simEnvironment, luck int) {
 	r := &e.Rollout
 	switch {
 	case e.Commit == "" || r.State == decide.RolloutClosed:
@@ -110,7 +110,7 @@ func (w *world) deliver(e *town, luck int) {
 		r.State = decide.RolloutClosed
 	case luck == 0 && r.State == decide.RolloutNone:
 		r.State = decide.RolloutRefused
-	case r.State == decide.RolloutOpen || luck == 1 && r.State == decide.RolloutMerged: // the second: other manifests for the same commit
+	case r.State == decide.RolloutOpen || luck == 1 && r.State == decide.RolloutMerged: // in the second case, the manifests of the same commit change
 		revision := fmt.Sprintf("%x%039x", len(e.Name), len(e.revisions)+1)
 		e.revisions = append(e.revisions, revision)
 		e.carries[revision], e.merged = e.Commit, w.now
@@ -120,15 +120,15 @@ func (w *world) deliver(e *town, luck int) {
 	}
 }
 
-// follow lets a cluster apply what its branch has.
-func (w *world) follow(e *town, c *cluster) {
+// follow makes a cluster apply its branch.
+func (w *world) follow(e *simEnvironment, c *cluster) {
 	if len(e.revisions) > 0 && !c.cut {
 		c.revision = e.revisions[len(e.revisions)-1]
 		c.failed = w.bad[e.carries[c.revision]] == e.Name
 	}
 }
 
-func (w *world) people(e *town) {
+func (w *world) people(e *simEnvironment) {
 	commit := rapid.SampledFrom(w.line).Draw(w.T, "which")
 	switch rapid.IntRange(0, 4).Draw(w.T, "says") {
 	case 0:
@@ -136,14 +136,14 @@ func (w *world) people(e *town) {
 	case 1:
 		e.Aborts = append(e.Aborts, decide.Abort{Commit: commit, By: "anna"})
 	case 2:
-		e.Order = &decide.Order{ID: "1", Commit: commit, By: "anna"}
+		e.Request = &decide.Request{ID: "1", Commit: commit, By: "anna"}
 	default:
-		e.Pause, e.Aborts, e.Order = nil, nil, nil
+		e.Pause, e.Aborts, e.Request = nil, nil, nil
 	}
 }
 
-// judgeProposal lets people merge or close what is open.
-func (e *town) judgeProposal(w *world, turnedDown bool) {
+// answerProposal merges or closes the open proposal.
+func (e *simEnvironment) answerProposal(w *world, turnedDown bool) {
 	for i, p := range e.Proposals {
 		if p.State != decide.ProposalOpen || p.From != e.Commit {
 			continue
@@ -167,21 +167,21 @@ func (w *world) clusters() []*cluster {
 	return all
 }
 
-// checkEnters: no commit is in an environment before it ran in those before.
-func (w *world) checkEnters(e *town, commit string) {
+// checkEnters checks that a commit is promoted only after it ran in all earlier environments.
+func (w *world) checkEnters(e *simEnvironment, commit string) {
 	for _, before := range e.rules.After {
-		if !w.town(before).ran[commit] {
+		if !w.simEnvironment(before).ran[commit] {
 			w.Fatalf("%s enters %s and never ran in %s", commit, e.Name, before)
 		}
 	}
 }
 
-// checkPromote: nothing overtakes, and nothing goes back unless a person ordered it.
-func (w *world) checkPromote(e *town, a decide.Promote) {
+// checkPromote checks that no commit is overtaken, and that an older commit is promoted only on request.
+func (w *world) checkPromote(e *simEnvironment, a decide.Promote) {
 	if e.Commit != a.From {
-		return // decided on old facts, and not carried out
+		return // based on outdated facts, and skipped
 	}
-	if e.seen.Order == nil || e.seen.Order.Commit != a.Commit {
+	if e.seen.Request == nil || e.seen.Request.Commit != a.Commit {
 		for _, s := range e.History {
 			if slices.Index(w.line, s.Commit) >= slices.Index(w.line, a.Commit) && slices.Contains(w.line, a.Commit) {
 				w.Fatalf("%s enters %s, where %s, which is not older, %s already", a.Commit, e.Name, s.Commit, s.Kind)
@@ -189,9 +189,9 @@ func (w *world) checkPromote(e *town, a decide.Promote) {
 		}
 	}
 	done := slices.ContainsFunc(e.History, func(s decide.Step) bool {
-		return s.Commit == e.Commit && s.Kind != decide.Entered // arrived or failed
+		return s.Commit == e.Commit && s.Kind != decide.StepStarted // arrived or failed
 	})
-	// That people change their minds between a look and an act cannot be helped: what they had said by then counts.
+	// A user can change a decision after the engine read it: the decision that the engine saw counts.
 	refused := e.seen.Rollout.State == decide.RolloutRefused || e.seen.Rollout.State == decide.RolloutClosed
 	aborted := slices.ContainsFunc(e.seen.Aborts, func(ab decide.Abort) bool { return ab.Commit == e.Commit })
 	if e.Commit != "" && !done && !refused && !aborted && len(e.clusters) > 0 {
@@ -199,28 +199,28 @@ func (w *world) checkPromote(e *town, a decide.Promote) {
 	}
 }
 
-// checkRecord: what is on record as arrived did run; nobody never arrives.
-func (w *world) checkRecord(e *town, s decide.Step) {
-	if s.Kind == decide.Arrived && !e.ran[s.Commit] {
+// checkRecord checks that a commit recorded as arrived was running, and that nothing arrives without clusters.
+func (w *world) checkRecord(e *simEnvironment, s decide.Step) {
+	if s.Kind == decide.StepDeployed && !e.ran[s.Commit] {
 		w.Fatalf("%s is said to have arrived in %s, and never ran there", s.Commit, e.Name)
 	}
-	if s.Kind == decide.Arrived && len(e.clusters) == 0 && !e.rules.Gate.AllowNone {
+	if s.Kind == decide.StepDeployed && len(e.clusters) == 0 && !e.rules.Gate.AllowNone {
 		w.Fatalf("%s arrived in %s, where nobody is", s.Commit, e.Name)
 	}
 }
 
-// settle ends all faults, makes a last good commit, and sees it arrive wherever it can.
+// settle ends all faults, adds a last good commit, and checks that it is deployed wherever possible.
 func (w *world) settle() {
 	w.push(false)
 	last := w.line[len(w.line)-1]
 	for _, e := range w.envs {
-		e.Pause, e.Aborts, e.Order = nil, nil, nil
+		e.Pause, e.Aborts, e.Request = nil, nil, nil
 	}
 	w.quiet()
 	for range 150 {
 		w.now = w.now.Add(20 * time.Minute)
 		for _, e := range w.envs {
-			e.judgeProposal(w, false)
+			e.answerProposal(w, false)
 			if e.Rollout.State != decide.RolloutMerged {
 				w.deliver(e, 5)
 			}
@@ -234,14 +234,14 @@ func (w *world) settle() {
 	}
 	w.look()
 	for _, d := range w.decide() {
-		e := w.town(d.Environment)
-		if want := w.reachable(e); (e.Commit == last) != want || want && (d.Phase == decide.Deployed) == w.nobody(e) || len(d.Actions) > 0 {
+		e := w.simEnvironment(d.Environment)
+		if want := w.reachable(e); (e.Commit == last) != want || want && (d.Phase == decide.Deployed) == w.withoutClusters(e) || len(d.Actions) > 0 {
 			w.Fatalf("the end in %s: %s at %s, want the last commit: %v; %s %v", d.Environment, d.Phase, e.Commit, want, d.Reason, d.Actions)
 		}
 	}
 }
 
-// quiet carries out decisions while the world stands still: after a few rounds nothing is left to do.
+// quiet carries out decisions without other events: after a few rounds there must be no actions left.
 func (w *world) quiet() {
 	w.look()
 	for range 12 {
@@ -255,19 +255,21 @@ func (w *world) quiet() {
 	w.Fatalf("it does not come to rest: %v", allActions(w.decide()))
 }
 
-func (w *world) nobody(e *town) bool { return len(e.clusters) == 0 && !e.rules.Gate.AllowNone }
+func (w *world) withoutClusters(e *simEnvironment) bool {
+	return len(e.clusters) == 0 && !e.rules.Gate.AllowNone
+}
 
-// reachable says whether a commit can come to an environment: somebody is in all those before it.
-func (w *world) reachable(e *town) bool {
+// reachable reports whether a commit can be promoted to an environment: all earlier environments have clusters.
+func (w *world) reachable(e *simEnvironment) bool {
 	for _, before := range e.rules.After {
-		if b := w.town(before); w.nobody(b) || !w.reachable(b) {
+		if b := w.simEnvironment(before); w.withoutClusters(b) || !w.reachable(b) {
 			return false
 		}
 	}
 	return true
 }
 
-// TestChainsOfAnyShape: every environment is in the chain once, and after those it comes after unless that is a problem.
+// TestChainsOfAnyShape checks that a chain contains each environment once, after its predecessors unless that is a problem.
 func TestChainsOfAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-e]`), 1, 5, rapid.ID[string]).Draw(t, "names")
@@ -300,12 +302,12 @@ func TestChainsOfAnyShape(t *testing.T) {
 	})
 }
 
-// TestAnythingIsAFact: facts that make no sense have an answer as well, for every environment and with a reason.
-func TestAnythingIsAFact(t *testing.T) {
+// TestInconsistentFacts checks that inconsistent facts still give a decision with a reason for every environment.
+func TestInconsistentFacts(t *testing.T) {
 	words := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
 	at := rapid.Custom(func(t *rapid.T) time.Time { return clock("10:10").Add(time.Duration(rapid.Int64().Draw(t, "at"))) })
 	steps := rapid.Custom(func(t *rapid.T) decide.Step {
-		kind := rapid.SampledFrom([]decide.StepKind{decide.Entered, decide.Arrived, decide.FailedHere, "odd"}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]decide.StepKind{decide.StepStarted, decide.StepDeployed, decide.StepFailed, "odd"}).Draw(t, "kind")
 		return decide.Step{Kind: kind, Commit: words.Draw(t, "commit"), Revision: words.Draw(t, "revision"), At: at.Draw(t, "at")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -315,7 +317,7 @@ func TestAnythingIsAFact(t *testing.T) {
 			e := decide.Environment{
 				Name: name, Commit: words.Draw(t, "commit"), Head: words.Draw(t, "head"), History: rapid.SliceOf(steps).Draw(t, "history"),
 				Rollout: decide.Rollout{Commit: words.Draw(t, "rollout"), State: decide.RolloutState(rapid.SampledFrom([]string{"", "refused", "open", "closed", "merged", "odd"}).Draw(t, "state"))},
-				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Order: &decide.Order{Commit: words.Draw(t, "ordered")},
+				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Request: &decide.Request{Commit: words.Draw(t, "ordered")},
 			}
 			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "nobody", "odd"}).Draw(t, "result"))
 			f.Environments = append(f.Environments, e)

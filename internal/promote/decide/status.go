@@ -9,23 +9,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// StatusState is what a status says.
+// StatusState is the state of a commit status.
 type StatusState string
 
-// What a status says.
+// The states of a commit status.
 const (
 	Pending StatusState = "pending"
 	Success StatusState = "success"
 	Failure StatusState = "failure"
 )
 
-// Status is what a commit is shown to be in an environment; its context is the environment's name.
+// Status is the status of a commit in an environment. Its context is the environment's name.
 type Status struct {
 	State       StatusState
 	Description string
 }
 
-// status is what the commit is shown to be; ok is false when nothing can be said.
+// status returns the status of the environment's commit, or false if it has none.
 func (p *place) status() (s Status, ok bool) {
 	c := p.env.Verdict.Counts
 	switch p.phase {
@@ -36,7 +36,7 @@ func (p *place) status() (s Status, ok bool) {
 			return Status{Failure, p.sentence()}, true
 		}
 		return Status{Pending, "Promoted, " + p.why}, true
-	case Nobody:
+	case NoClusters:
 		return Status{Pending, "Waits: no cluster is expected"}, true
 	case Deploying:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
@@ -47,15 +47,17 @@ func (p *place) status() (s Status, ok bool) {
 		return Status{Pending, "Verifying: " + p.check.Name}, true
 	case Deployed:
 		return Status{Success, "Deployed"}, true
-	case Failed, Aborted:
+	case Failed:
+		return Status{Failure, "Failed: " + p.failure}, true
+	case Aborted:
 		return Status{Failure, p.sentence()}, true
 	default:
 		return Status{}, false
 	}
 }
 
-// statuses are those that commits do not have yet: the commit and that of the environment's own branch,
-// and those that left before anything came of them.
+// statuses returns the statuses to post: those of the environment's commit and of the head of its branch,
+// and failures for commits that were replaced while their status was pending.
 func (p *place) statuses() []Action {
 	want, ok := p.status()
 	if !ok {
@@ -63,10 +65,19 @@ func (p *place) statuses() []Action {
 	}
 	e := p.env
 	var actions []Action
-	for i, commit := range []string{e.Commit, e.Head} {
-		if commit != "" && e.Statuses[commit] != want && (i == 0 || commit != e.Commit) {
-			actions = append(actions, SetStatus{p.name, commit, want})
+	post := func(commit string, s Status) {
+		if commit != "" && e.Statuses[commit] != s {
+			actions = append(actions, SetStatus{p.name, commit, s})
 		}
+	}
+	switch {
+	case p.later && p.phase != Aborted:
+		post(e.Commit, Status{Success, "Deployed"})
+	default:
+		post(e.Commit, want)
+	}
+	if e.Head != e.Commit {
+		post(e.Head, want)
 	}
 	for _, commit := range slices.Sorted(maps.Keys(e.Statuses)) {
 		if e.Statuses[commit].State == Pending && commit != e.Commit && commit != e.Head {
@@ -76,7 +87,7 @@ func (p *place) statuses() []Action {
 	return actions
 }
 
-// sentence says how the commit stands where its name is not in front: "Aborted by anna" for "was aborted by anna".
+// sentence describes the state of the commit without its name: "Aborted by anna" for "was aborted by anna".
 func (p *place) sentence() string {
 	why := strings.TrimPrefix(p.why, "was ")
 	return strings.ToUpper(why[:1]) + why[1:]

@@ -14,39 +14,39 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// world is a tiny model of everything around the engine: a branch of commits, environments with GitOps branches,
-// clusters that follow them, and people. It knows the truth about what ran, which the engine only reads reports about.
+// world is a small model of the engine's surroundings: a branch of commits, environments with GitOps branches,
+// clusters that follow them, and users. It knows which commits really ran; the engine sees only reports.
 type world struct {
 	*rapid.T
 	now    time.Time
 	line   []string
-	pushed int // commits that were ever made
+	pushed int // number of commits created
 	chain  *decide.Chain
-	envs   []*town
-	// bad are commits that fail: in an environment, on its clusters or in its verification.
+	envs   []*simEnvironment
+	// bad holds the commits that fail: in an environment, on its clusters or in its verification.
 	bad map[string]string
 }
 
-// town is an environment of the world.
-type town struct {
+// simEnvironment is an environment of the world.
+type simEnvironment struct {
 	decide.Environment
 	rules     *decide.Rules
 	clusters  []*cluster
-	revisions []string           // of the GitOps branch, the oldest first
-	carries   map[string]string  // the commit that a revision was made for
-	merged    time.Time          // when the last revision was
-	ran       map[string]bool    // commits that truly ran, on all clusters at once and verified
-	seen      decide.Environment // when facts were gathered last
+	revisions []string           // of the GitOps branch, oldest first
+	carries   map[string]string  // the commit of each revision
+	merged    time.Time          // time of the last revision
+	ran       map[string]bool    // commits that really ran, on all clusters at once and verified
+	seen      decide.Environment // the last facts
 }
 
-func (e *town) String() string { return e.Name }
+func (e *simEnvironment) String() string { return e.Name }
 
 type cluster struct {
 	name     string
 	revision string
 	failed   bool
 	heard    time.Time
-	cut      bool // its connection is
+	cut      bool // whether its connection is cut
 }
 
 func newWorld(t *rapid.T) *world {
@@ -55,7 +55,7 @@ func newWorld(t *rapid.T) *world {
 	for i := range rapid.IntRange(1, 5).Draw(t, "environments") {
 		name := fmt.Sprintf("e%d", i)
 		stages = append(stages, decide.Stage{Name: name, Promotion: w.drawRules(stages)})
-		e := &town{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
+		e := &simEnvironment{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
 		for c := range rapid.SampledFrom([]int{0, 1, 2, 2, 3}).Draw(t, "clusters") {
 			e.clusters = append(e.clusters, &cluster{name: fmt.Sprintf("%s-%d", name, c), heard: w.now})
 		}
@@ -73,7 +73,7 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// drawRules draws the rules of an environment that comes after some of those before it.
+// drawRules returns random rules for an environment after some of the earlier ones.
 func (w *world) drawRules(before []decide.Stage) *v1alpha1.Promotion {
 	p := &v1alpha1.Promotion{Gate: &v1alpha1.Gate{AllowNone: rapid.Bool().Draw(w.T, "allow none")}}
 	for _, b := range before {
@@ -99,7 +99,7 @@ func (w *world) drawRules(before []decide.Stage) *v1alpha1.Promotion {
 	return p
 }
 
-// push adds a commit to the branch. A bad one fails in one environment, wherever it is on its way there.
+// push adds a commit to the branch. A bad commit fails in one environment.
 func (w *world) push(bad bool) {
 	w.pushed++
 	commit := fmt.Sprintf("%040x", w.pushed)
@@ -109,7 +109,7 @@ func (w *world) push(bad bool) {
 	}
 }
 
-// facts are what can be known of the world.
+// facts returns what the engine can know about the world.
 func (w *world) facts() decide.Facts {
 	f := decide.Facts{Chain: w.chain, Line: slices.Clone(w.line)}
 	for _, e := range w.envs {
@@ -128,9 +128,11 @@ func (w *world) facts() decide.Facts {
 	return f
 }
 
-// verdict is the real one, on what the clusters of an environment reported.
-func (w *world) verdict(e *town) comply.Verdict {
-	source := hub.Source{Repository: "https://git.example/gitops", Ref: e.Name}
+// verdict returns the real verdict for the reports of an environment's clusters.
+func (w *world) verdict(e *simEnvironment) comply.Verdict {
+	branch := hub.Source{Repository: "https://git.example/gitops", Ref: e.Name}
+	source := branch
+	source.Path = "large"
 	q := comply.Question{Commit: e.Rollout.Commit, Gate: e.rules.Gate, Published: e.merged, History: e.reaches(e.Rollout.Commit)}
 	var clusters []comply.Cluster
 	for _, c := range e.clusters {
@@ -146,20 +148,20 @@ func (w *world) verdict(e *town) comply.Verdict {
 			})
 		}
 	}
-	q.Expected = comply.ExpectPlatform(clusters, e.Name, source)
+	q.Expected = comply.ExpectPlatform(clusters, e.Name, branch)
 	return comply.Judge(q, w.now)
 }
 
-// reaches is the history of a GitOps branch, which is a line.
-func (e *town) reaches(commit string) comply.History {
+// reaches returns the history of a GitOps branch, which is linear.
+func (e *simEnvironment) reaches(commit string) comply.History {
 	return func(hash string) (bool, bool) {
 		at := slices.Index(e.revisions, hash)
 		return at >= slices.Index(e.revisions, commit), at >= 0
 	}
 }
 
-// complies says whether all clusters truly run what is rolled out; where there are none, whether the gate allows it.
-func (e *town) complies() bool {
+// complies reports whether all clusters really run the rollout. Without clusters, the gate decides.
+func (e *simEnvironment) complies() bool {
 	reaches := e.reaches(e.Rollout.Commit)
 	for _, c := range e.clusters {
 		if reached, _ := reaches(c.revision); !reached || c.failed {
@@ -174,15 +176,15 @@ func (w *world) apply(actions []decide.Action) {
 	for _, action := range actions {
 		switch a := action.(type) {
 		case decide.Record:
-			e := w.town(a.Environment)
+			e := w.simEnvironment(a.Environment)
 			e.History = append(e.History, a.Step)
 			w.checkRecord(e, a.Step)
 		case decide.SetStatus:
-			w.town(a.Environment).Statuses[a.Commit] = a.Status
+			w.simEnvironment(a.Environment).Statuses[a.Commit] = a.Status
 		case decide.RunCheck:
-			w.verify(w.town(a.Environment), a)
+			w.verify(w.simEnvironment(a.Environment), a)
 		case decide.Promote:
-			e := w.town(a.Environment)
+			e := w.simEnvironment(a.Environment)
 			w.checkPromote(e, a)
 			switch {
 			case e.Commit != a.From:
@@ -192,36 +194,36 @@ func (w *world) apply(actions []decide.Action) {
 				e.name(w, a.Commit)
 			}
 		case decide.ProposeRollback:
-			w.town(a.Environment).propose(a.From, a.To)
+			w.simEnvironment(a.Environment).propose(a.From, a.To)
 		case decide.Withdraw:
-			w.town(a.Environment).withdraw()
-		case decide.FulfillOrder:
-			w.town(a.Environment).Order = nil
+			w.simEnvironment(a.Environment).withdraw()
+		case decide.CompleteRequest:
+			w.simEnvironment(a.Environment).Request = nil
 		}
 	}
 }
 
-func (w *world) town(name string) *town {
-	return w.envs[slices.IndexFunc(w.envs, func(e *town) bool { return e.Name == name })]
+func (w *world) simEnvironment(name string) *simEnvironment {
+	return w.envs[slices.IndexFunc(w.envs, func(e *simEnvironment) bool { return e.Name == name })]
 }
 
-// name makes the environment name a commit.
-func (e *town) name(w *world, commit string) {
+// name sets the commit of the environment.
+func (e *simEnvironment) name(w *world, commit string) {
 	w.checkEnters(e, commit)
 	e.Commit, e.Rollout = commit, decide.Rollout{}
 	e.Head = fmt.Sprintf("head of %s with %s", e.Name, commit)
 }
 
-func (e *town) propose(from, commit string) {
+func (e *simEnvironment) propose(from, commit string) {
 	e.withdraw()
 	e.Proposals = append(e.Proposals, decide.Proposal{From: from, Commit: commit, State: decide.ProposalOpen})
 }
 
-func (e *town) withdraw() {
+func (e *simEnvironment) withdraw() {
 	e.Proposals = slices.DeleteFunc(slices.Clone(e.Proposals), func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
 }
 
-func (w *world) verify(e *town, a decide.RunCheck) {
+func (w *world) verify(e *simEnvironment, a decide.RunCheck) {
 	if a.Revision != e.Rollout.Commit {
 		return
 	}
@@ -232,7 +234,7 @@ func (w *world) verify(e *town, a decide.RunCheck) {
 	e.Checks = append(e.Checks, result)
 }
 
-// look notes what truly runs.
+// look records which commits really run.
 func (w *world) look() {
 	for _, e := range w.envs {
 		verified := len(e.rules.Verify) == 0 || slices.ContainsFunc(e.Checks, func(c decide.CheckResult) bool {

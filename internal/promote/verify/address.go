@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// metadata are addresses at which clouds tell their machines secrets, and that are not local to a link.
+// metadata holds the addresses of cloud metadata services that are not link-local.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"),       // Amazon
 	netip.MustParsePrefix("100.100.100.200/32"),  // Alibaba
@@ -18,16 +18,16 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("2002:a9fe::/32"),      // IPv4 links through 6to4
 }
 
-// private are addresses that are private to a network, besides those that everybody knows as such.
+// private holds addresses that are private in addition to those of [netip.Addr.IsPrivate].
 var private = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"), // of carriers, and of many clusters
-	netip.MustParsePrefix("198.18.0.0/15"), // of tests
-	netip.MustParsePrefix("64:ff9b::/96"),  // any through NAT64
-	netip.MustParsePrefix("2002::/16"),     // any through 6to4
+	netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers, and used by many clusters
+	netip.MustParsePrefix("198.18.0.0/15"), // for benchmarks
+	netip.MustParsePrefix("64:ff9b::/96"),  // any IPv4 address through NAT64
+	netip.MustParsePrefix("2002::/16"),     // any IPv4 address through 6to4
 }
 
-// Permit says why an address, with its port, must not be connected to in order to ask a host; nil when it may.
-// It is for whoever else asks what people name who do not run the server, once names are resolved.
+// Permit returns why a host must not be reached at an address with a port, or nil. Call it after names are resolved.
+// It is exported for other requests to URLs that users configure who do not operate the server.
 func (r *Runner) Permit(host, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Runner) Permit(host, address string) error {
 	return fmt.Errorf("the address %s is %s; the operator of the server can allow it in verify.hosts", ip, what)
 }
 
-// lists reports whether the operator named a host.
+// lists reports whether the operator allowed a host.
 func (r *Runner) lists(host string) bool {
 	return slices.ContainsFunc(r.Hosts, func(h string) bool { return strings.EqualFold(strings.Trim(h, "[]"), host) })
 }

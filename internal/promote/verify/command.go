@@ -18,14 +18,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// defaultPath is where programs find others.
+// defaultPath is the default of Runner.Path.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// afterwards is how long output is waited for when a program has ended and something that it started has not, somehow.
+// afterwards limits how long to wait for output after the program has ended, if a program that it started keeps running.
 const afterwards = 5 * time.Second
 
-// Variables are all that a program finds in its environment, besides PATH, HOME and TMPDIR, which is its own empty folder:
-// the environment, the promoted commit, and the commit of the GitOps branch that is verified.
+// Variables returns the environment variables of a program, in addition to PATH, HOME and TMPDIR, which is its own empty folder:
+// the environment, the promoted commit, and the verified commit of the GitOps branch.
 func Variables(check decide.RunCheck) []string {
 	return []string{
 		"KALYPSO_ENVIRONMENT=" + check.Environment,
@@ -34,7 +34,7 @@ func Variables(check decide.RunCheck) []string {
 	}
 }
 
-// runProgram runs a program and wants exit code 0.
+// runProgram runs a program and returns an error unless its exit code is 0.
 func (r *Runner) runProgram(ctx context.Context, args []string, check decide.RunCheck) (output string, err error) {
 	if len(args) == 0 || args[0] == "" {
 		return "", errors.New("the command is empty; name a program")
@@ -58,7 +58,7 @@ func (r *Runner) runProgram(ctx context.Context, args []string, check decide.Run
 	return output, err
 }
 
-// folder makes an empty folder for one program.
+// folder creates an empty folder for one program.
 func (r *Runner) folder() (string, error) {
 	dir, err := os.MkdirTemp(r.Temp, "kalypso-verify-")
 	if err != nil {
@@ -67,8 +67,8 @@ func (r *Runner) folder() (string, error) {
 	return dir, nil
 }
 
-// execute runs a program in a folder, with some variables besides those that every program gets, and says how it ended.
-// The error says why it was not run, or not to its end.
+// execute runs a program in a folder, with variables in addition to the common ones, and returns how it ended.
+// It returns an error if the program could not be started, or was interrupted.
 func (r *Runner) execute(ctx context.Context, dir string, args, variables []string) (ended *os.ProcessState, output string, err error) {
 	name := filepath.Base(args[0])
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -87,7 +87,8 @@ func (r *Runner) execute(ctx context.Context, dir string, args, variables []stri
 	return cmd.ProcessState, output, nil
 }
 
-// run runs a program to its end, and ends what it left behind. A pipe of our own lets us see the one before the other.
+// run runs a program and then ends all programs that it started. It creates its own pipe so that it can wait
+// for the program and for the end of the output separately.
 func run(cmd *exec.Cmd) (output string, err error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -96,7 +97,7 @@ func run(cmd *exec.Cmd) (output string, err error) {
 	defer reader.Close() //nolint:errcheck // everything was read
 	cmd.Stdout, cmd.Stderr = writer, writer
 	err = cmd.Start()
-	_ = writer.Close() // the program has it now
+	_ = writer.Close() // the program has its own copy
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +108,7 @@ func run(cmd *exec.Cmd) (output string, err error) {
 	}()
 	err = cmd.Wait()
 	endGroup(cmd)
-	_ = reader.SetReadDeadline(time.Now().Add(afterwards)) // where somebody left the group and holds it open
+	_ = reader.SetReadDeadline(time.Now().Add(afterwards)) // a program that left the group may keep it open
 	<-done
 	return tail.String(), err
 }
@@ -122,13 +123,13 @@ func lastLine(output string) string {
 	return ": " + secret.Scrub(output)
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the end of the output.
 type tail struct {
 	text []byte
 	cut  bool
 }
 
-// Write keeps the end.
+// Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	if over := len(p) - maxOutput; over > 0 {

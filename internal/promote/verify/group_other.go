@@ -4,7 +4,7 @@ package verify
 
 import "os/exec"
 
-// inGroup leaves a program as it is where there are no process groups: it ends when the time is up, and what it started may not.
+// inGroup does nothing on systems without process groups: programs that cmd starts may outlive its timeout.
 func inGroup(*exec.Cmd) {}
 
 func endGroup(*exec.Cmd) {}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inGroup starts a program in a process group of its own, which ends as a whole.
+// inGroup starts a program in its own process group, which is ended as a whole.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -16,7 +16,7 @@ func inGroup(cmd *exec.Cmd) {
 	}
 }
 
-// endGroup ends everything that a program started, itself included.
+// endGroup ends a program and everything that it started.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -14,16 +14,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// maxRedirects is how often an answer may lead elsewhere on its host.
+// maxRedirects is how many redirects on the same host are followed.
 const maxRedirects = 5
 
-// ask asks a URL and wants a status below 400.
+// ask requests a URL and returns an error unless the status is below 400.
 func (r *Runner) ask(ctx context.Context, address string) (output string, err error) {
 	request, err := newRequest(ctx, address)
 	if err != nil {
 		return "", err
 	}
-	// Every address is looked at when it is connected to: names are resolved by then, so none can lead astray.
+	// Addresses are checked when connecting, after names are resolved, so that a name cannot lead to a private address.
 	control := func(_, at string, _ syscall.RawConn) error { return r.Permit(request.URL.Hostname(), at) }
 	transport := &http.Transport{
 		DialContext:       (&net.Dialer{Control: control}).DialContext,
@@ -42,7 +42,7 @@ func (r *Runner) ask(ctx context.Context, address string) (output string, err er
 	}
 	output = answer.Status
 	if answer.StatusCode >= http.StatusBadRequest {
-		// Only then somebody needs it: an answer that is well may be full of what concerns nobody here.
+		// The body is only included after a failure: a successful response may contain unrelated data.
 		return strings.TrimSpace(output + "\n" + clean(body, false)), fmt.Errorf("%s answers %s", request.URL.Redacted(), secret.Line(answer.Status))
 	}
 	return output, nil
@@ -54,7 +54,7 @@ func newRequest(ctx context.Context, address string) (*http.Request, error) {
 		return nil, fmt.Errorf("%q is not a URL that can be asked; want http:// or https://", secret.Scrub(address))
 	}
 	if u.User != nil {
-		return nil, errors.New("the URL has a user or password in it, which would be for everybody to read; verify without")
+		return nil, errors.New("the URL has a user or password in it, which all readers of the repository would see; verify without")
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
@@ -64,7 +64,7 @@ func newRequest(ctx context.Context, address string) (*http.Request, error) {
 	return request, nil
 }
 
-// stay follows redirects on one host, and not from https to http.
+// stay allows redirects on the same host, except from https to http.
 func stay(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
@@ -76,7 +76,7 @@ func stay(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// reason says why there was no answer.
+// reason returns a short error for a request without a response.
 func reason(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("it did not answer in time")

@@ -12,32 +12,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Runner runs verifications. The zero value asks public URLs, and runs no program. It is safe for concurrent use.
+// Runner runs verifications. The zero value requests public URLs, and runs no programs. It is safe for concurrent use.
 type Runner struct {
-	// Programs are those that may be run, by their whole paths.
+	// Programs lists the full paths of programs that may be run.
 	Programs []string
-	// Any allows every program to scans, those of the PATH by their names: for who runs them by hand, or in a job of CI.
+	// Any allows scans to run every program in PATH, for use on the command line or in CI.
 	Any bool
-	// Hosts are names and addresses that may be asked though they are private to this machine or network. Addresses at which
-	// clouds tell secrets are asked only when they are listed themselves, whatever names lead there.
+	// Hosts lists names and addresses that may be requested although they are private. Addresses of cloud metadata services must
+	// be listed themselves; a name that resolves to one is not enough.
 	Hosts []string
-	// Path is the PATH that programs get; empty means /usr/local/bin:/usr/bin:/bin.
+	// Path is the PATH of programs; defaults to /usr/local/bin:/usr/bin:/bin.
 	Path string
-	// Temp is the folder in which each program gets an empty one; empty means that of the system.
+	// Temp is the folder for the programs' folders; defaults to that of the system.
 	Temp string
 }
 
-// The limits of a verification, unless it sets another time itself.
+// The limits of a verification. A verification can set its own timeout.
 const (
 	requestTimeout = 30 * time.Second
 	programTimeout = 10 * time.Minute
-	// longest is the longest time that any may take, whatever it sets.
+	// longest is the maximum timeout.
 	longest = time.Hour
-	// maxOutput is how many bytes of the output are kept, from its end.
+	// maxOutput is how many bytes at the end of the output are kept.
 	maxOutput = 4 << 10
 )
 
-// Run runs a verification, which passed when there is no error. The error says why it did not, and what to do when it cannot.
+// Run runs a verification. A nil error means that it passed. The error explains the failure, and how to fix a configuration.
 func (r *Runner) Run(ctx context.Context, check decide.RunCheck) (output string, err error) {
 	v := check.Check.Verification
 	switch {
@@ -54,7 +54,7 @@ func (r *Runner) Run(ctx context.Context, check decide.RunCheck) (output string,
 	}
 }
 
-// timeout is what a verification sets, within reason.
+// timeout returns the configured timeout, up to the maximum.
 func timeout(set *metav1.Duration, otherwise time.Duration) time.Duration {
 	if set == nil || set.Duration <= 0 {
 		return otherwise
@@ -62,7 +62,7 @@ func timeout(set *metav1.Duration, otherwise time.Duration) time.Duration {
 	return min(set.Duration, longest)
 }
 
-// clean makes output fit to be shown: the end of it, line by line, without control characters and credentials of URLs.
+// clean returns the end of the output without control characters and credentials in URLs.
 func clean(output []byte, cut bool) string {
 	var lines []string
 	for line := range strings.Lines(string(output)) {
@@ -71,7 +71,7 @@ func clean(output []byte, cut bool) string {
 		}
 	}
 	if cut && len(lines) > 0 {
-		lines[0] = "..." // what is left of it may be half a credential
+		lines[0] = "..." // the rest of the line may be part of a credential
 	}
 	return strings.Join(lines, "\n")
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Scan runs the program of a scan, by the same rules as that of a verification, and says how it ended. It finds the files that it
-// is to look at, and nothing else, in its folder. One that a signal ended came to no end, which is an error.
+// Scan runs the program of a scan, with the same limits as a verification, and returns how it ended. The program's folder
+// contains only the files to scan. A program that is ended by a signal is an error.
 //
-// A program that is named without a path is the one of that name among [Runner.Programs].
+// A program without a path is looked up by its name in [Runner.Programs].
 func (r *Runner) Scan(ctx context.Context, c scan.Command) (scan.Ended, error) {
 	program, err := r.find(c.Args)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Runner) Scan(ctx context.Context, c scan.Command) (scan.Ended, error) {
 	return scan.Ended{Code: state.ExitCode(), Output: output}, nil
 }
 
-// find returns the whole path of a program that may be run.
+// find returns the full path of an allowed program.
 func (r *Runner) find(args []string) (string, error) {
 	if len(args) == 0 || args[0] == "" {
 		return "", errors.New("the command is empty; name a program")
@@ -69,7 +69,7 @@ func (r *Runner) find(args []string) (string, error) {
 	return r.Programs[i], nil
 }
 
-// writeFiles writes files below a folder that is made for them. No path leads out of it, whatever it says.
+// writeFiles writes files to a folder. It refuses paths that leave the folder.
 func writeFiles(folder string, files []chart.File) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err

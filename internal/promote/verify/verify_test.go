@@ -77,8 +77,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreRefused: whatever name leads there, and however it is written.
-func TestAddressesThatAreRefused(t *testing.T) {
+// TestRefusedAddresses checks private addresses in all notations, and names that resolve to them.
+func TestRefusedAddresses(t *testing.T) {
 	r := &Runner{}
 	for _, address := range []string{
 		"127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "0.0.0.0:80", "[::]:80", "169.254.169.254:80", "[fe80::1%eth0]:80", "[::ffff:169.254.169.254]:80",
@@ -134,7 +134,7 @@ func TestRunningPrograms(t *testing.T) {
 				timeout = 300 * time.Millisecond
 			}
 			output, err := r.Run(t.Context(), running(timeout, tc.args...))
-			for ; output == "" && tc.output != "" && timeout < time.Minute; timeout *= 2 { // it had not begun
+			for ; output == "" && tc.output != "" && timeout < time.Minute; timeout *= 2 { // it had not started
 				output, err = r.Run(t.Context(), running(2*timeout, tc.args...))
 			}
 			if output != tc.output && (tc.output != "..." || !strings.HasPrefix(output, "...\nline ") || !strings.HasSuffix(output, "line 1999")) {
@@ -150,8 +150,8 @@ func TestRunningPrograms(t *testing.T) {
 	}
 }
 
-// TestWhatAProgramStartedEndsWithIt: nothing goes on in the background, whether the program ended well or was ended.
-func TestWhatAProgramStartedEndsWithIt(t *testing.T) {
+// TestChildProcessesEnd checks that no process is left after a program ends or is stopped.
+func TestChildProcessesEnd(t *testing.T) {
 	const background = "(while sleep 0.1; do echo still here >> $0; done) & "
 	for name, script := range map[string]string{
 		"it ended": background + "until [ -s $0 ]; do sleep 0.1; done; exit 0", "it was ended": background + "sleep 300",

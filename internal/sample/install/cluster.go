@@ -44,8 +44,8 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{client, discovery}, err
 }
 
-// Look returns the UID of the cluster, or [ErrNoFlux] if Flux is not installed on it.
-func (c *Cluster) Look(ctx context.Context) (uid string, err error) {
+// Identify returns the UID of the cluster, or [ErrNoFlux] if Flux is not installed on it.
+func (c *Cluster) Identify(ctx context.Context) (uid string, err error) {
 	for _, wanted := range []schema.GroupVersionResource{gitRepositories, kustomizations} {
 		kinds, err := c.discovery.Kinds(ctx, wanted.Group, wanted.Version)
 		if err != nil {

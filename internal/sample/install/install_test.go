@@ -88,7 +88,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// What has no label is not that of a sample which nobody can tell from others.
+// Without an ID, the label would match the objects of other samples.
 func TestPlanRequiresASampleID(t *testing.T) {
 	t.Parallel()
 	p := plan()
@@ -100,16 +100,16 @@ func TestPlanRequiresASampleID(t *testing.T) {
 
 func TestLook(t *testing.T) {
 	t.Parallel()
-	if uid, err := newCluster().Look(t.Context()); err != nil || uid != "uid-of-kube-system" {
+	if uid, err := newCluster().Identify(t.Context()); err != nil || uid != "uid-of-kube-system" {
 		t.Errorf("got %q, %v", uid, err)
 	}
 	without := newCluster()
 	without.discovery = served{"source.toolkit.fluxcd.io/v1": {"gitrepositories": "GitRepository"}}
-	if _, err := without.Look(t.Context()); !errors.Is(err, ErrNoFlux) || !strings.Contains(err.Error(), "kustomizations") {
+	if _, err := without.Identify(t.Context()); !errors.Is(err, ErrNoFlux) || !strings.Contains(err.Error(), "kustomizations") {
 		t.Errorf("got %v, want that there is no Flux", err)
 	}
 	without = &Cluster{fake.NewSimpleDynamicClient(runtime.NewScheme()), flux}
-	if _, err := without.Look(t.Context()); !errors.Is(err, ErrNoFlux) || !strings.Contains(err.Error(), Namespace) {
+	if _, err := without.Identify(t.Context()); !errors.Is(err, ErrNoFlux) || !strings.Contains(err.Error(), Namespace) {
 		t.Errorf("got %v, want that there is no namespace of Flux", err)
 	}
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -118,12 +118,12 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Look(t.Context()); !errors.Is(err, ErrNoFlux) {
+	if _, err := c.Identify(t.Context()); !errors.Is(err, ErrNoFlux) {
 		t.Errorf("got %v, want that it serves nothing", err)
 	}
 }
 
-// TestApplyAndRemove: twice each, since somebody may be killed in the middle; what controllers added stays meanwhile.
+// TestApplyAndRemove does each twice, because a command can be killed in the middle, and keeps what controllers add.
 func TestApplyAndRemove(t *testing.T) {
 	t.Parallel()
 	c, objects := newCluster(), objectsOf(t, plan())
@@ -162,7 +162,7 @@ func TestApplyAndRemove(t *testing.T) {
 	}
 }
 
-// TestForeignObjectsStay: nothing is applied beside what is somebody else's, and that is not removed.
+// TestForeignObjectsStay checks that nothing is applied if an object belongs to another owner, and that it is not removed.
 func TestForeignObjectsStay(t *testing.T) {
 	t.Parallel()
 	foreign := named("v1", "Secret", Namespace, Secret)
@@ -177,7 +177,7 @@ func TestForeignObjectsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := c.find(t.Context(), objects[4]); !errors.Is(err, ErrForeign) {
-		t.Errorf("the Secret of somebody else: %v", err)
+		t.Errorf("the Secret of another owner: %v", err)
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 
 // Objects returns the objects of a plan, in the order in which they are applied.
 func (p Plan) Objects() ([]*unstructured.Unstructured, error) {
-	if p.Sample == "" { // everybody's objects would be its own
+	if p.Sample == "" { // the label would match objects of other samples
 		return nil, errors.New("plan the installation: the sample has no ID")
 	}
 	all, err := agentAccount()

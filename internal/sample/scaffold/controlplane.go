@@ -33,7 +33,7 @@ type Branch struct {
 }
 
 // ControlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
-// the sources of the example's workloads lie in main, below samples/.
+// the sources of the example's workloads are in main, below samples/.
 // The documents name repositories by the given URLs; see [URLs].
 func ControlPlaneBranches(example fs.FS, urls map[string]string) ([]Branch, error) {
 	var branches []Branch

@@ -10,8 +10,8 @@ import (
 
 // Limits of detection.
 const (
-	maxFilesLookedAt = 5000
-	maxFileLookedAt  = 1 << 20
+	maxFiles    = 5000
+	maxFileSize = 1 << 20
 )
 
 // kindsOfRepositories maps the kind of a document to the kind of repository that contains it.
@@ -29,18 +29,18 @@ var (
 // A control plane can contain applications, and an application charts: the outermost kind wins.
 func Detect(repository fs.FS) (Kind, error) {
 	found := map[Kind]bool{}
-	looked := 0
+	checked := 0
 	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			return lookInto(name, found)
-		case looked >= maxFilesLookedAt:
+			return checkFolder(name, found)
+		case checked >= maxFiles:
 			return fs.SkipAll
 		}
-		looked++
-		return lookAt(repository, name, entry, found)
+		checked++
+		return checkFile(repository, name, entry, found)
 	})
 	for _, target := range []Kind{GitOps, ControlPlane, Services, App, Config} {
 		if found[target] {
@@ -50,8 +50,8 @@ func Detect(repository fs.FS) (Kind, error) {
 	return "", err
 }
 
-// lookInto reports whether a folder is searched, and the kind that its name implies.
-func lookInto(name string, found map[Kind]bool) error {
+// checkFolder reports whether a folder is searched, and the kind that its name implies.
+func checkFolder(name string, found map[Kind]bool) error {
 	switch path.Base(name) {
 	case ".kalypso":
 		found[GitOps] = true
@@ -62,7 +62,7 @@ func lookInto(name string, found map[Kind]bool) error {
 	return nil
 }
 
-func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[Kind]bool) error {
+func checkFile(repository fs.FS, name string, entry fs.DirEntry, found map[Kind]bool) error {
 	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !entry.Type().IsRegular() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[Kind]boo
 		found[Config] = true // of an application, unless there is more
 	}
 	info, err := entry.Info()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxFileLookedAt {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxFileSize {
 		return nil
 	} else if err != nil {
 		return err

@@ -1,10 +1,14 @@
 package scaffold
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // Example is a built-in application or set of services: its source, and its configuration by environment.
@@ -25,10 +29,30 @@ var exampleFolders embed.FS
 //go:embed files/app-configs.md
 var configsReadme []byte
 
-// SourceBranches returns the branches of an example's source, with its chart and its deployment targets.
-func SourceBranches(of Example) ([]Branch, error) {
+// exampleImage is the image of the example's chart.
+const exampleImage = "ghcr.io/example/hello-world-app"
+
+// SourceBranches returns the branches of an example's source, with its chart and its deployment targets. With the URL of a repository
+// on a forge with a registry, the chart runs the image that the workflows of [Forge] push there.
+func SourceBranches(of Example, url string) ([]Branch, error) {
 	files, err := exampleFiles(of, "source")
+	if values, ok := files[exampleValues]; ok && err == nil {
+		files[exampleValues] = bytes.Replace(values, []byte(exampleImage), []byte(cmp.Or(imageOf(url), exampleImage)), 1)
+	}
 	return []Branch{{"main", files}}, err
+}
+
+// exampleValues has the image of the example's chart.
+const exampleValues = "helm/values.yaml"
+
+// imageOf returns the image that workflows push for a repository; empty if its forge has no registry that is known by the URL.
+func imageOf(repository string) string {
+	registries := map[string]string{"github.com": "ghcr.io", "gitlab.com": "registry.gitlab.com"}
+	id, _, err := repourl.Parse(repository)
+	if err != nil || registries[id.Host] == "" {
+		return ""
+	}
+	return registries[id.Host] + "/" + strings.ToLower(id.Path)
 }
 
 // ConfigBranches returns the branches of an example's configuration, one for each environment.

@@ -78,14 +78,25 @@ type Facts struct {
 }
 
 // Steps are placeholder commands that a team runs before an image is built.
-type Steps struct{ Lint, Test, Scan string }
+type Steps struct {
+	Lint, Test, Scan string
+	// Missing are the targets of a Makefile that the steps use and that the repository does not have.
+	Missing []string
+}
 
 // StepsOf returns steps for a repository: those of its language if known, else targets of a Makefile.
 func StepsOf(repository fs.FS) Steps {
 	if _, err := fs.Stat(repository, "go.mod"); err == nil {
-		return Steps{"go vet ./...", "go test ./...", "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
+		return Steps{Lint: "go vet ./...", Test: "go test ./...", Scan: "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
 	}
-	return Steps{"make lint", "make test", "make scan"}
+	steps := Steps{Lint: "make lint", Test: "make test", Scan: "make scan"}
+	makefile, _ := fs.ReadFile(repository, "Makefile") // without one, all are missing
+	for _, target := range []string{"lint", "test", "scan"} {
+		if !regexp.MustCompile(`(?m)^` + target + `\s*:`).Match(makefile) {
+			steps.Missing = append(steps.Missing, target)
+		}
+	}
+	return steps
 }
 
 // Names returns the names of the environments.

@@ -60,7 +60,7 @@ func TestWorkflowsGrantLittle(t *testing.T) {
 			}
 		}
 		if strings.Contains(text, "pull_request_target") || strings.Contains(text, "curl") {
-			t.Error("runs what nobody reviewed")
+			t.Error("runs unreviewed code")
 		}
 		if forge.Name == "github" && !strings.Contains(text, "\npermissions: {}\n") {
 			t.Error("jobs have the permissions of the repository's settings")

@@ -49,8 +49,8 @@ func (e *entry) applicationSources() []fields {
 // isAutomated reports whether an Application syncs automatically.
 func (e *entry) isAutomated() bool {
 	policy := e.fields.fieldsAt("spec", "syncPolicy", "automated")
-	enabled, said := policy["enabled"].(bool)
-	return policy != nil && (enabled || !said)
+	enabled, set := policy["enabled"].(bool)
+	return policy != nil && (enabled || !set)
 }
 
 // argoWants reads what a source follows. Argo CD has one field for branches, tags and commits.

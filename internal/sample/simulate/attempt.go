@@ -17,7 +17,7 @@ func (m *machine) finish(ctx context.Context, f *follower, w *work, now time.Tim
 	var wrong *buildError
 	switch {
 	case ctx.Err() != nil:
-		w.tried = "" // nobody knows: from the start, next time
+		w.tried = "" // unknown: start again next time
 		return false
 	case errors.As(err, &wrong) && wrong.missing != "":
 		w.fail("ArtifactFailed", f.dialect.missing(wrong.missing))
@@ -46,7 +46,6 @@ func (w *work) fail(reason, message string) {
 // nextTry returns when a failed attempt is retried.
 func (m *machine) nextTry(now time.Time) time.Time { return now.Add(m.lagging(2 * m.config.Poll)) }
 
-// manifests returns the manifests of all sources of an attempt.
 func (m *machine) manifests(ctx context.Context, f *follower, a *attempt) ([]*manifest, error) {
 	var all []*manifest
 	for i, art := range a.artifacts {
@@ -74,10 +73,10 @@ func (m *machine) refuse(f *follower, all []*manifest) *refusal {
 	if !m.fails(f) {
 		return nil
 	}
-	r := &refusal{f.key, " (InternalError): the simulated cluster was told to fail", false}
+	r := &refusal{f.key, " (InternalError): the simulated cluster is set to fail", false}
 	for i, o := range all {
 		if i == 0 || runsPods(o.key) {
-			r = &refusal{o.key, ` (Forbidden): admission webhook "simulated.kalypso.io" denied the request: the simulated cluster was told to fail`, false}
+			r = &refusal{o.key, ` (Forbidden): admission webhook "simulated.kalypso.io" denied the request: the simulated cluster is set to fail`, false}
 		}
 	}
 	return r

@@ -67,7 +67,7 @@ func (w *world) more(name string) string {
 
 func (w *world) wantSaid(cluster, reconciler, want string) {
 	w.Helper()
-	if got := w.said(cluster, reconciler); !strings.HasPrefix(got, want) {
+	if got := w.reported(cluster, reconciler); !strings.HasPrefix(got, want) {
 		w.Errorf("%s of %s at %s: got %q, want %q", reconciler, cluster, w.now.Format(time.TimeOnly), got, want)
 	}
 }
@@ -111,7 +111,7 @@ func TestFailingOnlyOneWorkload(t *testing.T) {
 		w.pass(15 * time.Second)
 		w.wantSaid("large-01", platform, "ready")
 		w.wantSaid("large-01", application, "failed")
-		if got := w.said("large-01", application); !strings.Contains(got, "Deployment/dev-large-shop/shop dry-run failed") {
+		if got := w.reported("large-01", application); !strings.Contains(got, "Deployment/dev-large-shop/shop dry-run failed") {
 			t.Errorf("only %s: got %q, want a message that names the Deployment", only, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestSlowClusterTakesLonger(t *testing.T) {
 	reached := func(lag float64) time.Duration {
 		w := newShop(t, Config{Delay: delay})
 		w.must(w.Set("large-01", Behaviour{Mode: Slow, Lag: lag}))
-		for !strings.HasPrefix(w.said("large-01", platform), "ready") && w.now.Sub(noon) < time.Hour {
+		for !strings.HasPrefix(w.reported("large-01", platform), "ready") && w.now.Sub(noon) < time.Hour {
 			w.pass(time.Second)
 		}
 		return w.now.Sub(noon)

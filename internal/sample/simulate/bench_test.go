@@ -30,7 +30,7 @@ func thousand(b *testing.B) *world {
 		w.add(fmt.Sprintf("large-%04d", i), Flux, "dev/large")
 	}
 	w.seconds(60)
-	if got := w.said("large-0999", "Kustomization/shop-19"); !strings.HasPrefix(got, "ready") {
+	if got := w.reported("large-0999", "Kustomization/shop-19"); !strings.HasPrefix(got, "ready") {
 		b.Fatalf("got %q", got)
 	}
 	return w

@@ -22,7 +22,7 @@ func (printed) Send(_ context.Context, b hub.ReportBatch) (hub.ReportReceipt, er
 	return hub.ReportReceipt{}, nil
 }
 
-// A cluster follows the folder of its type, until it is told to fail.
+// A cluster follows the folder of its type, until it is set to fail.
 func Example() {
 	dir, err := os.MkdirTemp("", "simulation")
 	if err != nil {
@@ -65,5 +65,5 @@ func Example() {
 	// Output:
 	// 12:00:00: large-01 platform-dev-large is progressing ""
 	// 12:00:03: large-01 platform-dev-large is ready ""
-	// 12:00:20: large-01 platform-dev-large is failed "Namespace/shop dry-run failed (Forbidden): admission webhook \"simulated.kalypso.io\" denied the request: the simulated cluster was told to fail"
+	// 12:00:20: large-01 platform-dev-large is failed "Namespace/shop dry-run failed (Forbidden): admission webhook \"simulated.kalypso.io\" denied the request: the simulated cluster is set to fail"
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// flux is the dialect of Flux.
 type flux struct{}
 
 // readSource follows the place that a Flux source names, and writes the object's status when something was found.
@@ -81,7 +80,6 @@ func fluxRevision(label, hash string) string {
 	return strings.TrimPrefix(label+"@", "@") + algorithm + ":" + hash
 }
 
-// sourceStatus returns the status of a Flux source.
 func (s *source) sourceStatus(now time.Time) map[string]any {
 	ready := condition{"True", "Succeeded", "artifact is up to date"}
 	status := map[string]any{"observedGeneration": s.entry.generation}
@@ -116,7 +114,6 @@ func (e *entry) sourceRef(ref fields) string {
 	return k.sourceName()
 }
 
-// readKustomization reads a Flux Kustomization.
 func readKustomization(e *entry) *follower {
 	spec := e.fields.fieldsAt("spec")
 	return &follower{
@@ -160,7 +157,6 @@ func (flux) status(_ *follower, w *work, now time.Time) map[string]any {
 	return status
 }
 
-// fluxReady returns the Ready condition of a Flux reconciler.
 func fluxReady(w *work, done string) condition {
 	switch w.phase {
 	case settled:

@@ -161,7 +161,6 @@ func (b *builder) read(ctx context.Context, e git.Entry) ([]byte, error) {
 	return data, err
 }
 
-// addFile adds the objects in a file.
 func (b *builder) addFile(ctx context.Context, e git.Entry) error {
 	data, err := b.read(ctx, e)
 	if err != nil {

@@ -128,7 +128,7 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, value any)
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // whoever has gone does not want to know
+	_ = json.NewEncoder(w).Encode(value) // the client may have disconnected
 }
 
 // Applications serves the pages of applications, see [Simulation.Greetings]: at /{cluster}/{namespace} the first one,
@@ -169,5 +169,5 @@ func answerGreeting(w http.ResponseWriter, r *http.Request, g Greeting) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.WriteHeader(status)
-	_ = writeGreeting(w, g) // whoever has gone does not want to know
+	_ = writeGreeting(w, g) // the client may have disconnected
 }

@@ -67,10 +67,10 @@ func TestControlRefuses(t *testing.T) {
 			t.Errorf("got %v, want something about %q", err, want)
 		}
 	}
-	nobody := httptest.NewRecorder()
-	w.Handler(secret.Value{}).ServeHTTP(nobody, httptest.NewRequest(http.MethodGet, "/api/v1/clusters", nil))
-	if nobody.Code != http.StatusUnauthorized {
-		t.Errorf("without any token: got %d, want 401", nobody.Code)
+	anonymous := httptest.NewRecorder()
+	w.Handler(secret.Value{}).ServeHTTP(anonymous, httptest.NewRequest(http.MethodGet, "/api/v1/clusters", nil))
+	if anonymous.Code != http.StatusUnauthorized {
+		t.Errorf("without any token: got %d, want 401", anonymous.Code)
 	}
 	large := httptest.NewRequest(http.MethodPost, "/api/v1/clusters/large-01/behaviour", strings.NewReader(`{"mode":"`+strings.Repeat("x", maxRequest)+`"}`))
 	large.Header.Set("Authorization", "Bearer right")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -59,7 +60,7 @@ func (j *Joiner) Register(ctx context.Context, c Cluster) (agent.Server, error) 
 func (j *Joiner) join(ctx context.Context, c Cluster, file string) error {
 	var answer api.Credential
 	server := client.Client{Server: j.Server, Token: j.Token, UserAgent: userAgent, Transport: j.Transport}
-	request := api.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: j.Labels}
+	request := ingest.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: j.Labels}
 	if request.Labels == nil {
 		request.Labels = c.labels()
 	}
@@ -84,5 +85,4 @@ func (c Cluster) registered() []ledger.Membership {
 	return all
 }
 
-// labels mark the cluster as simulated.
 func (Cluster) labels() map[string]string { return map[string]string{"simulated": "true"} }

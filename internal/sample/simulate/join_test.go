@@ -107,7 +107,7 @@ func TestClustersJoinARealServer(t *testing.T) {
 	}
 	info, err := os.Stat(filepath.Join(j.Dir, "large-07.token"))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the credential: got %v, %v, want a file for nobody else", info, err)
+		t.Errorf("the credential: got %v, %v, want a private file", info, err)
 	}
 }
 

@@ -101,7 +101,7 @@ func defined(definition fields) []kind {
 	names := definition.fieldsAt("spec", "names")
 	var all []kind
 	for _, version := range definition.list("spec", "versions") {
-		if served, said := version["served"].(bool); said && !served {
+		if served, set := version["served"].(bool); set && !served {
 			continue
 		}
 		all = append(all, kind{

@@ -41,7 +41,6 @@ type manifest struct {
 	refusal string
 }
 
-// newManifest returns the manifest of an object, and keeps the object.
 func newManifest(u *unstructured.Unstructured) (*manifest, error) {
 	text, err := json.Marshal(u.Object)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 
 // reporter reports a cluster to a server through the agent's queue. It does in steps what the agent does by the clock.
 type reporter struct {
-	server agent.Server // nil: nobody wants to know
+	server agent.Server // nil without one
 	queue  agent.Queue
 	// retry is a batch that was not accepted, to be sent again unchanged.
 	retry *hub.ReportBatch
 	pause time.Duration // after the next attempt that is not taken
-	next  time.Time     // when something is sent again, be it a heartbeat
-	sent  time.Time     // when the server took the last batch
-	// problem says why the server refuses the next batch.
+	next  time.Time     // when the next batch or heartbeat is sent
+	sent  time.Time     // when the server accepted the last batch
+	// problem is why the server refuses the next batch.
 	problem string
 }
 
 const (
 	shortestPause, longestPause = time.Second, time.Minute
-	// maxBatches is the most batches in a step, whatever the server asks for.
+	// maxBatches is the maximum number of batches in a step.
 	maxBatches = 20
 	// oneBatch is the timeout of one batch. Meanwhile the other clusters wait for the next step.
 	oneBatch = 15 * time.Second

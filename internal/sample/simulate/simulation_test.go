@@ -95,7 +95,7 @@ func TestRefreshDoesNotWaitForThePoll(t *testing.T) {
 	w.pass(time.Second)
 	second := w.more("second")
 	w.pass(time.Second)
-	if got := w.said("large-01", platform); strings.Contains(got, second[:7]) {
+	if got := w.reported("large-01", platform); strings.Contains(got, second[:7]) {
 		t.Fatalf("got %q before anybody looked", got)
 	}
 	w.Refresh()
@@ -125,8 +125,8 @@ func TestSameSeedSameReports(t *testing.T) {
 	}
 }
 
-// TestStepSaysWhenNext: who steps only when there is something to do misses nothing.
-func TestStepSaysWhenNext(t *testing.T) {
+// TestStepReturnsTheTimeOfTheNextOne: who steps only when there is something to do misses nothing.
+func TestStepReturnsTheTimeOfTheNextOne(t *testing.T) {
 	t.Parallel()
 	w := newShop(t, Config{Delay: Delay{Least: time.Second, Most: 10 * time.Second}})
 	steps := 0

@@ -21,10 +21,10 @@ type source struct {
 	// problem says why the last poll failed.
 	problem string
 	// entry is the object whose status shows it; nil for a source without an object of its own.
-	entry   *entry
-	said    string    // what that status has
-	next    time.Time // when it is looked at again
-	version uint64    // of the store, in which somebody wants it
+	entry    *entry
+	reported string    // as in that status
+	next     time.Time // when it is polled again
+	version  uint64    // of the store when an object last referred to it
 }
 
 // wanted is what a source follows. It is comparable, to see changes.
@@ -102,8 +102,8 @@ func (m *machine) setSourceStatus(s *source) {
 		return
 	}
 	news := fmt.Sprintf("%d %s %s", s.entry.generation, s.found.revision, s.problem)
-	if s.said != news {
-		s.said, s.entry.status, m.changed = news, s.sourceStatus(m.now), true
+	if s.reported != news {
+		s.reported, s.entry.status, m.changed = news, s.sourceStatus(m.now), true
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// A server that cannot be reached holds everybody up, so it is asked again later and later.
+// A server that cannot be reached delays all clusters, so it is polled less and less often.
 func TestUnreachableServerIsRetriedWithPauses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -45,7 +45,7 @@ func TestUnreachableServerIsRetriedWithPauses(t *testing.T) {
 	}
 }
 
-func TestGenerationsKeepWhatIsUsed(t *testing.T) {
+func TestGenerationsKeepUsedEntries(t *testing.T) {
 	t.Parallel()
 	var g generations[int, string]
 	g.put(0, "used", 1)

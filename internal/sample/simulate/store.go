@@ -32,12 +32,10 @@ type entry struct {
 
 func newStore(r Reconciler) *store { return &store{entries: map[key]*entry{}, kinds: installed(r)} }
 
-// namespace returns the manifest of a namespace.
 func namespace(name string) *manifest {
 	return manifestOf(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}})
 }
 
-// manifestOf returns the manifest of a valid object.
 func manifestOf(object map[string]any) *manifest {
 	m, err := newManifest(&unstructured.Unstructured{Object: object})
 	if err != nil {

@@ -27,7 +27,6 @@ type follower struct {
 	invalid           string // why its specification makes no sense
 }
 
-// place is a folder of a source.
 type place struct{ source, path string }
 
 // dialect is how a reconciler words its status.
@@ -66,8 +65,8 @@ type outcome struct {
 // work is the state of a reconciler's attempts.
 type work struct {
 	outcome
-	said  outcome // as the status of its object has it
-	tried string  // what the last attempt was of
+	reported outcome // as in the status of its object
+	tried    string  // what the last attempt was of
 	// attempt is the one in progress; nil if none is.
 	attempt *attempt
 	// again is when a failed attempt is retried or, while settling, when everything is ready.
@@ -75,7 +74,6 @@ type work struct {
 	history int // how often something was applied
 }
 
-// attempt is one reconciliation.
 type attempt struct {
 	of        string // specification and revisions
 	artifacts []artifact
@@ -115,13 +113,13 @@ func (m *machine) advance(ctx context.Context, f *follower, now time.Time) bool 
 // setStatus writes the status of a reconciler if it has changed.
 func (m *machine) setStatus(f *follower, w *work, now time.Time) {
 	w.generation = f.generation
-	if f.suspended || w.said == w.outcome && f.status != nil {
+	if f.suspended || w.reported == w.outcome && f.status != nil {
 		return
 	}
-	if w.said.phase != w.phase || w.said.message != w.message {
+	if w.reported.phase != w.phase || w.reported.message != w.message {
 		m.log.Debug("a simulated reconciler changed", "reconciler", f.key.String(), "phase", string(w.phase), "message", w.message)
 	}
-	w.said = w.outcome
+	w.reported = w.outcome
 	f.status = f.dialect.status(f, w, now)
 	m.changed = true
 }
@@ -181,7 +179,7 @@ func (m *machine) artifacts(f *follower) ([]artifact, string) {
 		case s == nil:
 			return nil, p.source + " not found"
 		case s.found.revision == "" && s.entry != nil:
-			return nil, "Source artifact not found, retrying in 30s" // why, the source itself says
+			return nil, "Source artifact not found, retrying in 30s" // the source has the reason
 		case s.found.revision == "":
 			return nil, s.problem
 		}
@@ -190,7 +188,6 @@ func (m *machine) artifacts(f *follower) ([]artifact, string) {
 	return all, ""
 }
 
-// revisions returns the revisions of all sources.
 func (f *follower) revisions(all []artifact) string {
 	texts := make([]string, len(all))
 	for i, a := range all {

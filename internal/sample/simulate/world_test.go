@@ -163,8 +163,8 @@ func (s *server) Send(_ context.Context, b hub.ReportBatch) (hub.ReportReceipt, 
 	return hub.ReportReceipt{Resend: resend}, nil
 }
 
-// said is the last that a cluster reported of a reconciler: its state, message and short revision.
-func (w *world) said(cluster, reconciler string) string {
+// reported returns the last report of a cluster about a reconciler: state, message and short revision.
+func (w *world) reported(cluster, reconciler string) string {
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()
 	r, ok := w.server.latest[cluster+" "+reconciler]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
@@ -12,7 +13,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// folderBuild builds the folder of one cluster type.
 type folderBuild struct {
 	*builder
 	clusterType *fleet.ClusterType // nil if the cluster type is only published
@@ -23,7 +23,11 @@ type folderBuild struct {
 	templates   []slot
 	base        fleet.Digest // of the inputs that all files of the folder share
 	notes       []note       // by index of the wanted assignment
-	result      *Folder
+	charted     bool         // a template is a chart
+	mu          sync.Mutex
+	// waiting are the assignments whose charts are rendered later, by index. mu guards it.
+	waiting map[int]*step
+	result  *Folder
 	// reused means that result was taken from the previous bundle as a whole.
 	reused bool
 	// gone means that nothing is left of the folder.
@@ -35,6 +39,19 @@ type note struct {
 	problems []fleet.Problem
 	// schemas are the names of the schemas that validated its configuration.
 	schemas []string
+	// unsettled means that another build may be able to render the assignment, though its inputs are the same.
+	unsettled bool
+}
+
+// step is an assignment on its way through a build.
+type step struct {
+	index      int
+	assignment Assignment
+	published  *Assignment
+	target     *fleet.Target
+	data       render.Data
+	composed   config.Result
+	reason     *fleet.Problem // it is blocked
 }
 
 // prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
@@ -63,6 +80,8 @@ func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 	f.wanted = wanted
 	f.notes = make([]note, len(wanted))
 	f.result.Assignments = make([]Assignment, len(wanted))
+	f.charted = slices.ContainsFunc(f.templates, func(s slot) bool { return s.template != nil && s.template.HasChart() })
+	f.waiting = map[int]*step{}
 	return f
 }
 
@@ -81,21 +100,34 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	data := render.NewData(f.snapshot.Environment, f.clusterType, wanted.Target)
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
+	data.ConfigData = composed.Data
+	s := step{index: n, assignment: a, published: published, target: wanted.Target, data: data, composed: composed}
+	s.reason = f.blocked(composed, published)
+	if s.reason == nil && f.charted && !f.unchanged(&s) {
+		waiting := s
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.waiting[n] = &waiting
+		return
+	}
+	f.complete(&s, w)
+}
 
+// complete renders an assignment and adds it to the result.
+func (f *folderBuild) complete(s *step, w *render.Worker) {
 	// What blocks an assignment has been reported as a problem already, unlike errors that only rendering finds.
-	reason := f.blocked(composed, published)
 	var found []fleet.Problem
+	a, reason := &s.assignment, s.reason
 	if reason == nil {
-		data.ConfigData = composed.Data
-		if reason = cmp.Or(f.contents(&a, w, &data, wanted.Target), f.foreign(&a, published)); reason != nil {
+		if reason = cmp.Or(f.contents(s, w), f.foreign(a, s.published)); reason != nil {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.notes[n] = note{slices.Concat(unreported(composed), a.warnings, found), composed.Schemas}
+	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas}
 	if reason != nil {
-		hold(&a, published, reason)
+		hold(a, s.published, reason)
 	}
-	f.result.Assignments[n] = a
+	f.result.Assignments[s.index] = *a
 }
 
 // unreported returns the problems of a configuration, except those that only point to an object that cannot be read.
@@ -109,6 +141,9 @@ func unreported(composed config.Result) []fleet.Problem {
 
 // blocked explains why an assignment cannot be rendered, before any template is executed; nil if it can.
 func (f *folderBuild) blocked(composed config.Result, published *Assignment) *fleet.Problem {
+	if owner := f.builder.published.owner(f.clusterType.Name); owner != nil {
+		return owner
+	}
 	for _, s := range f.templates {
 		if s.missing != nil {
 			return s.missing
@@ -130,9 +165,9 @@ func firstError(problems []fleet.Problem) *fleet.Problem {
 	return &fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "its configuration cannot be composed"}
 }
 
-// hold keeps an assignment's published files.
+// hold keeps an assignment's published files. Its configuration stays: it explains where the wanted values come from.
 func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
-	a.Held, a.Config, a.Files, a.digest = reason, nil, nil, fleet.Digest{}
+	a.Held, a.Files, a.digest = reason, nil, fleet.Digest{}
 	if published != nil {
 		a.Files, a.Sources = published.Files, published.Sources
 	}
@@ -140,16 +175,24 @@ func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
 
 // contents sets the files: from the previous build if their inputs have not changed, else from the templates. It
 // returns the reason if that is not possible.
-func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Data, target *fleet.Target) *fleet.Problem {
-	a.digest = f.assignmentDigest(a, target)
-	if before, ok := f.previous.Assignment(a.Target); ok && before.digest == a.digest {
-		a.Files, a.warnings = before.Files, before.warnings
+func (f *folderBuild) contents(s *step, w *render.Worker) *fleet.Problem {
+	if f.unchanged(s) {
+		before, _ := f.previous.Assignment(s.assignment.Target)
+		s.assignment.Files, s.assignment.warnings = before.Files, before.warnings
 		return nil
 	}
-	return f.render(a, w, data)
+	return f.render(&s.assignment, w, &s.data)
 }
 
-// render executes the templates of the cluster type.
+// unchanged reports whether the inputs of an assignment are those of the previous build, which rendered it.
+func (f *folderBuild) unchanged(s *step) bool {
+	if s.assignment.digest == (fleet.Digest{}) {
+		s.assignment.digest = f.assignmentDigest(&s.assignment, s.target)
+	}
+	before, ok := f.previous.Assignment(s.assignment.Target)
+	return ok && before.digest == s.assignment.digest
+}
+
 func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
 	a.Files = make([]File, 0, len(f.templates))
 	folder := path.Join(f.root, a.ClusterType, a.Target) + "/"
@@ -181,7 +224,7 @@ func renderProblem(a *Assignment, err error) fleet.Problem {
 func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Problem {
 	for _, file := range a.Files {
 		if at := f.builder.published.obstacle(file.Path); at != "" {
-			return fileConflict(a, at, "a file or folder of this name lies where "+file.Path+" has to be")
+			return fileConflict(a, at, "a file or folder with this name blocks "+file.Path)
 		}
 	}
 	if f.published != nil && f.published.adopted {

@@ -35,14 +35,23 @@ type Bundle struct {
 //
 // published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment,
 // or nil: results whose inputs have not changed are reused. The result does not depend on previous.
+//
+// It renders no charts: assignments whose templates are charts are held. See [BuildWithCharts].
 func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
-	b := newBuilder(s, published, previous)
+	return BuildWithCharts(s, published, previous, render.NoCharts)
+}
+
+// BuildWithCharts is [Build] for snapshots in which templates can be charts. The jobs of charts
+// are run one after the other.
+func BuildWithCharts(s *fleet.Snapshot, published *Published, previous *Bundle, charts render.Charts) *Bundle {
+	b := newBuilder(s, published, previous, charts)
 	names := b.folderNames()
 	folders := make([]*folderBuild, len(names))
 	parallel(len(names), func(_ int, i int) {
 		folders[i] = b.prepare(names[i], previous)
 	})
 	b.renderAll(folders)
+	b.renderCharts(folders)
 	parallel(len(folders), func(_ int, i int) { folders[i].finish() })
 	return b.bundle(folders)
 }
@@ -54,13 +63,14 @@ type builder struct {
 	decisions *placement.Decisions
 	composer  *config.Composer
 	library   *render.Library
+	charts    render.Charts
 	lost      lost
 	root      string
 	problems  []fleet.Problem
 }
 
-func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle) *builder {
-	b := &builder{snapshot: s, published: published, lost: newLost(s)}
+func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, charts render.Charts) *builder {
+	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: charts}
 	var parsed *render.Library
 	if previous != nil {
 		parsed = previous.library
@@ -72,6 +82,7 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle) *buil
 	b.decisions = placement.Decide(s)
 	b.composer, configuring = config.NewComposer(s)
 	b.library, rendering = render.NewLibrary(s, parsed)
+	rendering = append(rendering, b.library.LoadCharts(charts)...)
 	b.problems = slices.Concat(s.Problems, b.decisions.Unused(), configuring, rendering)
 	if published != nil {
 		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
@@ -128,6 +139,45 @@ func (b *builder) renderAll(folders []*folderBuild) {
 	})
 }
 
+// renderCharts renders the assignments that wait for charts, with one job for each template.
+func (b *builder) renderCharts(folders []*folderBuild) {
+	wanted := map[*render.Template][]*render.Data{}
+	var templates []*render.Template // in order
+	for _, f := range folders {
+		for _, s := range f.templates {
+			if s.template == nil || !s.template.HasChart() {
+				continue
+			}
+			if wanted[s.template] == nil {
+				templates = append(templates, s.template)
+			}
+			for _, n := range slices.Sorted(maps.Keys(f.waiting)) {
+				wanted[s.template] = append(wanted[s.template], &f.waiting[n].data)
+			}
+		}
+	}
+	rendered := render.RenderedCharts{}
+	for _, t := range templates {
+		if data := wanted[t]; len(data) > 0 {
+			rendered.Add(b.charts, t, data)
+		}
+	}
+	parallel(len(folders), func(_, i int) {
+		f := folders[i]
+		if len(f.waiting) == 0 {
+			return
+		}
+		w := b.library.Worker()
+		w.UseCharts(rendered)
+		for n, step := range f.waiting {
+			f.complete(step, w)
+			for _, s := range f.templates {
+				f.notes[n].unsettled = f.notes[n].unsettled || rendered.Unsettled(s.template, &step.data)
+			}
+		}
+	})
+}
+
 // bundle combines the finished folders.
 func (b *builder) bundle(folders []*folderBuild) *Bundle {
 	result := &Bundle{
@@ -157,10 +207,15 @@ func (b *builder) tracking() File {
 	if commit == "" {
 		return File{}
 	}
-	if b.published != nil && b.published.Promoted == commit {
-		return File{Path: TrackingPath, Hash: b.published.hashes[TrackingPath]}
+	at := TrackingPath
+	if b.published != nil {
+		at = b.published.tracking
+		if b.published.Promoted == commit || len(b.published.owners) > 0 && b.published.Promoted != "" {
+			hash, _ := b.published.Hash(at)
+			return File{Path: at, Hash: hash}
+		}
 	}
-	return newFile(TrackingPath, []byte(commit+"\n"))
+	return newFile(at, []byte(commit+"\n"))
 }
 
 // Files calls yield for each of our files that the branch should hold, folder by folder, until yield returns false.
@@ -211,6 +266,9 @@ func (b *Bundle) Changes() []Change {
 		}
 		return true
 	})
+	if stale := b.published.staleTracking(); stale.Path != "" && b.Tracking.Path != "" {
+		changes = append(changes, Change{Path: stale.Path, Old: stale.Hash})
+	}
 	if b.published != nil {
 		for _, f := range b.published.Folders {
 			changes = append(changes, deletions(f, findFolder(b.Folders, f.ClusterType))...)
@@ -267,7 +325,6 @@ func deletions(published, wanted *Folder) []Change {
 	return changes
 }
 
-// readme returns the README of a cluster type's folder.
 func readme(root, environment, clusterType string) File {
 	text := "# " + clusterType + "\n\n" +
 		"What runs on clusters of type `" + clusterType + "` in the environment `" + environment + "`: one folder per deployment target.\n\n" +

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// namespaceCollisions warns if assignments of two cluster types get the same namespace, as "a-b" with target "c" and
+// namespaceCollisions reports assignments of two cluster types with the same namespace, as "a-b" with target "c" and
 // "a" with target "b-c" do: a cluster that is a member of both types would mix them up. Only cluster types whose name
 // is another one's plus a dash and more can collide, so few have to be compared.
 func namespaceCollisions(s *fleet.Snapshot, decisions *placement.Decisions) []fleet.Problem {
@@ -34,7 +34,7 @@ func collisions(environment string, short, long *fleet.ClusterType, decisions *p
 		namespace := render.Namespace(environment, long.Name, a.Target.Name)
 		if other, ok := namespaces[namespace]; ok {
 			problems = append(problems, fleet.Problem{
-				Severity:   fleet.SeverityWarning,
+				Severity:   fleet.SeverityError,
 				Kind:       fleet.KindNameCollision,
 				Object:     fleet.Ref{Kind: "ClusterType", Name: long.Name},
 				Position:   long.Position,

@@ -5,7 +5,7 @@
 //	<path>/<clusterType>/<target>/platform-config.yaml
 //	<path>/<clusterType>/<target>/reconciler.yaml
 //	<path>/.kalypso/inventory/<clusterType>.json
-//	.github/tracking/Promoted_Commit_Id
+//	.github/tracking/Promoted_Commit_Id          (below <path> if environments share the branch)
 //
 // [Build] is a pure function of a snapshot and what the branch already holds ([Published]):
 //

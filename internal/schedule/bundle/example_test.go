@@ -15,7 +15,7 @@ func ExampleBuild() {
 	s := fleet.Assemble(fleettest.Inputs("dev", map[string]string{
 		"env/drone.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterType, metadata: {name: drone},
 			spec: {reconciler: flux, namespaceService: default}}`,
-		"env/everywhere.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: SchedulingPolicy, metadata: {name: everywhere}}`,
+		"env/everywhere.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: SchedulingPolicy, metadata: {name: everywhere}, spec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}}`,
 		"main/shop.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: WorkloadRegistration, metadata: {name: shop},
 			spec: {workspace: kaizen, workload: {repo: "https://example.com/shop", branch: main, path: .}}}`,
 		"workloads/shop/workload.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: Workload, metadata: {name: shop},

@@ -49,7 +49,6 @@ type File struct {
 	Content []byte
 }
 
-// newFile returns a file with the given content.
 func newFile(path string, content []byte) File {
 	return File{Path: path, Hash: HashOf(content), Content: content}
 }
@@ -69,7 +68,8 @@ const (
 	inventoryFolder  = ".kalypso/inventory"
 )
 
-// TrackingPath is the file that holds the promoted commit of main.
+// TrackingPath is the file that holds the promoted commit of main. It is at the root or, if environments share the branch,
+// below the path of each.
 const TrackingPath = ".github/tracking/Promoted_Commit_Id"
 
 // isAssignmentFile reports whether an assignment's folder can contain a file called name.

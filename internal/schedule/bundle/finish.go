@@ -17,15 +17,25 @@ func (f *folderBuild) finish() {
 	r := f.result
 	for _, n := range f.notes {
 		r.problems = append(r.problems, n.problems...)
+		if n.unsettled {
+			r.digest = fleet.Digest{} // the next build tries again
+		}
 	}
 	r.problems = fleet.SortProblems(r.problems)
 	f.gone = f.clusterType == nil && len(r.Assignments) == 0 && !f.withheld()
 	if f.gone {
 		return
 	}
+	if f.builder.published.owner(r.ClusterType) != nil {
+		return // its README and inventory are those of another environment
+	}
 	// If the path of the folder itself is blocked, its assignments are already held.
 	if readme := readme(f.root, f.snapshot.Environment, r.ClusterType); f.builder.published.obstacle(readme.Path) == "" {
-		r.Readme = readme
+		if foreign := f.builder.published.foreignReadme(r.ClusterType, readme); foreign != nil {
+			r.problems = fleet.SortProblems(append(r.problems, *foreign))
+		} else {
+			r.Readme = readme
+		}
 	}
 	if f.published != nil {
 		r.recorded = f.published.recorded

@@ -43,7 +43,7 @@ type Assignment struct {
 	// Sources are the objects that the contents were made from, in addition to the target and the cluster type:
 	// layers, schemas and templates, sorted.
 	Sources *Sources
-	// Config is the composed platform configuration; nil if there is none, or it is unknown.
+	// Config is the composed platform configuration, also of a held assignment; nil if there is none, or it is unknown.
 	Config *config.Composed
 	// Files are sorted by path. Held assignments that were never published have none.
 	Files []File
@@ -66,6 +66,10 @@ type Sources struct {
 
 // Name returns "<clusterType>/<target>", the name of the assignment in problems.
 func (a *Assignment) Name() string { return a.ClusterType + "/" + a.Target }
+
+func (a *Assignment) owner() fleet.Owner {
+	return fleet.Owner{Workspace: a.Workspace, Registration: a.Registration, Workload: a.Workload}
+}
 
 // File returns the file with the given name in the assignment's folder.
 func (a *Assignment) File(name string) (File, bool) {
@@ -122,7 +126,6 @@ func findFolder(folders []*Folder, clusterType string) *Folder {
 // readmePath returns the path of the README of a cluster type's folder.
 func readmePath(root, clusterType string) string { return path.Join(root, clusterType, readmeName) }
 
-// inventoryPath returns the path of a cluster type's inventory.
 func inventoryPath(root, clusterType string) string {
 	return path.Join(root, inventoryFolder, clusterType+".json")
 }

@@ -243,7 +243,7 @@ func decodeInventory(content []byte, clusterType string) (*inventory, error) {
 		return nil, err
 	}
 	if inv.ClusterType != clusterType {
-		return nil, fmt.Errorf("it says cluster type %q", inv.ClusterType)
+		return nil, fmt.Errorf("it is for cluster type %q", inv.ClusterType)
 	}
 	for target, a := range inv.Assignments {
 		if !isFolderName(target) {

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-func TestListingIsWhatTheInventorySays(t *testing.T) {
+func TestListingEqualsTheInventory(t *testing.T) {
 	const content = `{"version": 1, "environment": "dev", "clusterType": "drone", "assignments": {
 	  "shop-west": {"workload": "shop", "workspace": "sales", "files": {}}, "shop-east": {"workload": "shop", "files": {}}}}`
 	got, err := bundle.ParseListing("fleet/.kalypso/inventory/drone.json", []byte(content))

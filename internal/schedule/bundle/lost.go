@@ -3,16 +3,19 @@ package bundle
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // lost determines what is unknown because something could not be read.
 type lost struct {
-	// refs are the objects that exist but cannot be used.
-	refs map[fleet.Ref]fleet.Unreadable
+	// refs are the objects that exist but cannot be used. Workloads and targets of different owners can have the same name.
+	refs map[fleet.Ref][]fleet.Unreadable
 	// file is a file whose objects are unknown; nil if there is none.
 	file *fleet.Unreadable
+	// templates is a file that may define templates; nil if there is none.
+	templates *fleet.Unreadable
 	// nameless are objects with an unknown name, by kind.
 	nameless map[string]fleet.Unreadable
 	// present are the objects of the snapshot that an inventory refers to; only set if file or nameless are.
@@ -22,18 +25,22 @@ type lost struct {
 }
 
 func newLost(s *fleet.Snapshot) lost {
-	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}, nameless: map[string]fleet.Unreadable{}}
+	l := lost{refs: map[fleet.Ref][]fleet.Unreadable{}, nameless: map[string]fleet.Unreadable{}}
 	var d digester
 	for i, u := range s.Unreadable {
 		if u.Ref == (fleet.Ref{}) && l.file == nil {
 			l.file = &s.Unreadable[i]
 		}
-		l.refs[u.Ref] = u
+		if u.Ref == (fleet.Ref{}) && !u.NoTemplate && l.templates == nil {
+			l.templates = &s.Unreadable[i]
+		}
+		l.refs[u.Ref] = append(l.refs[u.Ref], u)
 		if u.Nameless {
 			l.nameless[u.Ref.Kind] = u
 		}
 		d.ref(u.Ref)
 		d.position(u.Position)
+		d.texts(strconv.FormatBool(u.NoTemplate), u.Owner.Workspace, u.Owner.Registration)
 	}
 	if l.file != nil || len(l.nameless) > 0 {
 		l.addPresent(s, &d)
@@ -89,7 +96,7 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		return withheld(published, "what it was made from is not recorded, and a file that may be part of it cannot be read", *l.file)
 	}
 	for _, ref := range published.Sources.Refs {
-		if u, ok := l.refs[ref]; ok {
+		if u, ok := l.unreadable(ref, published); ok {
 			return withheld(published, madeFrom(ref)+", which cannot be read", u)
 		}
 		if u, why := l.gone(ref); u != nil {
@@ -106,6 +113,16 @@ func madeFrom(ref fleet.Ref) string {
 	return "it was made from " + ref.String()
 }
 
+// unreadable returns an object that a published assignment depends on, if it cannot be read.
+func (l *lost) unreadable(ref fleet.Ref, published *Assignment) (fleet.Unreadable, bool) {
+	for _, u := range l.refs[ref] {
+		if published.Workload == "" || u.Concerns(published.owner()) {
+			return u, true
+		}
+	}
+	return fleet.Unreadable{}, false
+}
+
 // gone returns the unreadable object or file that may define a missing object, and the reason. It returns nil if the
 // object is there or certainly gone.
 func (l *lost) gone(ref fleet.Ref) (*fleet.Unreadable, string) {
@@ -114,6 +131,9 @@ func (l *lost) gone(ref fleet.Ref) (*fleet.Unreadable, string) {
 	}
 	if u, ok := l.nameless[ref.Kind]; ok {
 		return &u, fmt.Sprintf("a %s that may be it has no usable name", ref.Kind)
+	}
+	if ref.Kind == "Template" {
+		return l.templates, "a file that may hold it cannot be read"
 	}
 	return l.file, "a file that may hold it cannot be read"
 }
@@ -144,20 +164,20 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 		return nil
 	}
 	if l.file != nil {
-		return withheld(published, "nothing schedules it any more, but a file that may do so cannot be read", *l.file)
+		return withheld(published, "it is no longer scheduled, but a file that may schedule it cannot be read", *l.file)
 	}
 	for _, ref := range belongsTo(published) {
-		if u, ok := l.refs[ref]; ok {
-			return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s cannot be read", ref), u)
+		if u, ok := l.unreadable(ref, published); ok {
+			return withheld(published, fmt.Sprintf("it is no longer scheduled, but %s cannot be read", ref), u)
 		}
 		if u, why := l.gone(ref); u != nil {
-			return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s is gone, and %s", ref, why), *u)
+			return withheld(published, fmt.Sprintf("it is no longer scheduled, but %s is gone, and %s", ref, why), *u)
 		}
 	}
 	if published.Workload == "" {
-		for _, u := range l.refs {
-			if decides(u.Ref.Kind) {
-				return withheld(published, "nothing schedules it any more, but who scheduled it is not recorded, and not everything can be read", fleet.Unreadable{})
+		for ref := range l.refs {
+			if decides(ref.Kind) {
+				return withheld(published, "it is no longer scheduled, but what scheduled it is not recorded, and not everything can be read", fleet.Unreadable{})
 			}
 		}
 	}
@@ -197,6 +217,6 @@ func withheld(a *Assignment, message string, cause fleet.Unreadable) *fleet.Prob
 		Position:   cause.Position,
 		Assignment: a.Name(),
 		Message:    message,
-		Hint:       "it stays as it is published until that is mended",
+		Hint:       "it stays as published until that is corrected",
 	}
 }

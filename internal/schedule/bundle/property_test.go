@@ -70,7 +70,7 @@ func TestLayerThatIsGoneCounts(t *testing.T) {
 	}
 	w := &world{environment: "dev", files: map[string]string{
 		"env/one.yaml":    object("ClusterType", "one}\nspec: {reconciler: flux, namespaceService: default}\n"),
-		"env/p.yaml":      object("SchedulingPolicy", "p}\n"),
+		"env/p.yaml":      object("SchedulingPolicy", "p}\nspec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}\n"),
 		"env/target.yaml": object("DeploymentTarget", "t, labels: {workload: w}}\nspec: {environment: dev, manifests: {repo: r, branch: b, path: p}}\n"),
 		"env/c.yaml":      config(""),
 	}}

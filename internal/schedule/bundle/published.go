@@ -1,10 +1,8 @@
 package bundle
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -21,48 +19,36 @@ type Published struct {
 	Folders []*Folder
 	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
-	// Promoted is the content of the tracking file without white space; empty if there is none.
+	// Promoted is the content of the environment's tracking file without white space; empty if there is none.
 	Promoted string
-	// Problems are inventories that cannot be read.
+	// Problems are inventories that cannot be read, or belong to another environment.
 	Problems []fleet.Problem
 
-	hashes map[string]Hash
-	// parents are the folders with files below them.
-	parents map[string]bool
+	branch      Branch
+	environment string
+	paths       *Paths
+	// owners are the problems of cluster types whose folders belong to another environment, by name. None of these
+	// folders is in Folders.
+	owners map[string]*fleet.Problem
 	// elsewhere are the environments with files below other roots of the branch, by root.
 	elsewhere map[string]string
+	// tracking is the path of the environment's tracking file, which does not have to exist.
+	tracking string
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
-	read    func(path string) ([]byte, error)
-}
-
-// Drift is a file that differs from what Kalypso wrote.
-type Drift struct {
-	Path string `json:"path"`
-	// Deleted is true if the file was deleted, false if its content was changed.
-	Deleted bool `json:"deleted,omitempty"`
-}
-
-// Branch is the content of a GitOps branch.
-type Branch struct {
-	// Root is the folder for generated files. Default: the root of the repository.
-	Root string
-	// Files are all files of the branch, in any order, without content.
-	Files []File
-	// Read returns the content of one of the files.
-	Read func(path string) ([]byte, error)
 }
 
 // ReadPublished determines which files of a branch are ours: those in an inventory and, in folders of the given
-// cluster types that have no inventory, those with file names of the original scheduler.
-func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
-	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), parents: map[string]bool{}, elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, read: branch.Read}
+// cluster types that have no inventory, those with file names of the original scheduler. Folders whose inventory is that
+// of another environment are not ours, as long as it exists: those of an environment that was renamed or removed are taken over.
+// exists reports whether an environment may exist; nil means that all may.
+func ReadPublished(branch Branch, environment string, clusterTypes []string, exists func(environment string) bool) (*Published, error) {
+	p := &Published{
+		branch: branch, environment: environment, paths: PathsOf(branch.Files), owners: map[string]*fleet.Problem{},
+		elsewhere: map[string]string{}, digests: map[string]fleet.Digest{},
+	}
 	byFolder := map[string][]File{}
 	for _, f := range branch.Files {
-		p.hashes[f.Path] = f.Hash
-		for dir := path.Dir(f.Path); dir != "." && !p.parents[dir]; dir = path.Dir(dir) {
-			p.parents[dir] = true
-		}
 		if top, ok := topFolder(branch.Root, f.Path); ok {
 			byFolder[top] = append(byFolder[top], f)
 		}
@@ -71,21 +57,54 @@ func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.disown(inventories, byFolder, exists)
 	names := slices.Concat(slices.Collect(maps.Keys(inventories)), clusterTypes)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
+		if p.owners[name] != nil {
+			continue
+		}
 		if f := p.folder(branch.Root, name, inventories[name], byFolder[name]); f != nil {
 			p.Folders = append(p.Folders, f)
-			p.digests[name] = digestFolder(byFolder[name], f)
+			p.digests[name] = digestFolder(byFolder[name], f, "")
 		}
 	}
 	for name, files := range byFolder {
 		if _, done := p.digests[name]; !done {
-			p.digests[name] = digestFolder(files, nil)
+			p.digests[name] = digestFolder(files, nil, "")
 		}
 	}
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
-	return p, p.readTracking()
+	p.tracking = TrackingPath
+	if p.shares(exists) {
+		p.tracking = path.Join(branch.Root, TrackingPath)
+	}
+	p.Promoted, err = branch.ReadTracking(p.paths, p.tracking)
+	return p, err
+}
+
+// shares reports whether another environment has files below another path of the branch. Each of them has a tracking file
+// of its own then, below its path.
+func (p *Published) shares(exists func(string) bool) bool {
+	for _, other := range p.elsewhere {
+		if other != "" && other != p.environment && (exists == nil || exists(other)) {
+			return true
+		}
+	}
+	return false
+}
+
+// staleTracking returns the tracking file at the root, if it is no environment's any more because several share the
+// branch; zero otherwise.
+func (p *Published) staleTracking() File {
+	if p == nil || p.tracking == TrackingPath {
+		return File{}
+	}
+	hash, exists := p.Hash(TrackingPath)
+	if _, owned := p.elsewhere[""]; owned || !exists {
+		return File{}
+	}
+	return File{Path: TrackingPath, Hash: hash}
 }
 
 // topFolder returns the name of the folder below root that contains a file.
@@ -106,41 +125,66 @@ func topFolder(root, file string) (string, bool) {
 func (p *Published) inventories(root string) (map[string]*inventory, error) {
 	prefix := path.Join(root, inventoryFolder) + "/"
 	result := map[string]*inventory{}
-	for _, file := range slices.Sorted(maps.Keys(p.hashes)) {
+	for _, file := range p.paths.Sorted() {
 		name, isInventory := strings.CutPrefix(file, prefix)
 		if !isInventory {
-			p.look(file)
+			p.recordOther(file)
 		}
 		name, isJSON := strings.CutSuffix(name, ".json")
 		if !isInventory || !isJSON || !isFolderName(name) {
 			continue
 		}
-		content, err := p.read(file)
+		inv, problem, err := ReadInventory(p.branch, file, "the files of this cluster type are taken over by their names, and the inventory is written again",
+			func(content []byte) (*inventory, error) { return decodeInventory(content, name) })
 		if err != nil {
-			return nil, fmt.Errorf("read inventory %q: %w", file, err)
+			return nil, err
 		}
-		inv, err := decodeInventory(content, name)
-		if errors.Is(err, ErrNewer) {
-			return nil, fmt.Errorf("read inventory %q: %w", file, err)
-		}
-		if err != nil {
-			p.Problems = append(p.Problems, corruptedInventory(file, err))
-			inv = nil
+		if problem != nil {
+			p.Problems = append(p.Problems, *problem)
 		}
 		result[name] = inv
 	}
 	return result, nil
 }
 
-// look records which environment has files below another root of the branch, according to the first inventory there.
+// disown records the folders that belong to another environment, according to their inventories. Two environments with
+// the same repository, branch and path would otherwise delete each other's assignments.
+func (p *Published) disown(inventories map[string]*inventory, byFolder map[string][]File, exists func(string) bool) {
+	for _, name := range slices.Sorted(maps.Keys(inventories)) {
+		inv := inventories[name]
+		if inv == nil || inv.Environment == "" || inv.Environment == p.environment || exists != nil && !exists(inv.Environment) {
+			continue
+		}
+		problem := fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindOtherOwner,
+			Position: fleet.Position{Source: "gitops", File: inventoryPath(p.branch.Root, name)},
+			Message:  fmt.Sprintf("folder %q belongs to environment %q, so environment %q changes nothing there", name, inv.Environment, p.environment),
+			Hint: fmt.Sprintf("give each environment a branch or path of its own in its GitOpsRepo; if %q was renamed to %q, delete this inventory, and its files are taken over",
+				inv.Environment, p.environment),
+		}
+		p.Problems = append(p.Problems, problem)
+		p.owners[name] = &problem
+		p.digests[name] = digestFolder(byFolder[name], nil, inv.Environment)
+	}
+}
+
+// owner returns why the folder of a cluster type is not ours; nil if it is, or can be.
+func (p *Published) owner(clusterType string) *fleet.Problem {
+	if p == nil {
+		return nil
+	}
+	return p.owners[clusterType]
+}
+
+// recordOther records which environment has files below another root of the branch, according to the first inventory there.
 // Environments can share a branch, so this alone is not a problem.
-func (p *Published) look(file string) {
+func (p *Published) recordOther(file string) {
 	root, rest, found := strings.Cut("/"+file, "/"+inventoryFolder+"/")
 	if _, known := p.elsewhere[root]; !found || known || path.Dir(rest) != "." {
 		return
 	}
 	var inv struct{ Environment string }
-	if content, err := p.read(file); err == nil && json.Unmarshal(content, &inv) == nil {
+	if content, err := p.branch.Read(file); err == nil && json.Unmarshal(content, &inv) == nil {
 		p.elsewhere[root] = inv.Environment
 	}
 }
@@ -157,22 +201,12 @@ func (p *Published) leftBehind(environment string) []fleet.Problem {
 			problems = append(problems, fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindLeftBehind,
 				Position: fleet.Position{Source: "gitops", File: path.Join(strings.TrimPrefix(root, "/"), inventoryFolder)},
-				Message:  fmt.Sprintf("files of environment %q lie there too, below an earlier path of its GitOpsRepo, and are not updated any more", environment),
-				Hint:     "let clusters follow the path of now, then delete them; or set the path back",
+				Message:  fmt.Sprintf("files of environment %q are also there, below an earlier path of its GitOpsRepo, and are no longer updated", environment),
+				Hint:     "let clusters follow the current path, then delete them; or restore the earlier path",
 			})
 		}
 	}
 	return problems
-}
-
-func corruptedInventory(file string, err error) fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityWarning,
-		Kind:     fleet.KindInventoryCorrupted,
-		Position: fleet.Position{Source: "gitops", File: file},
-		Message:  "the inventory cannot be read: " + err.Error(),
-		Hint:     "the files of this cluster type are taken over by their names, and the inventory is written anew",
-	}
 }
 
 // folder returns the published state of one cluster type; nil if the branch has none.
@@ -180,7 +214,7 @@ func (p *Published) folder(root, clusterType string, inv *inventory, files []Fil
 	base := path.Join(root, clusterType)
 	f := &Folder{ClusterType: clusterType, adopted: inv == nil}
 	for name, file := range map[string]*File{path.Join(base, readmeName): &f.Readme, inventoryPath(root, clusterType): &f.Inventory} {
-		if hash, ok := p.hashes[name]; ok {
+		if hash, ok := p.paths.Hash(name); ok {
 			*file = File{Path: name, Hash: hash}
 		}
 	}
@@ -189,10 +223,38 @@ func (p *Published) folder(root, clusterType string, inv *inventory, files []Fil
 	} else {
 		f.Assignments = p.recorded(base, f, inv)
 	}
+	if !ownReadme(f, inv) {
+		f.Readme = File{}
+	}
 	if f.Readme.Path == "" && f.Inventory.Path == "" && len(f.Assignments) == 0 {
 		return nil
 	}
 	return f
+}
+
+// ownReadme reports whether Kalypso, or the original scheduler, wrote the README of a folder.
+func ownReadme(f *Folder, inv *inventory) bool {
+	if inv == nil {
+		return len(f.Assignments) > 0
+	}
+	hash, err := ParseHash(inv.Readme)
+	return err == nil && hash != (Hash{})
+}
+
+// foreignReadme returns a warning if the README of a cluster type's folder is not ours.
+func (p *Published) foreignReadme(clusterType string, readme File) *fleet.Problem {
+	hash, exists := p.Hash(readme.Path)
+	if !exists || hash == readme.Hash {
+		return nil
+	}
+	if f := p.folderOf(clusterType); f != nil && f.Readme.Path != "" {
+		return nil
+	}
+	return &fleet.Problem{
+		Severity: fleet.SeverityWarning, Kind: fleet.KindFileConflict, Position: fleet.Position{Source: "gitops", File: readme.Path},
+		Message: fmt.Sprintf("the GitOps branch has a README in the folder of cluster type %q that Kalypso did not write; it is left alone", clusterType),
+		Hint:    "rename the file or the cluster type",
+	}
 }
 
 // adopt returns the assignments of a folder without an inventory, based on file names.
@@ -217,7 +279,7 @@ func adopt(base, clusterType string, files []File) []Assignment {
 func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
 	f.recorded = make(map[string]Hash, 3*len(inv.Assignments))
 	if hash, err := ParseHash(inv.Readme); err == nil && hash != (Hash{}) {
-		p.compare(path.Join(base, readmeName), hash)
+		p.paths.Compare(path.Join(base, readmeName), hash, &p.Drift)
 	}
 	sources := map[string]*Sources{}
 	for _, id := range slices.Sorted(maps.Keys(inv.Sources)) {
@@ -235,7 +297,7 @@ func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignmen
 			file := path.Join(base, target, name)
 			hash, _ := ParseHash(entry.Files[name]) // validated when the inventory was decoded
 			f.recorded[file] = hash
-			if actual, ok := p.compare(file, hash); ok {
+			if actual, ok := p.paths.Compare(file, hash, &p.Drift); ok {
 				a.Files = append(a.Files, File{Path: file, Hash: actual})
 			}
 		}
@@ -254,20 +316,14 @@ func decodeSources(texts []string) *Sources {
 	return newSources(refs)
 }
 
-// compare adds drift if a file differs from what was written. It returns the file's current hash.
-func (p *Published) compare(file string, written Hash) (Hash, bool) {
-	actual, ok := p.hashes[file]
-	if !ok || actual != written {
-		p.Drift = append(p.Drift, Drift{Path: file, Deleted: !ok})
-	}
-	return actual, ok
-}
-
 // digestFolder identifies what the branch holds of a cluster type: its files, and how they are interpreted. f is nil
-// for a folder that is not ours.
-func digestFolder(files []File, f *Folder) fleet.Digest {
+// for a folder that is not ours, and owner the environment that it belongs to, if that is known.
+func digestFolder(files []File, f *Folder, owner string) fleet.Digest {
 	sortFiles(files)
 	var d digester
+	if owner != "" {
+		d.texts("owner", owner)
+	}
 	for _, file := range files {
 		d.texts(file.Path)
 		d.hash(file.Hash)
@@ -288,41 +344,21 @@ func (p *Published) digestOf(clusterType string) fleet.Digest {
 	return p.digests[clusterType]
 }
 
-func (p *Published) readTracking() error {
-	if _, ok := p.hashes[TrackingPath]; !ok {
-		return nil
-	}
-	content, err := p.read(TrackingPath)
-	if err != nil {
-		return fmt.Errorf("read %q: %w", TrackingPath, err)
-	}
-	p.Promoted = string(bytes.TrimSpace(content))
-	return nil
-}
-
 // Read returns the content of a published file.
 func (p *Published) Read(path string) ([]byte, error) {
 	if p == nil {
 		return nil, fmt.Errorf("file %q is not published", path)
 	}
-	return p.read(path)
+	return p.branch.Read(path)
 }
 
-// obstacle returns the path that blocks a file or a folder above it: a folder or
-// a file that is not ours. It is empty if nothing does.
+// obstacle returns the path that prevents writing a file; see [Paths.Obstacle].
 func (p *Published) obstacle(file string) string {
 	if p == nil {
 		return ""
 	}
-	if p.parents[file] {
-		return file
-	}
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if _, ok := p.hashes[dir]; ok {
-			return dir
-		}
-	}
-	return ""
+	at, _ := p.paths.Obstacle(file)
+	return at
 }
 
 // Hash returns the blob ID of a published file, and whether the file exists.
@@ -330,8 +366,7 @@ func (p *Published) Hash(path string) (Hash, bool) {
 	if p == nil {
 		return Hash{}, false
 	}
-	h, ok := p.hashes[path]
-	return h, ok
+	return p.paths.Hash(path)
 }
 
 // Count returns the number of published assignments.
@@ -344,6 +379,21 @@ func (p *Published) Count() int {
 		n += len(f.Assignments)
 	}
 	return n
+}
+
+// Owners returns the owners of the published assignments of a target, each once, for [fleet.Snapshot.Settle].
+// Those of assignments without an inventory are unknown.
+func (p *Published) Owners(target string) []fleet.Owner {
+	var owners []fleet.Owner
+	if p == nil {
+		return nil
+	}
+	for _, f := range p.Folders {
+		if a, ok := f.Assignment(target); ok && a.Workload != "" && !slices.Contains(owners, a.owner()) {
+			owners = append(owners, a.owner())
+		}
+	}
+	return owners
 }
 
 // folderOf returns the published folder of a cluster type, or nil.

@@ -26,11 +26,13 @@ import (
 func TestRules(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, ar casetest.Case) {
 		c := newCase(ar.Archive)
-		got := bundle.Build(c.now, c.published(t), nil)
+		published := c.published(t)
+		got := bundle.Build(c.now.Settle(published.Owners), published, nil)
 		branch := apply(c.branch, got)
 		compareGolden(t, ar, got, branch)
 
-		again := bundle.Build(c.now, read(t, c.now, branch), nil)
+		published = read(t, c.now, branch)
+		again := bundle.Build(c.now.Settle(published.Owners), published, nil)
 		if changes := again.Changes(); len(changes) > 0 {
 			t.Errorf("a second run changes the branch again: %s", format(again))
 		}
@@ -125,7 +127,7 @@ func readBranch(s *fleet.Snapshot, files map[string]string) (*bundle.Published, 
 	for _, ct := range s.ClusterTypes {
 		clusterTypes = append(clusterTypes, ct.Name)
 	}
-	return bundle.ReadPublished(branch, clusterTypes)
+	return bundle.ReadPublished(branch, s.Environment, clusterTypes, nil)
 }
 
 // apply returns the branch after the changes of a bundle.

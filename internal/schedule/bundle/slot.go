@@ -30,7 +30,8 @@ func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
 	s := slot{file: file, template: t}
 	if problem != nil {
 		p := *problem
-		if p.Position == (fleet.Position{}) {
+		// A notice about a built-in template is one for all cluster types that use it.
+		if p.Severity == fleet.SeverityError && p.Position == (fleet.Position{}) {
 			p.Position = f.clusterType.Position
 		}
 		if p.Object == (fleet.Ref{}) {

@@ -180,7 +180,8 @@ func (w *world) spoil(t *rapid.T, d document) {
 		w.files[d.path] = head + "\nspec: 5\ndata: 5\n"
 		return
 	}
-	w.files[d.path] = "kind: [\n"
+	// The rest of the document stays: a file without the word Template is known to define none.
+	w.files[d.path] = "broken: [\n" + d.write(t)
 }
 
 // byHand changes, deletes or adds a file of the branch.

@@ -22,7 +22,7 @@ type Composer struct {
 	schemas    []*schema // by name
 	byName     map[string]*schema
 
-	selecting       []*schema // the schemas that have a selector
+	selecting       []*schema // the schemas that apply by their labels
 	schemaIndex     index     // of selecting
 	unreadable      []unreadable
 	unreadableIndex index
@@ -38,8 +38,6 @@ type Composer struct {
 // unreadable is a ConfigMap or ConfigSchema that exists but cannot be used.
 type unreadable struct {
 	fleet.Unreadable
-	// selects is false for a schema that applies only where it is named.
-	selects bool
 }
 
 // class groups targets: those of one class have the same layers and schemas on every cluster type.
@@ -62,7 +60,7 @@ func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	}
 	var problems []fleet.Problem
 	for _, l := range c.layers {
-		c.layerIndex.add(c.vocabulary, l.config.Labels)
+		c.layerIndex.add(c.vocabulary, l.labels)
 		problems = append(problems, l.problems...)
 	}
 	problems = append(problems, c.addSchemas(s.Schemas)...)
@@ -80,7 +78,7 @@ func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 		sch.order = i
 		c.schemas = append(c.schemas, sch)
 		c.byName[source.Name] = sch
-		if source.Selects {
+		if !source.Inline {
 			c.schemaIndex.add(c.vocabulary, source.Labels)
 			c.selecting = append(c.selecting, sch)
 		}
@@ -94,11 +92,11 @@ func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 // addUnreadable keeps the objects that could be a layer or a schema.
 func (c *Composer) addUnreadable(all []fleet.Unreadable) {
 	for _, u := range all {
-		labels := matching(u.Labels)
-		mark, marked := u.Labels[labelPlatformConfig]
+		labels := fleet.MatchingLabels(u.Labels)
+		mark, marked := u.Labels[fleet.ConfigLabel]
 		isSchema := u.Ref.Kind == "ConfigSchema"
 		if isSchema || u.Ref.Kind == "ConfigMap" && (!marked || mark == "true") {
-			c.unreadable = append(c.unreadable, unreadable{u, !isSchema || len(labels) > 0})
+			c.unreadable = append(c.unreadable, unreadable{u})
 			c.unreadableIndex.add(c.vocabulary, labels)
 		}
 	}

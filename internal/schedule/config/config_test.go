@@ -29,6 +29,7 @@ func report(s *fleet.Snapshot) string {
 	var out strings.Builder
 	c, problems := NewComposer(s)
 	reportProblems(&out, problems)
+	reportProblems(&out, c.Quoting())
 	for _, ct := range s.ClusterTypes {
 		stack := c.Stack(ct)
 		for _, t := range s.Targets {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
@@ -14,7 +15,7 @@ func conflicts(layers []*layer) []fleet.Problem {
 	var found []fleet.Problem
 	for start := 0; start < len(layers); {
 		end := start
-		for end < len(layers) && layers[end].rank == layers[start].rank {
+		for end < len(layers) && layers[end].rank == layers[start].rank && layers[end].step() == layers[start].step() {
 			end++
 		}
 		found = append(found, conflictsAmong(layers[start:end])...)
@@ -43,13 +44,13 @@ func conflictsAmong(equals []*layer) []fleet.Problem {
 // eachDifference calls f where merging b over a loses something of a.
 func eachDifference(path string, a, b *node, f func(path string, a, b *node)) {
 	switch {
-	case a.kind == mapping && b.kind == mapping:
+	case a.kind == mapping && b.kind == mapping && !b.replaces:
 		for _, key := range a.keys() {
 			if field, shared := b.fields[key]; shared {
 				eachDifference(path+"."+segment(key), a.fields[key], field, f)
 			}
 		}
-	case a.isListOfMaps() && b.isListOfMaps():
+	case a.kind == list && b.kind == list && !b.replaces:
 		eachElementDifference(path, a, b, f)
 	case !a.same(b):
 		f(path, a, b)
@@ -82,15 +83,15 @@ func conflict(path string, a, b *node) fleet.Problem {
 		Object:   b.from.ref(),
 		Position: winner.Position,
 		Message: fmt.Sprintf("%s is %s here and %s in %s (ConfigMap %s), which is equally specific; %s wins by its name",
-			path, summary(b), summary(a), loser.Position, loser.ConfigMap, winner.ConfigMap),
+			path, summary(path, b), summary(path, a), loser.Position, loser.ConfigMap, winner.ConfigMap),
 		Hint: "remove one of the two values, or add a label to one of the ConfigMaps",
 	}
 }
 
 // summary formats a value of any shape for a message.
-func summary(n *node) string {
+func summary(key string, n *node) string {
 	if n.leaf() {
-		return quote(n)
+		return quote(key, n)
 	}
-	return schemas.Show(n.data())
+	return check.RedactValue(key, schemas.Show(n.data()))
 }

@@ -41,7 +41,7 @@ func explain(t *tree, e *jsonschema.ValidationError) []finding {
 	default:
 		here.text = schemas.Requirement(e.ErrorKind)
 		if path != "" && at.leaf() {
-			here.text += ", got " + summary(at)
+			here.text += ", got " + summary(path, at)
 		}
 	}
 	return []finding{here}

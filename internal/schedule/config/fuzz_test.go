@@ -26,7 +26,7 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		s := pair(oneText("base", nil, value))
-		s.Schemas = []*fleet.Schema{{Name: "fuzzed", Selects: true, Document: document}}
+		s.Schemas = []*fleet.Schema{{Name: "fuzzed", Document: document}}
 		first, second := compose1(t, s), compose1(t, s)
 		if len(first.Problems) != len(second.Problems) {
 			t.Fatalf("%d problems, then %d", len(first.Problems), len(second.Problems))

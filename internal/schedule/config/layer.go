@@ -4,20 +4,24 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// layer is a ConfigMap with its values parsed.
+// layer is a ConfigMap with its values parsed, or the keys of a store's ConfigMap that have the same labels.
 type layer struct {
 	config *fleet.ConfigMap
+	labels map[string]string
 	// rank is the number of labels, order the position among all layers of the environment.
 	rank, order int
 	entries     []entry
 	templates   []template
 	// problems are the values that cannot be used. They hold every assignment that the layer applies to.
 	problems []fleet.Problem
+	// quoted are notices about values whose meaning depends on quotes.
+	quoted []fleet.Problem
 }
 
 type entry struct {
@@ -35,17 +39,47 @@ type template struct {
 func newLayers(configs []*fleet.ConfigMap) []*layer {
 	layers := make([]*layer, 0, len(configs))
 	for _, c := range configs {
-		l := &layer{config: c, rank: len(c.Labels)}
+		if c.Store {
+			layers = append(layers, storeLayers(c)...)
+			continue
+		}
+		l := &layer{config: c, labels: c.Labels, rank: len(c.Labels)}
 		for _, e := range c.Entries {
 			l.read(e)
 		}
 		layers = append(layers, l)
 	}
-	slices.SortFunc(layers, func(a, b *layer) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.config.Name, b.config.Name))
+	slices.SortStableFunc(layers, func(a, b *layer) int {
+		return cmp.Or(cmp.Compare(a.step(), b.step()), cmp.Compare(a.rank, b.rank), cmp.Compare(a.config.Name, b.config.Name))
 	})
 	for i, l := range layers {
 		l.order = i
+	}
+	return layers
+}
+
+// step orders layers before their labels: those of stores come last, as in the original.
+func (l *layer) step() int {
+	if l.config.Store {
+		return 1
+	}
+	return 0
+}
+
+// storeLayers returns a layer for each set of labels in the keys of a store's ConfigMap.
+func storeLayers(c *fleet.ConfigMap) []*layer {
+	byLabels := map[string]*layer{}
+	for _, e := range c.Entries {
+		labels, key := fleet.StoreKey(e.Key)
+		id := fmt.Sprintf("%q", labels)
+		if byLabels[id] == nil {
+			byLabels[id] = &layer{config: c, labels: labels, rank: len(labels)}
+		}
+		byLabels[id].read(fleet.ConfigEntry{Key: key, Value: e.Value})
+	}
+	var layers []*layer
+	for _, id := range slices.Sorted(maps.Keys(byLabels)) {
+		layers = append(layers, byLabels[id])
 	}
 	return layers
 }
@@ -70,6 +104,8 @@ func (l *layer) read(e fleet.ConfigEntry) {
 		l.problems = append(l.problems, p)
 		return
 	}
+	value.replaces = l.config.Replace
+	l.quoted = append(l.quoted, l.quoting(e)...)
 	l.entries = append(l.entries, entry{e.Key, value})
 	if value.dynamic {
 		value.eachLeaf(e.Key, func(path string, leaf *node) {

@@ -11,7 +11,8 @@ import (
 // layerSet holds layers that apply together on a stack, with everything that depends on them alone.
 type layerSet struct {
 	// key identifies the set within its stack.
-	key string
+	key    string
+	layers []*layer
 	// names of the ConfigMaps.
 	names     []string
 	templates []template
@@ -27,9 +28,11 @@ type layerSet struct {
 
 // newLayerSet merges the keys that do not depend on templates. Layers are in order of increasing precedence.
 func newLayerSet(key string, layers []*layer) *layerSet {
-	set := &layerSet{key: key, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
+	set := &layerSet{key: key, layers: layers, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
 	for _, l := range layers {
-		set.names = append(set.names, l.config.Name)
+		if !slices.Contains(set.names, l.config.Name) { // a store has several layers
+			set.names = append(set.names, l.config.Name)
+		}
 		set.templates = append(set.templates, l.templates...)
 		set.problems = append(set.problems, l.problems...)
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -127,23 +126,4 @@ func (x *index) collect(found []int, id int, ct, target facts) []int {
 		}
 	}
 	return found
-}
-
-// labelPlatformConfig marks a ConfigMap as platform configuration. It takes no part in matching.
-const labelPlatformConfig = "platform-config"
-
-// reconcilerLabels are prefixes of labels that reconcilers add to the objects they apply.
-var reconcilerLabels = []string{"kustomize.toolkit.fluxcd.io/", "app.kubernetes.io/", "argocd.argoproj.io/"}
-
-// matching returns the labels that take part in matching.
-// Package fleet filters the labels of readable objects; unreadable ones have all their labels.
-func matching(labels map[string]string) map[string]string {
-	kept := map[string]string{}
-	for key, value := range labels {
-		reconciler := slices.ContainsFunc(reconcilerLabels, func(p string) bool { return strings.HasPrefix(key, p) })
-		if key != labelPlatformConfig && !reconciler {
-			kept[key] = value
-		}
-	}
-	return kept
 }

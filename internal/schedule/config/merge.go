@@ -11,9 +11,11 @@ func merge(a, b *node) *node {
 	switch {
 	case a == nil:
 		return b
+	case b.replaces:
+		return replace(a, b)
 	case a.kind == mapping && b.kind == mapping && !a.leaf():
 		return mergeMaps(a, b)
-	case a.isListOfMaps() && b.isListOfMaps():
+	case a.kind == list && b.kind == list && !a.leaf():
 		return mergeLists(a, b)
 	default:
 		return replace(a, b)
@@ -30,13 +32,7 @@ func mergeMaps(a, b *node) *node {
 	return &c
 }
 
-// isListOfMaps reports whether a list merges by name. An empty list does not: it replaces others.
-func (n *node) isListOfMaps() bool {
-	notMap := func(item *node) bool { return item.kind != mapping }
-	return n.kind == list && len(n.items) > 0 && !slices.ContainsFunc(n.items, notMap)
-}
-
-// mergeLists merges elements with the same name, and appends the others in order.
+// mergeLists merges maps with the same name, and appends in order what the list does not have yet.
 func mergeLists(a, b *node) *node {
 	c := *a
 	c.items = slices.Clone(a.items)
@@ -54,7 +50,9 @@ func mergeLists(a, b *node) *node {
 			c.items[i] = merge(c.items[i], item)
 			continue
 		}
-		c.items = append(c.items, item)
+		if !slices.ContainsFunc(a.items, item.same) {
+			c.items = append(c.items, item)
+		}
 	}
 	return &c
 }

@@ -11,7 +11,7 @@ import (
 
 // Limits of one value of a ConfigMap, so that a few lines with aliases cannot grow into gigabytes.
 const (
-	maxMapText = 1 << 20 // bytes of a string that may be a map
+	maxMapText = 1 << 20 // bytes of a string that may be a map or list
 	maxNodes   = 10_000
 	maxDepth   = 64
 )
@@ -27,7 +27,6 @@ type valueReader struct {
 	nodes int
 }
 
-// readValue reads the value of a key.
 func readValue(l *layer, y *yaml.Node) (*node, error) {
 	for hops := 0; y != nil && y.Kind == yaml.AliasNode && hops < maxDepth; hops++ {
 		y = y.Alias
@@ -42,19 +41,21 @@ func readValue(l *layer, y *yaml.Node) (*node, error) {
 	return r.node(y, 0)
 }
 
-// readText reads a scalar: as a map if the text is one, else as text.
+// readText reads a scalar: as a map or list if the text is one, else as text. The style of quotes in the file does not
+// matter, only the text itself, as in a cluster.
 func readText(l *layer, y *yaml.Node) (*node, error) {
 	n := &node{value: y.Value, raw: y.Value, from: l, line: y.Line}
 	if y.ShortTag() == "!!null" {
 		n.value, n.raw = "", ""
 		return n, nil
 	}
-	if literal(y) {
+	if text, quoted := unquoted(y.Value); quoted {
+		n.value, n.raw = text, text
 		return n, nil
 	}
-	m, err := readMap(l, y)
-	if m != nil || err != nil {
-		return m, err
+	structured, err := readStructure(l, y)
+	if structured != nil || err != nil {
+		return structured, err
 	}
 	n.setTemplate()
 	return n, nil
@@ -66,24 +67,33 @@ func (n *node) setTemplate() {
 	n.dynamic = n.template
 }
 
-// literal reports whether a value is in single quotes: YAML's own, or quotes that are part of the text.
-func literal(y *yaml.Node) bool {
-	s := y.Value
-	return y.Style&yaml.SingleQuotedStyle != 0 ||
-		len(s) >= 2 && s[0] == '\'' && s[len(s)-1] == '\''
+// unquoted returns a text without its single quotes, and whether it has them. Such a text is literal: it is neither a
+// template nor a map or list.
+func unquoted(text string) (string, bool) {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) < 2 || trimmed[0] != '\'' || trimmed[len(trimmed)-1] != '\'' {
+		return text, false
+	}
+	return strings.Trim(trimmed, "'"), true
 }
 
-// readMap reads text that is a YAML map. It returns nil for any other text,
+// mayBeStructure reports whether a text can be a map or list. Most texts cannot.
+func mayBeStructure(text string) bool {
+	return strings.ContainsAny(text, ":{?[") || strings.Contains(text, "- ") || strings.Contains(text, "-\n") ||
+		strings.Contains(text, "-\t") || strings.HasSuffix(text, "-")
+}
+
+// readStructure reads text that is a YAML map or list. It returns nil for any other text,
 // and errBounds if the text is too large to tell.
-func readMap(l *layer, y *yaml.Node) (*node, error) {
-	if !strings.ContainsAny(y.Value, ":{?") {
-		return nil, nil // every map has one of these; most values return here
+func readStructure(l *layer, y *yaml.Node) (*node, error) {
+	if !mayBeStructure(y.Value) {
+		return nil, nil
 	}
 	if len(y.Value) > maxMapText {
 		return nil, fmt.Errorf("%w: more than %d bytes", errBounds, maxMapText)
 	}
 	root := parseOne(y.Value)
-	if root == nil || root.Kind != yaml.MappingNode {
+	if root == nil || root.Kind == yaml.ScalarNode {
 		return nil, nil
 	}
 	r := valueReader{layer: l, line: lineWithin(y)}
@@ -217,7 +227,10 @@ func (r *valueReader) scalar(y *yaml.Node) *node {
 			n.value = typed
 		}
 	default:
-		if !literal(y) {
+		if y.Style == 0 {
+			n.boolean = oldBoolean(y.Value)
+		}
+		if _, quoted := unquoted(y.Value); !quoted {
 			n.setTemplate()
 		}
 	}

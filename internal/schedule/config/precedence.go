@@ -16,7 +16,12 @@ func (c *Composer) Precedence(s *Stack, t *fleet.Target) []fleet.Problem {
 }
 
 func precedence(layers []*layer) []fleet.Problem {
-	byName := func(a, b *layer) int { return cmp.Compare(a.config.Name, b.config.Name) }
+	byName := func(a, b *layer) int {
+		if a.config.Store && b.config.Store {
+			return cmp.Compare(a.order, b.order)
+		}
+		return cmp.Or(cmp.Compare(a.step(), b.step()), cmp.Compare(a.config.Name, b.config.Name))
+	}
 	if slices.IsSortedFunc(layers, byName) {
 		return nil
 	}
@@ -54,10 +59,10 @@ func outranked(key, was Key, exists bool) fleet.Problem {
 	}
 	if !exists {
 		p.Message = fmt.Sprintf("%s is %s here; if only the ConfigMaps' names counted, it would not exist",
-			key.Path, quoteText(key.Value))
+			key.Path, quoteText(key.Path, key.Value))
 		return p
 	}
 	p.Message = fmt.Sprintf("%s is %s here, because %s is more specific; if only names counted, it would be %s from %s (ConfigMap %s)",
-		key.Path, quoteText(key.Value), key.From.ConfigMap, quoteText(was.Value), was.From.Position, was.From.ConfigMap)
+		key.Path, quoteText(key.Path, key.Value), key.From.ConfigMap, quoteText(key.Path, was.Value), was.From.Position, was.From.ConfigMap)
 	return p
 }

@@ -280,7 +280,7 @@ func address(item any, i int, taken map[string]bool) string {
 	return fmt.Sprint(i)
 }
 
-// Targets with equal layers share one configuration, whoever asks for it first and at the same time.
+// Targets with equal layers share one configuration, even if several goroutines request it at the same time.
 func TestConfigurationsAreShared(t *testing.T) {
 	s := largeFleet(50, 2, 20)
 	c, _ := NewComposer(s)

@@ -36,7 +36,6 @@ type Overridden struct {
 	Value string `json:"value"`
 }
 
-// appendKeys appends the leaves of one key.
 func (n *node) appendKeys(keys []Key, name string) []Key {
 	n.eachLeaf(name, func(path string, leaf *node) {
 		keys = append(keys, Key{Path: path, Value: leaf.text(), From: leaf.place(), Over: leaf.overridden()})
@@ -77,7 +76,6 @@ func (n *node) losers(all []loser) []loser {
 	return all
 }
 
-// place returns the position of the node.
 func (n *node) place() Layer {
 	p := n.from.config.Position
 	p.Line = n.line

@@ -86,7 +86,7 @@ func (sel *selection) addUnreadable(c *Composer, ct facts, cl *class) {
 	for i, u := range c.unreadable {
 		_, matches := slices.BinarySearch(ids, i)
 		named := slices.ContainsFunc(cl.schemas, u.isSchema)
-		if named || matches && u.selects {
+		if named || matches {
 			sel.standing = append(sel.standing, fleet.Problem{
 				Severity: fleet.SeverityError,
 				Kind:     fleet.KindHeld,

@@ -35,8 +35,8 @@ type world struct {
 type object struct {
 	Kind     string
 	Metadata struct {
-		Name   string
-		Labels map[string]string
+		Name                string
+		Labels, Annotations map[string]string
 	}
 	Data yaml.Node
 	Spec struct {
@@ -107,7 +107,10 @@ func addObject(s *fleet.Snapshot, file string, decoder *yaml.Decoder) error {
 		s.Schemas = append(s.Schemas, schemaOf(o, origin))
 		return nil
 	}
-	c := &fleet.ConfigMap{Name: o.Metadata.Name, Labels: matching(o.Metadata.Labels), Origin: origin}
+	c := &fleet.ConfigMap{
+		Name: o.Metadata.Name, Labels: fleet.MatchingLabels(o.Metadata.Labels), Origin: origin,
+		Replace: o.Metadata.Annotations[fleet.MergeAnnotation] == "replace", Store: strings.HasPrefix(o.Metadata.Name, fleet.StorePrefix),
+	}
 	for i := 0; i+1 < len(o.Data.Content); i += 2 {
 		c.Entries = append(c.Entries, fleet.ConfigEntry{Key: o.Data.Content[i].Value, Value: o.Data.Content[i+1]})
 	}
@@ -120,9 +123,9 @@ func schemaOf(o object, origin fleet.Origin) *fleet.Schema {
 	if onMissing == "" {
 		onMissing = v1alpha1.MissingWarn
 	}
-	labels := matching(o.Metadata.Labels)
+	labels := fleet.MatchingLabels(o.Metadata.Labels)
 	return &fleet.Schema{
-		Name: o.Metadata.Name, Labels: labels, Selects: len(labels) > 0,
+		Name: o.Metadata.Name, Labels: labels, Inline: strings.Contains(o.Metadata.Name, "#"),
 		Document: o.Spec.Schema, OnMissing: onMissing, Origin: origin,
 	}
 }

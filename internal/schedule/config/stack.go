@@ -50,6 +50,9 @@ func (s *Stack) computeDigest() fleet.Digest {
 	c, h := s.composer, sha256.New()
 	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {
 		h.Write(c.layers[i].config.Digest[:])
+		if c.layers[i].config.Store { // its other layers have the same digest
+			fmt.Fprintf(h, "%q", c.layers[i].labels)
+		}
 		s.writeMet(h, c.layerIndex.needs[i])
 	}
 	for _, i := range c.schemaIndex.match(s.facts, c.everyTarget) {
@@ -64,7 +67,7 @@ func (s *Stack) computeDigest() fleet.Digest {
 	}
 	for _, i := range c.unreadableIndex.match(s.facts, c.everyTarget) {
 		u := c.unreadable[i]
-		fmt.Fprintf(h, "unreadable %q %q %v", u.Ref, u.Position, u.selects)
+		fmt.Fprintf(h, "unreadable %q %q", u.Ref, u.Position)
 		s.writeMet(h, c.unreadableIndex.needs[i])
 	}
 	// Named schemas apply whatever their labels are, including unreadable ones.
@@ -165,7 +168,7 @@ func evaluate(templates []template, eval Eval) (results map[string]string, faile
 				Object:   t.leaf.from.ref(),
 				Position: t.leaf.place().Position,
 				Message:  fmt.Sprintf("evaluate %s: %v", t.path, err),
-				Hint:     "correct the template, or put the value in single quotes if it is not a template",
+				Hint:     "correct the template, or make single quotes part of the text if it is not a template",
 			})
 		}
 	}

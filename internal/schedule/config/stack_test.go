@@ -44,7 +44,7 @@ func TestDigestFollowsTheCandidates(t *testing.T) {
 		"a layer for a target": func(s *fleet.Snapshot) {
 			s.Configs = append(s.Configs, oneText("t", map[string]string{"tier": "gold"}, "v"))
 		},
-		"a schema that selects": func(s *fleet.Snapshot) { s.Schemas = []*fleet.Schema{{Name: "all", Selects: true, Document: true}} },
+		"a schema that selects": func(s *fleet.Snapshot) { s.Schemas = []*fleet.Schema{{Name: "all", Document: true}} },
 		"a schema is named":     func(s *fleet.Snapshot) { s.Targets[0].ConfigSchemas = []string{"later"} },
 		"an unreadable layer": func(s *fleet.Snapshot) {
 			s.Unreadable = []fleet.Unreadable{{Ref: fleet.Ref{Kind: "ConfigMap", Name: "x"}}}
@@ -63,7 +63,7 @@ func TestDigestFollowsTheCandidates(t *testing.T) {
 		"a layer that no target has the label for": func(s *fleet.Snapshot) {
 			s.Configs = append(s.Configs, oneText("o", map[string]string{"tier": "silver"}, "v"))
 		},
-		"a schema that nobody names": func(s *fleet.Snapshot) { s.Schemas = []*fleet.Schema{{Name: "lonely", Document: true}} },
+		"a schema that is not used": func(s *fleet.Snapshot) { s.Schemas = []*fleet.Schema{{Name: "lonely", Inline: true, Document: true}} },
 	} {
 		s := base()
 		change(s)

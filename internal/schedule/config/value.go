@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/check"
 )
 
 type shape int
@@ -25,6 +27,8 @@ type node struct {
 
 	raw      string // the scalar as written
 	template bool   // the text has to be evaluated
+	replaces bool   // the value of a key replaces others instead of merging
+	boolean  *bool  // what a plain scalar is in YAML 1.1, if that differs
 	dynamic  bool   // the node, or one below it, is a template
 
 	from *layer
@@ -127,15 +131,15 @@ func (n *node) evaluated(results map[string]string) *node {
 	return &c
 }
 
-// quote formats a value for a message: strings quoted, long ones cut.
-func quote(n *node) string {
+// quote formats the value of a key for a message: strings quoted, long ones cut, credentials hidden.
+func quote(key string, n *node) string {
 	if s, ok := n.value.(string); ok && n.kind == scalar {
-		return quoteText(s)
+		return quoteText(key, s)
 	}
-	return clip(n.text())
+	return clip(check.RedactValue(key, n.text()))
 }
 
-func quoteText(s string) string { return fmt.Sprintf("%q", clip(s)) }
+func quoteText(key, s string) string { return fmt.Sprintf("%q", clip(check.RedactValue(key, s))) }
 
 // maxShown is how many bytes of a value a message shows.
 const maxShown = 80

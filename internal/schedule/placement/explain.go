@@ -70,6 +70,12 @@ func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 	return e, nil
 }
 
+// Has reports whether there is a target with a name, in either form.
+func (d *Decisions) Has(target string) bool {
+	_, err := d.targetNamed(target)
+	return err == nil
+}
+
 // targetNamed returns the position of a target. The two forms of a name cannot collide, because names have no slashes.
 func (d *Decisions) targetNamed(name string) (int, error) {
 	i := slices.IndexFunc(d.targets, func(t *fleet.Target) bool { return t.Name == name || t.String() == name })

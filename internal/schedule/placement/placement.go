@@ -23,7 +23,8 @@ type Decisions struct {
 	candidates   []candidates         // one for each policy, sorted by policy name
 	selected     selected
 
-	targetIndex, clusterTypeIndex *index // for hints and explanations
+	targetIndex, clusterTypeIndex *index             // for hints and explanations
+	unreadable                    []fleet.Unreadable // for hints
 }
 
 // Decide assigns the targets of a snapshot to its cluster types.
@@ -31,6 +32,7 @@ type Decisions struct {
 func Decide(s *fleet.Snapshot) *Decisions {
 	d := &Decisions{
 		environment:  s.Environment,
+		unreadable:   s.Unreadable,
 		targets:      sortedByName(s.Targets, func(t *fleet.Target) string { return t.Name }),
 		clusterTypes: sortedByName(s.ClusterTypes, func(ct *fleet.ClusterType) string { return ct.Name }),
 	}
@@ -62,7 +64,6 @@ func (d *Decisions) For(clusterType string) []Assignment {
 	return assignments
 }
 
-// clusterType returns the position of a cluster type.
 func (d *Decisions) clusterType(name string) (int, bool) {
 	return slices.BinarySearchFunc(d.clusterTypes, name, func(ct *fleet.ClusterType, name string) int {
 		return cmp.Compare(ct.Name, name)

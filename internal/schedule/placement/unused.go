@@ -19,11 +19,11 @@ func (d *Decisions) Unused() []fleet.Problem {
 		var empty, hints []string
 		if len(c.targets) == 0 {
 			empty = append(empty, "deployment target")
-			hints = append(hints, d.targetIndex.hints("target", c.target)...)
+			hints = append(hints, d.hints("target", d.targetIndex, c.target)...)
 		}
 		if len(c.clusterTypes) == 0 {
 			empty = append(empty, "cluster type")
-			hints = append(hints, d.clusterTypeIndex.hints("cluster type", c.clusterType)...)
+			hints = append(hints, d.hints("cluster type", d.clusterTypeIndex, c.clusterType)...)
 		}
 		if len(empty) > 0 {
 			problems = append(problems, fleet.Problem{
@@ -37,6 +37,30 @@ func (d *Decisions) Unused() []fleet.Problem {
 		}
 	}
 	return fleet.SortProblems(problems)
+}
+
+// hints returns why a policy selects nothing. If something that it may select cannot be read, the policy need not be
+// wrong: a similar name would then suggest to select what belongs to another team.
+func (d *Decisions) hints(noun string, x *index, c conditions) []string {
+	for _, u := range d.unreadable {
+		if mayBe(noun, u) && (c.workspace == "" || u.Owner == (fleet.Owner{}) || u.Owner.Workspace == c.workspace) {
+			return []string{fmt.Sprintf("it may select a %s that cannot be read; see the errors first", noun)}
+		}
+	}
+	return x.hints(noun, c)
+}
+
+// mayBe reports whether an unreadable object, or file, may define a target or a cluster type.
+func mayBe(noun string, u fleet.Unreadable) bool {
+	switch u.Ref.Kind {
+	case "":
+		return true
+	case "ClusterType":
+		return noun == "cluster type"
+	case "DeploymentTarget", "Workload", "WorkloadRegistration":
+		return noun == "target"
+	}
+	return false
 }
 
 // hints returns why conditions select no object: each condition that no object satisfies,

@@ -2,24 +2,30 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Budget compares the removals of a plan with those that need no approval.
 type Budget struct {
-	// Removals are the assignments that are removed, and those that lose their namespace.
+	// Removals are the assignments that are removed, and those that lose objects that clusters then delete.
 	Removals int `json:"removals"`
 	// Allowed is the number of removals within the budget.
 	Allowed int `json:"allowed"`
 }
 
-// Refusal says why a plan needs approval.
+// Refusal is a reason why a plan needs approval.
 type Refusal struct {
 	Reason RefusalReason `json:"reason"`
 	// Message says what is wrong, and what to check.
 	Message string `json:"message"`
 }
+
+const needsApproval = "; they need approval"
+
+// Approved returns the message once the removals are approved.
+func (r Refusal) Approved() string { return strings.TrimSuffix(r.Message, needsApproval) }
 
 // RefusalReason is a stable identifier.
 type RefusalReason string
@@ -31,7 +37,7 @@ const (
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 )
 
-// Removals is the input of [Removals.Judge].
+// Removals is the input of [Removals.Evaluate].
 type Removals struct {
 	// Published is how many assignments, or targets of an application, exist. The budget is a share of these, and not
 	// of what is wanted, because only what exists can be removed. Left is how many remain.
@@ -42,21 +48,21 @@ type Removals struct {
 	Unit, Check string
 }
 
-// Judge returns the budget, and why the removals need approval.
-func (r Removals) Judge() (Budget, []Refusal) {
+// Evaluate returns the budget, and why the removals need approval.
+func (r Removals) Evaluate() (Budget, []Refusal) {
 	b := Budget{Removals: r.Removed, Allowed: r.Budget.Allows(r.Published)}
 	var refusals []Refusal
 	if r.Published > 0 && r.Left == 0 {
 		refusals = append(refusals, Refusal{RefusedNoAssignments, fmt.Sprintf("all %d %s would be removed and none is left; check that %s", r.Published, r.Unit, r.Check)})
 	}
 	if b.Removals > b.Allowed {
-		refusals = append(refusals, Refusal{RefusedBudget, fmt.Sprintf("%d removals exceed the deletion budget of %d; they need approval", b.Removals, b.Allowed)})
+		refusals = append(refusals, Refusal{RefusedBudget, fmt.Sprintf("%d removals exceed the deletion budget of %d", b.Removals, b.Allowed) + needsApproval})
 	}
 	return b, refusals
 }
 
-// judge decides whether the plan needs approval.
-func (p *Plan) judge(s *fleet.Snapshot) {
+// checkBudget decides whether the plan needs approval.
+func (p *Plan) checkBudget(s *fleet.Snapshot) {
 	r := Removals{
 		Removed: p.Counts.Removed, Left: p.Counts.Left(),
 		Unit: "assignments", Check: "policies and registrations are there",
@@ -68,11 +74,11 @@ func (p *Plan) judge(s *fleet.Snapshot) {
 		r.Budget = s.GitOps.Budget
 	}
 	for i := range p.Assignments {
-		if len(p.Assignments[i].Gone) > 0 {
+		if c := &p.Assignments[i]; c.Op == Changed && len(c.Gone) > 0 {
 			r.Removed++
 		}
 	}
-	p.Budget, p.Refusals = r.Judge()
+	p.Budget, p.Refusals = r.Evaluate()
 	if len(s.ClusterTypes) == 0 {
 		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)
 		p.Refusals = append([]Refusal{{RefusedNoClusterTypes, message}}, p.Refusals...)

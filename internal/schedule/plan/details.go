@@ -8,11 +8,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// addDetails adds the configuration keys and namespaces of the assignments that change.
+// maxRemoved is how many removed assignments list their objects.
+const maxRemoved = 1000
+
+// addDetails adds the configuration keys of the assignments that change, and the objects that clusters delete.
 func (p *Plan) addDetails() error {
 	d := details{before: p.before, after: p.after, folders: byClusterType(p.after.Folders), data: map[string]map[string]string{}}
+	removed := 0
 	for i := range p.Assignments {
-		if c := &p.Assignments[i]; c.Op == Changed {
+		c := &p.Assignments[i]
+		if c.Op == Removed {
+			removed++
+		}
+		if c.Op == Changed || c.Op == Removed && removed <= maxRemoved {
 			if err := d.add(c); err != nil {
 				return err
 			}
@@ -30,15 +38,11 @@ type details struct {
 	data map[string]map[string]string
 }
 
-// add parses the two kinds of files for which reviewers need more than the fact that they differ: configurations, for
-// what changes for the application, and namespaces, whose removal deletes everything in them.
+// add parses what reviewers need more of than the fact that it differs: configurations, for what changes for the
+// application, and objects that are no longer written, because clusters delete them.
 func (d *details) add(c *Change) error {
+	var was, is [][]byte
 	for _, f := range c.Files {
-		isConfig := bundle.IsConfig(f.Path)
-		isNamespace := strings.HasSuffix(f.Path, "/namespace.yaml")
-		if !isConfig && !isNamespace {
-			continue
-		}
 		old, err := d.before.content(f.before)
 		if err != nil {
 			return err
@@ -47,13 +51,14 @@ func (d *details) add(c *Change) error {
 		if err != nil {
 			return err
 		}
-		if isNamespace {
-			c.Gone = append(c.Gone, lostNamespaces(old, now)...)
+		if strings.HasSuffix(f.Path, ".yaml") {
+			was, is = append(was, old), append(is, now)
 		}
-		if isConfig {
+		if c.Op == Changed && bundle.IsConfig(f.Path) {
 			c.Config = append(c.Config, d.configChanges(old, now, d.composed(c))...)
 		}
 	}
+	c.Gone = lostObjects(was, is)
 	slices.SortFunc(c.Config, func(a, b ConfigChange) int { return strings.Compare(a.Key, b.Key) })
 	c.Config = mergeRenamed(c.Config)
 	return nil

@@ -31,7 +31,33 @@ func (p *Plan) Diff(c *Change) (string, error) {
 		}
 		b.WriteString(udiff.Unified(oldName, newName, string(old), string(now)))
 	}
+	if p.redact != nil {
+		return p.redact(b.String()), nil
+	}
 	return b.String(), nil
+}
+
+// Redact hides parts of file contents in the plan: in the values of configuration keys, which redact gets as "key: value",
+// and in the differences of files.
+func (p *Plan) Redact(redact func(text string) string) {
+	p.redact = redact
+	values := map[string]*string{} // many assignments have the same ones
+	hide := func(key string, value *string) *string {
+		if value == nil {
+			return nil
+		}
+		text := key + ": " + *value
+		if values[text] == nil {
+			hidden := strings.TrimPrefix(redact(text), key+": ")
+			values[text] = &hidden
+		}
+		return values[text]
+	}
+	for _, c := range p.Assignments {
+		for i, k := range c.Config {
+			c.Config[i].Old, c.Config[i].New = hide(k.Key, k.Old), hide(k.Key, k.New)
+		}
+	}
 }
 
 // DiffLine is a line of unified differences.

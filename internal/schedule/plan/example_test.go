@@ -14,7 +14,7 @@ func ExampleCompare() {
 	files := map[string]string{
 		"env/drone.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterType, metadata: {name: drone},
 			spec: {reconciler: flux, namespaceService: default}}`,
-		"env/everywhere.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: SchedulingPolicy, metadata: {name: everywhere}}`,
+		"env/everywhere.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: SchedulingPolicy, metadata: {name: everywhere}, spec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}}`,
 		"env/config.yaml":     `{apiVersion: v1, kind: ConfigMap, metadata: {name: config, labels: {platform-config: "true"}}, data: {REGION: west}}`,
 		"env/shop.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: DeploymentTarget, metadata: {name: shop-test, labels: {workload: shop}},
 			spec: {environment: dev, manifests: {repo: "https://example.com/shop-gitops", branch: dev, path: ./test}}}`,

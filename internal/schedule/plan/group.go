@@ -20,7 +20,7 @@ func (p *Plan) Groups() []Group {
 	var groups []Group
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
-		key := c.says()
+		key := c.content()
 		at, ok := index[key]
 		if !ok {
 			at = len(groups)
@@ -56,21 +56,21 @@ func (g Group) Targets() []string {
 	return titles
 }
 
-// Gone returns the namespaces that are no longer written, in the order of the changes.
-func (g Group) Gone() []string {
-	var names []string
+// Gone returns the objects that are no longer written, in the order of the changes.
+func (g Group) Gone() []Object {
+	var all []Object
 	for _, c := range g.Changes {
-		names = append(names, c.Gone...)
+		all = append(all, c.Gone...)
 	}
-	return names
+	return all
 }
 
-// says returns the content of a change: everything except its assignment.
-func (c *Change) says() string {
+// content returns the content of a change: everything except its assignment.
+func (c *Change) content() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00", c.Op)
 	if c.Op == Added || c.Op == Removed {
-		fmt.Fprintf(&b, "%s\x00", strings.Join(c.Policies, ","))
+		fmt.Fprintf(&b, "%s\x00%s\x00", strings.Join(c.Policies, ","), c.Cause)
 	}
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)
@@ -78,8 +78,10 @@ func (c *Change) says() string {
 	for _, f := range c.Files {
 		fmt.Fprintf(&b, "%s %s\x00", f.Op, path.Base(f.Path))
 	}
-	if len(c.Gone) > 0 {
-		b.WriteString("gone\x00")
+	if c.Op == Changed {
+		for _, o := range c.Gone {
+			fmt.Fprintf(&b, "%s is gone\x00", o.Kind)
+		}
 	}
 	if c.Reason != nil {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s", c.Reason.Message, c.Reason.Position.File, c.Reason.Position)

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
@@ -49,7 +50,7 @@ func (m *page) summary() {
 		m.Line("Promotes main to %s.", markdown.Code(p.Promotion.To))
 	}
 	if p.OnlyRecords() {
-		m.Line("No manifest changes; the records of who scheduled what do.")
+		m.Line("Only records change, no manifests.")
 	}
 }
 
@@ -72,11 +73,11 @@ func detail(g Group) string {
 	case g.Op == Held:
 		return markdown.Escape(c.Reason.Message) + At(c.Reason.Position)
 	case g.Op == Removed:
-		return "nothing schedules it any more"
+		return strings.TrimSuffix(c.Cause.String()+"; "+deletes(g), "; ")
 	case g.Op == Added && len(c.Policies) > 0:
 		return "by " + List(c.Policies)
 	case len(c.Gone) > 0:
-		return "deletes namespace " + List(g.Gone())
+		return deletes(g)
 	case len(c.Config) > 0:
 		keys := make([]string, len(c.Config))
 		for i, k := range c.Config {
@@ -91,6 +92,19 @@ func detail(g Group) string {
 		return List(files)
 	}
 	return ""
+}
+
+// deletes returns which objects clusters delete.
+func deletes(g Group) string {
+	gone := g.Gone()
+	if len(gone) == 0 {
+		return ""
+	}
+	names := make([]string, len(gone))
+	for i, o := range gone {
+		names[i] = o.String()
+	}
+	return "clusters delete " + List(names)
 }
 
 func (m *page) configuration() {

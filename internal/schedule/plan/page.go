@@ -48,7 +48,7 @@ func (p *Page) Fold(title, diff string) {
 // Refusals adds why the plan needs approval, and how to give it.
 func (p *Page) Refusals(refusals []Refusal) {
 	for _, r := range refusals {
-		p.Line("\n> **This waits for a person:** %s", markdown.Escape(r.Message))
+		p.Line("\n> **This needs approval:** %s", markdown.Escape(r.Message))
 	}
 }
 

@@ -32,6 +32,8 @@ type Plan struct {
 	Problems []fleet.Problem `json:"problems,omitempty"`
 
 	before, after State
+	// redact hides parts of file contents; nil hides nothing. See [Plan.Redact].
+	redact func(text string) string
 }
 
 // Counts are the numbers of assignments, or of an application's targets, by operation.
@@ -101,11 +103,38 @@ type Change struct {
 	Files []FileChange `json:"files,omitempty"`
 	// Config are the configuration keys that differ, sorted.
 	Config []ConfigChange `json:"config,omitempty"`
-	// Gone are the namespaces that are no longer written although the assignment remains. Clusters delete them with
-	// everything in them, so they count as removals.
-	Gone []string `json:"gone,omitempty"`
+	// Gone are the objects that are no longer written. Reconcilers that prune delete them: a namespace with everything in it, a
+	// reconciler's object with everything it applied. An assignment that remains and loses objects counts as a removal.
+	// Of removed assignments, the first 1000 list theirs.
+	Gone []Object `json:"gone,omitempty"`
+	// Cause is why the assignment is removed; empty for other operations.
+	Cause RemovalCause `json:"cause,omitempty"`
 	// Reason explains why the assignment is held.
 	Reason *fleet.Problem `json:"reason,omitempty"`
+}
+
+// RemovalCause is why an assignment is removed.
+type RemovalCause string
+
+// The causes of removals.
+const (
+	// NoClusterType means that the cluster type does not exist any more.
+	NoClusterType RemovalCause = "no-cluster-type"
+	// NoTarget means that the deployment target does not exist any more in the environment.
+	NoTarget RemovalCause = "no-target"
+	// NoPolicy means that no policy selects the two any more.
+	NoPolicy RemovalCause = "no-policy"
+)
+
+// String says it in words.
+func (c RemovalCause) String() string {
+	switch c {
+	case NoClusterType:
+		return "the cluster type was removed"
+	case NoTarget:
+		return "the target was removed"
+	}
+	return "no policy schedules it any more"
 }
 
 // FileChange is what happens to one file.
@@ -148,11 +177,34 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	}
 	p.Drift = restored(after)
 	p.compareFolders()
+	p.addCauses(after.Snapshot)
 	if err := p.addDetails(); err != nil {
 		return nil, err
 	}
-	p.judge(after.Snapshot)
+	p.checkBudget(after.Snapshot)
 	return p, nil
+}
+
+// addCauses adds why assignments are removed.
+func (p *Plan) addCauses(s *fleet.Snapshot) {
+	clusterTypes, targets := map[string]bool{}, map[string]bool{}
+	for _, ct := range s.ClusterTypes {
+		clusterTypes[ct.Name] = true
+	}
+	for _, t := range s.Targets {
+		targets[t.Name] = true
+	}
+	for i := range p.Assignments {
+		switch c := &p.Assignments[i]; {
+		case c.Op != Removed:
+		case !clusterTypes[c.ClusterType]:
+			c.Cause = NoClusterType
+		case !targets[c.Target]:
+			c.Cause = NoTarget
+		default:
+			c.Cause = NoPolicy
+		}
+	}
 }
 
 // Empty reports whether the plan changes no file.

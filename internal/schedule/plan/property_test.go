@@ -138,7 +138,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		}
 		for _, list := range []string{`"assignments":null`, `"clusterTypes":null`} {
 			if strings.Contains(string(text), list) {
-				rt.Fatalf("the JSON has %s, over which nobody can iterate", list)
+				rt.Fatalf("the JSON has %s, which programs cannot iterate over", list)
 			}
 		}
 	})

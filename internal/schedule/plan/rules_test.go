@@ -150,7 +150,7 @@ func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Publ
 	for _, ct := range s.ClusterTypes {
 		clusterTypes = append(clusterTypes, ct.Name)
 	}
-	p, err := bundle.ReadPublished(branch, clusterTypes)
+	p, err := bundle.ReadPublished(branch, s.Environment, clusterTypes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func formatChange(w *bytes.Buffer, c *plan.Change) {
 		fmt.Fprintf(w, "  %s: %s -> %s  (%s over %s)\n", k.Key, value(k.Old), value(k.New), k.From, k.Over)
 	}
 	for _, name := range c.Gone {
-		fmt.Fprintf(w, "  namespace %s is gone\n", name)
+		fmt.Fprintf(w, "  %s is gone\n", name)
 	}
 	if c.Reason != nil {
 		fmt.Fprintf(w, "  %s\n", c.Reason.Message)

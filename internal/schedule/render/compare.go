@@ -13,7 +13,6 @@ var comparisons = template.Must(template.New("").Parse(
 		`{{define "lt"}}{{lt .A .B}}{{end}}{{define "le"}}{{le .A .B}}{{end}}` +
 		`{{define "gt"}}{{gt .A .B}}{{end}}{{define "ge"}}{{ge .A .B}}{{end}}`))
 
-// operands of a comparison.
 type operands struct{ A, B any }
 
 // equal implements eq: it reports whether the first value equals one of the others.

@@ -44,5 +44,4 @@ func Namespace(environment, clusterType, target string) string {
 	return fleet.Shorten(environment+"-"+clusterType+"-"+target, fleet.MaxLabel)
 }
 
-// assignment returns the name of the assignment in problems.
 func (d *Data) assignment() string { return d.ClusterType + "/" + d.DeploymentTargetName }

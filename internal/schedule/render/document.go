@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -101,18 +100,10 @@ func hasStrangeLines(text []byte) bool {
 	return bytes.IndexByte(text, '\r') >= 0 || bytes.ContainsAny(text, "\u0085\u2028\u2029")
 }
 
-// lineOfError finds the line in yaml's messages: "yaml: line 3: did not find expected key".
-var lineOfError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
 func syntaxFinding(err error) *finding {
-	message := err.Error()
-	line := 1
-	if m := lineOfError.FindStringSubmatch(message); m != nil {
-		message = message[len(m[0]):]
-		line, _ = strconv.Atoi(m[1])
-	}
+	line, message := fleet.SyntaxError(err)
 	return &finding{
-		line: max(line, 1), kind: fleet.KindTemplateOutput,
+		line: line, kind: fleet.KindTemplateOutput,
 		message: "the output is not YAML: " + brief(message),
 		hint:    "quote printed values (quote, toYaml) and check the indentation",
 	}

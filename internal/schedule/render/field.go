@@ -17,7 +17,6 @@ var shorthands = map[string][]string{
 	"Path":   {"Manifests", "path"},
 }
 
-// dataFields returns the names of the data's fields.
 func dataFields() []string {
 	t := reflect.TypeFor[Data]()
 	names := make([]string, 0, t.NumField())
@@ -27,7 +26,6 @@ func dataFields() []string {
 	return names
 }
 
-// fieldHint returns the hint for an unknown field.
 func fieldHint(name string, hidden []string) string {
 	if slices.Contains(hidden, name) {
 		return fmt.Sprintf("configuration values are evaluated before .%s exists", name)

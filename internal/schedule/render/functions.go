@@ -10,6 +10,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -21,7 +22,7 @@ const (
 	isCostly     = "it is too slow to be called for every assignment"
 )
 
-// leftOut are the functions of sprig that templates cannot call, with the reason.
+// leftOut are the functions of sprig that templates cannot call, with the reason; also [chart.RandomFunctions].
 var leftOut = map[string]string{
 	"env":           readsMachine,
 	"expandenv":     readsMachine,
@@ -32,13 +33,14 @@ var leftOut = map[string]string{
 	"must_date_modify": readsClock, "mustDateModify": readsClock, "mustToDate": readsClock, "now": readsClock,
 	"toDate": readsClock, "unixEpoch": readsClock,
 
-	"randAlphaNum": isRandom, "randAlpha": isRandom, "randAscii": isRandom, "randNumeric": isRandom,
-	"randBytes": isRandom, "randInt": isRandom, "shuffle": isRandom, "uuidv4": isRandom,
-	"bcrypt": isRandom, "htpasswd": isRandom, "encryptAES": isRandom,
-	"genPrivateKey": isRandom, "genCA": isRandom, "genCAWithKey": isRandom, "genSelfSignedCert": isRandom,
-	"genSelfSignedCertWithKey": isRandom, "genSignedCert": isRandom, "genSignedCertWithKey": isRandom,
-
 	"derivePassword": isCostly, "buildCustomCert": isCostly,
+}
+
+func leftOutReason(name string) string {
+	if slices.Contains(chart.RandomFunctions, name) {
+		return isRandom
+	}
+	return leftOut[name]
 }
 
 // builtinNames are the functions of text/template itself.
@@ -50,11 +52,11 @@ var builtinNames = []string{
 // library returns the functions that templates can call besides a worker's own, not yet metered.
 var library = sync.OnceValue(func() template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	maps.DeleteFunc(functions, func(name string, _ any) bool { return leftOut[name] != "" })
+	maps.DeleteFunc(functions, func(name string, _ any) bool { return leftOutReason(name) != "" })
 	functions["print"], functions["printf"], functions["println"] = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
 	functions["html"], functions["js"], functions["urlquery"] =
 		template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
-	functions["keys"], functions["values"], functions["sortAlpha"] = keys, values, sortAlpha
+	functions["keys"], functions["values"], functions["sortAlpha"] = chart.SortedKeys, chart.SortedValues, sortAlpha
 	functions["unquote"] = unquote
 	return functions
 })
@@ -80,7 +82,7 @@ var functionNames = sync.OnceValue(func() map[string]any {
 // functionProblem returns the error for a function that cannot be called.
 func functionProblem(line int, name string) *syntaxError {
 	e := &syntaxError{line: line, message: brief(fmt.Sprintf("function %q is not defined", name))}
-	if reason := leftOut[name]; reason != "" {
+	if reason := leftOutReason(name); reason != "" {
 		e.message, e.hint = fmt.Sprintf("function %q is not available", name), reason
 	} else if near := fleet.Nearest(name, slices.Collect(maps.Keys(functionNames()))); near != "" {
 		e.hint = fmt.Sprintf("did you mean %s?", near)
@@ -88,24 +90,6 @@ func functionProblem(line int, name string) *syntaxError {
 		e.hint = "write a key with a dot before it, and a string in quotes"
 	}
 	return e
-}
-
-// keys returns the keys of maps, each map's sorted. Sprig's keys returns them in random order.
-func keys(dicts ...map[string]any) []string {
-	all := []string{}
-	for _, dict := range dicts {
-		all = append(all, slices.Sorted(maps.Keys(dict))...)
-	}
-	return all
-}
-
-// values returns the values of a map in the order of its keys. Sprig's values returns them in random order.
-func values(dict map[string]any) []any {
-	all := []any{}
-	for _, key := range slices.Sorted(maps.Keys(dict)) {
-		all = append(all, dict[key])
-	}
-	return all
 }
 
 // sortAlpha sorts the strings of a list. Sprig's sortAlpha can sort the list in place, which may be shared.

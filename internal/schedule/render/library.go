@@ -21,6 +21,7 @@ type libraryEntry struct {
 	digest   fleet.Digest
 	parsed   *Template       // nil if it cannot be used
 	problems []fleet.Problem // at least one error if parsed is nil
+	loaded   bool            // a chart was loaded, successfully or not
 }
 
 // NewLibrary parses the templates of a snapshot. The built-in templates are available as well.

@@ -12,10 +12,10 @@ import (
 const separator = "---\n"
 
 // Render returns the output of a template for an assignment. It ends with a newline, and "---" separates manifests.
-// Problems are warnings about the output. A non-nil error is an *Error, and the assignment is held.
+// The output of a chart is that of [Worker.UseCharts]. Problems are warnings about the output. A non-nil error is an *Error, and the assignment is held.
 func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
-	if t.chart != nil {
-		return renderChart(t, d)
+	if t.charted {
+		return w.chartOutput(t, d)
 	}
 	w.out = w.out[:0]
 	var problems []fleet.Problem

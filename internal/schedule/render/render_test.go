@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
@@ -28,7 +29,8 @@ func outcome(t *testing.T, templates []*fleet.Template, d Data, eval string) str
 	t.Helper()
 	var b strings.Builder
 	l, problems := NewLibrary(&fleet.Snapshot{Templates: templates}, nil)
-	describe(&b, problems...)
+	run := func(job *chart.Job) *chart.Result { return job.Run(nil) }
+	describe(&b, append(problems, l.LoadCharts(run)...)...)
 	w := l.Worker()
 	for _, source := range templates {
 		fmt.Fprintf(&b, "== %s\n", source.Name)

@@ -10,7 +10,8 @@ import (
 type Template struct {
 	source    *fleet.Template
 	manifests []*manifest
-	chart     *chart.Chart // instead of manifests; may be nil
+	chart     []chart.File // instead of manifests, if charted
+	charted   bool
 }
 
 // Name returns the template's name.
@@ -36,7 +37,7 @@ type manifest struct {
 // newTemplate parses a template. It returns nil if one of the problems is an error.
 func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if source.Chart != "" {
-		return newChartTemplate(source)
+		return newChartTemplate(source), nil
 	}
 	t := &Template{source: source}
 	var problems []fleet.Problem

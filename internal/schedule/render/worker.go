@@ -22,6 +22,7 @@ type Worker struct {
 	evals    map[string]*program
 	memo     memo
 	patterns map[string]pattern
+	charts   RenderedCharts
 
 	// State of one execution.
 	data    *Data

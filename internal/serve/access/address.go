@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Address is where a request came from: the other end of the connection, without the port.
+// Address returns the client's IP address: that of the connection, or what [Front] found behind trusted proxies.
 func Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -16,23 +16,20 @@ func Address(r *http.Request) string {
 	return host
 }
 
-// relayed are headers of proxies. What they say is not believed; that they are there shows that somebody else asks.
+// relayed are headers of proxies. Their values are not trusted; their presence shows that another client sent the request.
 func relayed() []string {
 	return []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
 }
 
-// local reports whether a program of this machine asks for itself. The name that it asked for counts as well: a page of
-// somebody else's, whose name was made to lead here, must not read what is local.
+// local reports whether a program on this machine sent the request, to a local host name: a page of another site whose
+// host name resolves to this machine must not read local data.
 func local(r *http.Request) bool {
 	for _, header := range relayed() {
 		if r.Header.Get(header) != "" {
 			return false
 		}
 	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
+	host := hostName(r.Host)
 	return loopback(Address(r)) && (strings.EqualFold(host, "localhost") || loopback(host))
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Trail records the writes that people and programs ask for.
+// Trail records the writes of users and programs.
 type Trail struct {
 	Store interface {
 		RecordAudit(ctx context.Context, e ledger.AuditEntry) error
 	} // required
-	// Now tells the time; nil for the clock.
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 }
 
-// maxDetail bounds the texts of an entry, in bytes.
+// maxDetail limits the texts of an entry, in bytes.
 const maxDetail = 1024
 
-// Record records that somebody asked for a write. It comes before the write: one that is not on record is not done.
+// Record records a write, before it is done. If that fails, the write must not be done.
 func (t Trail) Record(ctx context.Context, by Identity, action, subject, detail string) error {
 	now := time.Now
 	if t.Now != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// bearer returns the token that a request shows.
+// bearer returns the bearer token of a request.
 func bearer(r *http.Request) (token secret.Value, shown bool, err error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
@@ -28,9 +28,9 @@ func bearer(r *http.Request) (token secret.Value, shown bool, err error) {
 	return secret.New(text), true, nil
 }
 
-// IdentifyToken returns whose token it is that came from an address: in a request, or on a form to sign in. It is found in
-// what is remembered, or by asking. Addresses that failed too often are only asked for what was valid before: whoever
-// guesses, guesses in vain, and others behind the same address still get in. The error is a [Refusal], or a context's own.
+// IdentifyToken returns the owner of a token that was sent from an address. After too many failures of an address, only
+// recently valid tokens are checked: guessing is slow, and others behind the same address are not blocked.
+// The error is a [Refusal], or the context's.
 func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address string) (Identity, error) {
 	now := g.now()
 	if !wellFormed(token.Reveal()) {
@@ -41,7 +41,7 @@ func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address s
 	if state == fresh {
 		return found, nil
 	}
-	if wait := g.failed().Wait(network(address), now); wait > 0 && state == unheard {
+	if wait := g.failed().Wait(network(address), now); wait > 0 && state == unknown {
 		return Identity{}, tooMany(wait)
 	}
 	seen := g.known.generation()
@@ -70,8 +70,8 @@ func (g *Guard) failed() *Limiter {
 	return &g.failures
 }
 
-// IdentifyHash returns whose token it is that has a [Hash], for who showed the token before and keeps no more of it than that.
-// Tokens of an issuer are none of those. The error is a [Refusal], or a context's own.
+// IdentifyHash returns the owner of the token with a [Hash]. It does not know tokens of an issuer.
+// The error is a [Refusal], or the context's.
 func (g *Guard) IdentifyHash(ctx context.Context, hash string) (Identity, error) {
 	now := g.now()
 	if found, state := g.known.find(hash, now); state == fresh {
@@ -95,7 +95,7 @@ func (g *Guard) verify(ctx context.Context, token secret.Value, hash string, now
 	return g.lookUp(ctx, hash, now)
 }
 
-// lookUp asks the ledger whose token or credential has a hash.
+// lookUp finds the token or credential with a hash in the ledger.
 func (g *Guard) lookUp(ctx context.Context, hash string, now time.Time) (Identity, error) {
 	t, err := g.Store.TokenByHash(ctx, hash)
 	if err == nil {
@@ -114,7 +114,7 @@ func (g *Guard) lookUp(ctx context.Context, hash string, now time.Time) (Identit
 	return Identity{Name: c.Name, Role: Cluster, Source: ByCluster, Cluster: c.Name}, nil
 }
 
-// tokenIdentity is whose token it is, while it is valid.
+// tokenIdentity returns the owner of a valid token.
 func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
 	refuse := func(what string) (Identity, error) {
 		return Identity{}, &Refusal{Kind: ErrUnauthenticated, Shown: true, What: what, Next: "ask an admin for a new one"}
@@ -126,7 +126,7 @@ func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
 	case !t.Expires.IsZero() && !now.Before(t.Expires):
 		return refuse("the token expired")
 	case err != nil || role == Cluster:
-		return refuse("the token has a role that this server does not know")
+		return refuse("the token has an unknown role")
 	}
 	name := clean(t.Description)
 	if name == "" {
@@ -135,13 +135,13 @@ func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
 	return Identity{Name: name, Role: role, Source: ByToken, Token: t.ID, Scope: t.Scope, Expires: t.Expires}, nil
 }
 
-// maxName bounds the names of identities, in bytes.
+// maxName limits the names of identities, in bytes.
 const maxName = 128
 
-// clean makes a name that others chose safe to show and to log.
+// clean makes an untrusted name safe to show and to log.
 func clean(name string) string { return cut(strings.TrimSpace(secret.Line(name)), maxName) }
 
-// cut bounds a text, in bytes, without breaking a character.
+// cut limits a text, in bytes, at the end of a character.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -152,20 +152,20 @@ func cut(text string, most int) string {
 func unknownToken() error {
 	return &Refusal{
 		Kind: ErrUnauthenticated, Shown: true, What: "the token is unknown",
-		Next: "check that it was copied completely and belongs to this server, or ask an admin for a new one",
+		Next: "check that it is complete and belongs to this server, or ask an admin for a new one",
 	}
 }
 
 func tooMany(wait time.Duration) error {
 	return &Refusal{
-		Kind: ErrTooMany, Shown: true, What: "too many tokens from this address were not valid", Next: "wait, and check the token",
+		Kind: ErrTooMany, Shown: true, What: "too many invalid tokens from this address", Next: "wait, and check the token",
 		RetryAfter: wait.Round(time.Second) + time.Second,
 	}
 }
 
-// unavailable hides the reason from who asks, who could not do anything about it; errors.Unwrap has it for the log.
+// unavailable hides the cause from the client; errors.Unwrap returns it for the log.
 func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", &Refusal{
-		Kind: ErrUnavailable, Shown: true, What: "who you are cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
+		Kind: ErrUnavailable, Shown: true, What: "your identity cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
 	}, err)
 }

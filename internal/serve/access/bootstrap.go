@@ -9,11 +9,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Bootstrap makes sure that somebody can get in: when the ledger has no token, one of an admin is stored.
+// Bootstrap stores an admin token if the ledger has no token.
 //
-// It is existing, where that is not zero, so that one file has one token for everything that a server brings along, the
-// local forge included; else a new one. Token is what to write to that file, for nobody else to read; it is zero when the
-// ledger has tokens, of which nobody knows more than the hash.
+// It stores existing, unless that is zero, so that the embedded forge can use the same token; otherwise a new one. It returns the
+// token to write to a file; zero if the ledger has tokens.
 func Bootstrap(ctx context.Context, store ledger.Tokens, existing secret.Value, now time.Time) (token secret.Value, err error) {
 	all, err := store.Tokens(ctx)
 	if err != nil || len(all) > 0 {

@@ -6,18 +6,17 @@ import (
 )
 
 const (
-	// Freshness is how long a token is believed without asking again; it bounds how long one lives on after it was
-	// revoked on another server.
+	// Freshness is how long a token is cached, and so how long it stays valid after it was revoked on another server.
 	Freshness = 5 * time.Second
-	// maxKnown bounds how many tokens are remembered.
+	// maxKnown limits the cached tokens.
 	maxKnown = 20_000
 )
 
-// cache remembers whose tokens were valid lately. The zero value is empty.
+// cache has recently valid tokens. The zero value is empty.
 type cache struct {
 	mu      sync.Mutex
 	entries map[string]cached
-	// cleared counts how often everything had to be asked again. What was asked before is not stored after.
+	// cleared counts calls of forget. Results of earlier checks are not stored.
 	cleared int
 }
 
@@ -26,13 +25,13 @@ type cached struct {
 	checked time.Time
 }
 
-// recency says what is remembered of a token.
+// recency is the state of a token in the cache.
 type recency int
 
 const (
-	unheard recency = iota // nothing
-	stale                  // it was valid when it was asked for last
-	fresh                  // it is valid
+	unknown recency = iota // not cached
+	stale                  // valid at the last check
+	fresh                  // valid
 )
 
 func (c *cache) find(key string, now time.Time) (Identity, recency) {
@@ -41,7 +40,7 @@ func (c *cache) find(key string, now time.Time) (Identity, recency) {
 	e, ok := c.entries[key]
 	switch {
 	case !ok:
-		return Identity{}, unheard
+		return Identity{}, unknown
 	case now.Sub(e.checked) >= Freshness, now.Before(e.checked), !e.who.Expires.IsZero() && !now.Before(e.who.Expires):
 		return Identity{}, stale
 	}
@@ -54,7 +53,7 @@ func (c *cache) generation() int {
 	return c.cleared
 }
 
-// put remembers who it was, unless everything was to be asked again since it was asked.
+// put stores an identity, unless forget was called since the check.
 func (c *cache) put(key string, who Identity, now time.Time, generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +61,7 @@ func (c *cache) put(key string, who Identity, now time.Time, generation int) {
 		return
 	}
 	if _, ok := c.entries[key]; !ok && len(c.entries) >= maxKnown || c.entries == nil {
-		c.entries = map[string]cached{} // asking some of them again is cheap, and needs no order to be kept
+		c.entries = map[string]cached{} // simple, and checking again is cheap
 	}
 	c.entries[key] = cached{who, now}
 }
@@ -73,7 +72,7 @@ func (c *cache) remove(key string) {
 	delete(c.entries, key)
 }
 
-// forget makes every entry stale: it has to be asked for again.
+// forget makes every entry stale.
 func (c *cache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

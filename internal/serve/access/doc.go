@@ -1,20 +1,20 @@
-// Package access knows who is asking, and what they may do.
+// Package access authenticates clients and checks their roles.
 //
 //	request ─► bearer token ─► ledger: hash ─► token, or cluster ─┐
-//	           JWT ──────────► keys of the issuer ────────────────┼─► Identity: name and role ─► May(role needed)
-//	           (session) ────► any other Authenticator ───────────┤
-//	           nothing ──────► reader, where that is allowed ─────┘
+//	           JWT ──────────► keys of the issuer ────────────────┼─► Identity: name and role ─► May(required role)
+//	           session ──────► another Authenticator ─────────────┤
+//	           nothing ──────► reader, if that is allowed ────────┘
 //
 // # Roles
 //
-//	reader     sees everything but tokens and the audit trail
-//	operator   also moves commits: promotes, pauses, resumes, aborts, rolls back
-//	admin      also manages clusters and tokens, and sees the audit trail
+//	reader     reads everything but tokens and the audit trail
+//	operator   also promotes, pauses, resumes, aborts and rolls back
+//	admin      also manages clusters and tokens, and reads the audit trail
 //	cluster    reports about itself, and nothing else
 //	join       registers a new cluster, and nothing else
 //
-// The first three include each other in this order. Cluster and join stand apart: their tokens lie on machines that are
-// not ours, so a stolen one opens nothing else.
+// Each of the first three includes those before it. Cluster and join are separate: their tokens are on other machines,
+// so a stolen one allows nothing else.
 //
 // # Tokens
 //
@@ -22,13 +22,12 @@
 //
 //	kal_o_mzxw6ytboi5gc43tob...
 //
-// Programs that look for leaked secrets find it by "kal_[roacj]_[a-z2-7]{58}"; the checksum tells it from what only looks
-// like one, and refuses mistyped ones without asking anybody. The ledger has the SHA-256 of a token, never the token.
+// Secret scanners can find it by "kal_[roacj]_[a-z2-7]{58}". The checksum detects mistyped tokens without a request to the ledger,
+// which has only the SHA-256 of tokens.
 //
-// A token that is revoked stops at once on the server that was told so, and within [Freshness] on the others.
+// A revoked token is rejected immediately on the server that revoked it, and within [Freshness] on others.
 //
-// # What is not believed
+// # Proxies
 //
-// Addresses are those of the connection. Headers in which proxies say where a request came from are only believed to the
-// disadvantage of who asks: with one of them a request is never local.
+// Addresses are those of connections. A request with headers of a proxy is never local; otherwise, these headers are ignored.
 package access

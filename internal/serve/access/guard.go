@@ -4,53 +4,53 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Store is what the guard needs of the ledger.
+// Store is the part of the ledger that a guard reads.
 type Store interface {
 	TokenByHash(ctx context.Context, hash string) (ledger.Token, error)
 	ClusterByCredential(ctx context.Context, hash string) (ledger.Cluster, error)
 }
 
-// Authenticator finds out who is asking in a way of its own, such as by the cookie of a session.
+// Authenticator authenticates requests without a bearer token, such as those of a session.
 type Authenticator interface {
-	// Authenticate returns who is asking. ok is false when the request does not show what it looks for;
-	// a [Refusal] says that it does, and that it is not valid.
-	Authenticate(r *http.Request) (who Identity, ok bool, err error)
+	// Authenticate returns the client. ok is false if the request has no credential of this kind; the error is a [Refusal] if the
+	// credential is invalid.
+	Authenticate(r *http.Request) (client Identity, ok bool, err error)
 }
 
-// AnonymousRead says who may read without showing who they are.
+// AnonymousRead allows reading without a credential.
 type AnonymousRead int
 
 const (
-	// AnonymousNever is nobody.
+	// AnonymousNever allows it to no client.
 	AnonymousNever AnonymousRead = iota
-	// AnonymousLocal are programs of this machine that ask for it by a local name. It is for servers that listen on loopback.
+	// AnonymousLocal allows it to programs on this machine that use a local host name. It is for servers that listen on loopback.
 	AnonymousLocal
-	// AnonymousAlways is everybody who reaches the server.
+	// AnonymousAlways allows it to every client.
 	AnonymousAlways
 )
 
-// Guard finds out who is asking. It is safe for concurrent use and must not be copied.
+// Guard authenticates clients. It is safe for concurrent use and must not be copied.
 type Guard struct {
-	// Store has the tokens, and the credentials of clusters. // required
+	// Store has the tokens and the credentials of clusters. // required
 	Store Store
-	// SignOn verifies the JWTs of an issuer; nil for none.
+	// SignOn verifies JWTs of an issuer. Optional.
 	SignOn *SignOn
-	// Others are asked when there is no bearer token, in their order.
+	// Others authenticate requests without a bearer token, in this order.
 	Others []Authenticator
-	// Anonymous says who may read without showing anything.
+	// Anonymous allows reading without a credential.
 	Anonymous AnonymousRead
-	// Now tells the time; nil for the clock.
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 
 	known cache
-	// failures counts the tokens that were not valid, by address. Tokens cannot be guessed;
-	// this is about the work and the noise that trying makes.
+	// failures counts invalid tokens by address, to limit load and noise. Tokens cannot be guessed.
 	failures     Limiter
 	failuresOnce sync.Once
 }
@@ -62,8 +62,8 @@ func (g *Guard) now() time.Time {
 	return time.Now()
 }
 
-// Identify returns who sends a request. The error is a [Refusal], or a context's own. What was shown and is not valid is
-// refused, also where nothing had to be shown: a program shall hear that its token ended.
+// Identify returns the client of a request. The error is a [Refusal], or the context's. Invalid credentials are refused even
+// where none are required, so that clients notice.
 func (g *Guard) Identify(r *http.Request) (Identity, error) {
 	who, err := g.identify(r)
 	who.Address = Address(r)
@@ -87,11 +87,47 @@ func (g *Guard) identify(r *http.Request) (Identity, error) {
 			return who, err
 		}
 	}
-	if g.Anonymous == AnonymousAlways || g.Anonymous == AnonymousLocal && local(r) {
+	if g.Open(r) {
 		return Identity{Name: string(Anonymous), Role: Reader, Source: Anonymous}, nil
 	}
 	return Identity{Name: string(Anonymous), Source: Anonymous}, nil
 }
 
-// Forget makes the guard ask the ledger again about everybody. Call it whenever a token or credential is revoked or replaced.
+// Restrict returns a handler for clients with a role. It answers others with plain text.
+func (g *Guard) Restrict(needed Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := g.Identify(r)
+		if err == nil {
+			err = who.May(needed)
+		}
+		if err == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		status, text := http.StatusServiceUnavailable, "the credential cannot be checked at the moment"
+		if refusal := new(Refusal); errors.As(err, &refusal) {
+			text = refusal.Error()
+			if refusal.RetryAfter > 0 {
+				w.Header().Set("Retry-After", strconv.Itoa(int(refusal.RetryAfter.Seconds())+1))
+			}
+		}
+		switch {
+		case errors.Is(err, ErrUnauthenticated):
+			status = http.StatusUnauthorized
+			w.Header().Set("WWW-Authenticate", `Bearer realm="kalypso"`)
+		case errors.Is(err, ErrForbidden):
+			status = http.StatusForbidden
+		case errors.Is(err, ErrTooMany):
+			status = http.StatusTooManyRequests
+		}
+		http.Error(w, text, status)
+	})
+}
+
+// Open reports whether the client of a request can read without a credential.
+func (g *Guard) Open(r *http.Request) bool {
+	return g.Anonymous == AnonymousAlways || g.Anonymous == AnonymousLocal && local(r)
+}
+
+// Forget clears the cache. Call it after a token or credential was revoked or replaced.
 func (g *Guard) Forget() { g.known.forget() }

@@ -42,7 +42,7 @@ func newGate(t *testing.T) *gate {
 func (g *gate) tokens() access.Tokens { return access.Tokens{Store: g.ledger, Guard: g.Guard} }
 
 // create makes a token, and returns it as it is sent.
-func (g *gate) create(w access.Wanted) (token, id string) {
+func (g *gate) create(w access.TokenRequest) (token, id string) {
 	g.t.Helper()
 	value, stored, err := g.tokens().Create(g.t.Context(), w, access.Identity{Name: "ada", Source: access.BySignOn})
 	if err != nil {
@@ -72,9 +72,9 @@ func (g *gate) refusal(r *http.Request) *access.Refusal {
 func TestTokensOfEachRole(t *testing.T) {
 	g := newGate(t)
 	for _, role := range []access.Role{access.Reader, access.Operator, access.Admin} {
-		token, id := g.create(access.Wanted{Name: "somebody", Role: role})
+		token, id := g.create(access.TokenRequest{Name: "someone", Role: role})
 		got, err := g.Identify(request(token))
-		want := access.Identity{Name: "somebody", Role: role, Source: access.ByToken, Token: id, Address: "192.0.2.1"}
+		want := access.Identity{Name: "someone", Role: role, Source: access.ByToken, Token: id, Address: "192.0.2.1"}
 		if diff := cmp.Diff(got, want); err != nil || diff != "" {
 			t.Errorf("%s: error %v, got -, want +:\n%s", role, err, diff)
 		}
@@ -120,7 +120,7 @@ func TestCredentialOfCluster(t *testing.T) {
 func TestTokensThatEnd(t *testing.T) {
 	g := newGate(t)
 	t.Run("revoked here", func(t *testing.T) {
-		token, id := g.create(access.Wanted{Name: "ci", Role: access.Operator})
+		token, id := g.create(access.TokenRequest{Name: "ci", Role: access.Operator})
 		if _, err := g.Identify(request(token)); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestTokensThatEnd(t *testing.T) {
 		}
 	})
 	t.Run("revoked on another server", func(t *testing.T) {
-		token, id := g.create(access.Wanted{Name: "ci", Role: access.Operator})
+		token, id := g.create(access.TokenRequest{Name: "ci", Role: access.Operator})
 		if _, err := g.Identify(request(token)); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestTokensThatEnd(t *testing.T) {
 		}
 	})
 	t.Run("expired while it is remembered", func(t *testing.T) {
-		token, _ := g.create(access.Wanted{Name: "ci", Role: access.Operator, Expires: g.now.Add(2 * time.Second)})
+		token, _ := g.create(access.TokenRequest{Name: "ci", Role: access.Operator, Expires: g.now.Add(2 * time.Second)})
 		if _, err := g.Identify(request(token)); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func (s slowStore) TokenByHash(ctx context.Context, hash string) (ledger.Token, 
 // TestRevokedWhileAsked: what was valid when the ledger was asked, and revoked before the answer was remembered, ends as well.
 func TestRevokedWhileAsked(t *testing.T) {
 	g := newGate(t)
-	token, id := g.create(access.Wanted{Name: "ci", Role: access.Operator})
+	token, id := g.create(access.TokenRequest{Name: "ci", Role: access.Operator})
 	g.Store = slowStore{g.ledger, func() {
 		if _, err := g.tokens().Revoke(context.Background(), id); err != nil {
 			t.Error(err)
@@ -189,7 +189,7 @@ func TestWhatIsNoToken(t *testing.T) {
 	g := newGate(t)
 	asked := false
 	g.Store = slowStore{g.ledger, func() { asked = true }}
-	token, _ := g.create(access.Wanted{Name: "ci", Role: access.Reader})
+	token, _ := g.create(access.TokenRequest{Name: "ci", Role: access.Reader})
 	for name, header := range map[string]string{
 		"another scheme":   "Basic YWRhOmxvdmVsYWNl",
 		"nothing":          "Bearer ",
@@ -222,7 +222,7 @@ func TestWhatIsNoToken(t *testing.T) {
 
 func TestFailuresAreLimitedByAddress(t *testing.T) {
 	g := newGate(t)
-	good, _ := g.create(access.Wanted{Name: "ci", Role: access.Reader})
+	good, _ := g.create(access.TokenRequest{Name: "ci", Role: access.Reader})
 	if _, err := g.Identify(request(good)); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestBootstrap(t *testing.T) {
 
 func TestTokensAreNotRevealed(t *testing.T) {
 	g := newGate(t)
-	token, _ := g.create(access.Wanted{Name: "ci", Role: access.Admin})
+	token, _ := g.create(access.TokenRequest{Name: "ci", Role: access.Admin})
 	all, err := g.tokens().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestTokensAreNotRevealed(t *testing.T) {
 
 func TestTokensThatAreNotMade(t *testing.T) {
 	g := newGate(t)
-	for name, w := range map[string]access.Wanted{
+	for name, w := range map[string]access.TokenRequest{
 		"without a name": {Role: access.Reader},
 		"two lines":      {Name: "a\nb", Role: access.Reader},
 		"too long":       {Name: strings.Repeat("x", 200), Role: access.Reader},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Source is how somebody showed who they are.
+// Source is how a client authenticated.
 type Source string
 
 // The sources.
@@ -18,28 +18,27 @@ const (
 	BySession Source = "session"
 )
 
-// Identity is who is asking. The zero value is nobody, who may do nothing.
+// Identity is an authenticated client. The zero value is anonymous and may do nothing.
 type Identity struct {
-	// Name is what people call them. It is on one line, and short.
+	// Name is the display name: short, on one line.
 	Name string `json:"name"`
-	// Role is what they may do; empty means nothing.
+	// Role is the role; empty for none.
 	Role Role `json:"role,omitempty"`
-	// Source is how they showed who they are.
+	// Source is how the client authenticated.
 	Source Source `json:"source"`
-	// Cluster is the cluster whose credential it is, with the role of that name.
+	// Cluster is the cluster of the credential, for the role cluster.
 	Cluster string `json:"cluster,omitempty"`
-	// Token is the ID of the token that was shown.
+	// Token is the ID of the token.
 	Token string `json:"token,omitempty"`
-	// Scope restricts a token, in the words of whoever made it.
+	// Scope is the restriction of the token, in the format of its role.
 	Scope string `json:"scope,omitempty"`
-	// Expires is when what was shown ends; zero means never.
+	// Expires is when the credential expires; zero means never.
 	Expires time.Time `json:"expires,omitzero"`
-	// Address is where the request came from.
+	// Address is the client's IP address.
 	Address string `json:"-"`
 }
 
-// String is the identity as the audit trail has it: names that people choose for themselves are told from those of tokens
-// and clusters by what follows.
+// String returns the identity for the audit trail. The suffix distinguishes names that users choose from tokens and clusters.
 func (i Identity) String() string {
 	switch i.Source {
 	case Anonymous, "":
@@ -55,7 +54,7 @@ func (i Identity) String() string {
 	return fmt.Sprintf("%s (%s)", i.Name, i.Source)
 }
 
-// May says whether somebody may do what a role is needed for; the error is a [Refusal] otherwise.
+// May returns a [Refusal] unless the identity includes a role.
 func (i Identity) May(needed Role) error {
 	switch {
 	case i.Role.Includes(needed):
@@ -79,12 +78,12 @@ func (i Identity) May(needed Role) error {
 
 type contextKey struct{}
 
-// With returns a context that knows who is asking.
+// With returns a context with the client.
 func With(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, i)
 }
 
-// From returns who is asking; nobody when that was not found out.
+// From returns the client in a context; the zero value if there is none.
 func From(ctx context.Context) Identity {
 	i, _ := ctx.Value(contextKey{}).(Identity)
 	return i

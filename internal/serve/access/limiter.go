@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// maxLimited bounds how many keys a limiter remembers.
+// maxLimited limits the keys of a limiter.
 const maxLimited = 20_000
 
-// Limiter bounds how often something happens, by key. It is safe for concurrent use and must not be copied.
+// Limiter limits the rate of events, by key. It is safe for concurrent use and must not be copied.
 type Limiter struct {
-	// Burst is how often it may happen at once. // required
+	// Burst is how many events are allowed at once. // required
 	Burst int
-	// Every is how long it takes until it may happen once more. // required
+	// Every is the time until another event is allowed. // required
 	Every time.Duration
 
 	mu   sync.Mutex
 	used map[string]usage
 }
 
-// usage is how much of the burst was used up, as of a time.
+// usage is how much of the burst was used at a time.
 type usage struct {
 	count float64
 	at    time.Time
@@ -30,7 +30,7 @@ func (l *Limiter) left(u usage, now time.Time) float64 {
 	return max(0, u.count-float64(max(0, now.Sub(u.at)))/float64(l.Every))
 }
 
-// Wait is how long it has to wait; zero when it may happen.
+// Wait returns the time until the next event is allowed; zero if it is now.
 func (l *Limiter) Wait(key string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,13 +45,6 @@ func (l *Limiter) wait(key string, now time.Time) time.Duration {
 	return time.Duration(over * float64(l.Every))
 }
 
-// Count says that it happened.
-func (l *Limiter) Count(key string, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.count(key, now)
-}
-
 func (l *Limiter) count(key string, now time.Time) {
 	if _, ok := l.used[key]; !ok && len(l.used) >= maxLimited {
 		l.forget(now)
@@ -62,7 +55,7 @@ func (l *Limiter) count(key string, now time.Time) {
 	l.used[key] = usage{l.left(l.used[key], now) + 1, now}
 }
 
-// Take counts it when it may happen, and says how long it has to wait otherwise.
+// Take counts an event if it is allowed, and otherwise returns the time until it is.
 func (l *Limiter) Take(key string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +66,7 @@ func (l *Limiter) Take(key string, now time.Time) time.Duration {
 	return 0
 }
 
-// forget drops the keys that may do everything again, and all of them when that is not enough:
-// a little too much is better than a memory without end.
+// forget removes unused keys, and all if that is not enough: too many events are better than unlimited memory.
 func (l *Limiter) forget(now time.Time) {
 	for key, u := range l.used {
 		if l.left(u, now) == 0 {
@@ -87,13 +79,13 @@ func (l *Limiter) forget(now time.Time) {
 }
 
 const (
-	// maxFailures is how many tokens an address may get wrong at once.
+	// maxFailures is how many invalid tokens an address may send at once.
 	maxFailures = 20
-	// recovery is how long it takes until one of them is forgiven.
+	// recovery is the time until one of them is forgiven.
 	recovery = 3 * time.Second
 )
 
-// network is what counts as one address: of IPv6, what one customer has.
+// network returns the key of an address; for IPv6, its /64 network.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil || ip.Unmap().Is4() {

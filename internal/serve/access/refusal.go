@@ -7,26 +7,25 @@ import (
 
 // The kinds of refusals. Match with [errors.Is].
 var (
-	// ErrUnauthenticated means that it is not known who is asking, or that what they showed is not valid.
+	// ErrUnauthenticated means that there is no credential, or an invalid one.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrForbidden means that who is asking may not.
+	// ErrForbidden means that the client's role is not sufficient.
 	ErrForbidden = errors.New("not allowed")
-	// ErrTooMany means that an address failed too often lately.
+	// ErrTooMany means that an address failed too often recently.
 	ErrTooMany = errors.New("too many attempts")
-	// ErrUnavailable means that it cannot be found out at the moment.
+	// ErrUnavailable means that credentials cannot be checked at the moment.
 	ErrUnavailable = errors.New("cannot be checked now")
 )
 
-// Refusal says why somebody may not do something, in words for them.
-// It never quotes what they showed.
+// Refusal is an error for clients. It never quotes credentials.
 type Refusal struct {
-	// Kind is one of the kinds of this package.
+	// Kind is one of the errors above.
 	Kind error
-	// What is the reason, and Next what can be done about it.
+	// What is the reason, Next what to do.
 	What, Next string
-	// RetryAfter is how long to wait before it may work; zero when waiting does not help.
+	// RetryAfter is the time after which to try again; zero if that does not help.
 	RetryAfter time.Duration
-	// Shown says that a credential came along and was not accepted.
+	// Shown is true if the request had a credential that was rejected.
 	Shown bool
 }
 

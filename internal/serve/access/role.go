@@ -2,10 +2,10 @@ package access
 
 import "fmt"
 
-// Role is what somebody may do. The zero value may do nothing.
+// Role is a set of permissions. The zero value has none.
 type Role string
 
-// The roles; the package documentation says what each of them may do.
+// The roles, as described in the package documentation.
 const (
 	Reader   Role = "reader"
 	Operator Role = "operator"
@@ -14,10 +14,10 @@ const (
 	Join     Role = "join"
 )
 
-// Roles returns all roles, those of people from the least to the most.
+// Roles returns all roles, those of users in increasing order.
 func Roles() []Role { return []Role{Reader, Operator, Admin, Cluster, Join} }
 
-// rank orders the roles of people. The others have none: they include nothing but themselves.
+// rank orders the roles of users. The others have rank 0: they include only themselves.
 func (r Role) rank() int {
 	switch r {
 	case Reader:
@@ -31,7 +31,7 @@ func (r Role) rank() int {
 	return 0
 }
 
-// Includes reports whether who has this role may do what the other one is needed for.
+// Includes reports whether the role allows what requires another one.
 func (r Role) Includes(needed Role) bool {
 	if r == "" || needed == "" {
 		return false
@@ -39,17 +39,17 @@ func (r Role) Includes(needed Role) bool {
 	return r == needed || needed.rank() > 0 && r.rank() >= needed.rank()
 }
 
-// ParseRole reads the name of a role.
+// ParseRole parses the name of a role.
 func ParseRole(name string) (Role, error) {
 	for _, r := range Roles() {
 		if string(r) == name {
 			return r, nil
 		}
 	}
-	return "", fmt.Errorf("role %q is none: write reader, operator, admin, cluster or join", name)
+	return "", fmt.Errorf("%q is not a role: want reader, operator, admin, cluster or join", name)
 }
 
-// letter is how a token shows what it is good for.
+// letter returns the letter of the role in tokens.
 func (r Role) letter() string {
 	if r == "" {
 		return ""

@@ -36,9 +36,9 @@ func TestRoles(t *testing.T) {
 }
 
 func TestNobodyIsAskedWhoTheyAre(t *testing.T) {
-	for _, nobody := range []access.Identity{{}, {Source: access.Anonymous}, {Source: access.Anonymous, Role: access.Reader}} {
-		if err := nobody.May(access.Admin); !errors.Is(err, access.ErrUnauthenticated) {
-			t.Errorf("%+v: got %v", nobody, err)
+	for _, anonymous := range []access.Identity{{}, {Source: access.Anonymous}, {Source: access.Anonymous, Role: access.Reader}} {
+		if err := anonymous.May(access.Admin); !errors.Is(err, access.ErrUnauthenticated) {
+			t.Errorf("%+v: got %v", anonymous, err)
 		}
 	}
 }

@@ -14,27 +14,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// requestIDHeader has the name of a request, in its answer and in the log.
+// requestIDHeader has the ID of a request, also in the answer.
 const requestIDHeader = "X-Request-Id"
 
-// validRequestID is what a client may call its request; anything else is replaced.
+// validRequestID matches IDs of clients; others are replaced.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 type requestIDKey struct{}
 
-// RequestID returns the name of the request that a context belongs to; empty outside of a [Shield].
+// RequestID returns the ID of the context's request; empty outside of a [Shield].
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// Shield goes around everything that answers requests: it names each one, sends the headers that keep browsers from
-// helping an attacker, and survives panics.
+// Shield wraps handlers: it adds a request ID and security headers, and recovers from panics.
 type Shield struct {
 	Next http.Handler // required
-	// Log is told about panics, without what came with the request. // required
+	// Log receives panics, without credentials. // required
 	Log *slog.Logger
-	// Broken answers a request whose handling panicked before it answered; nil for a plain text.
+	// Broken answers requests whose handler panicked before it sent anything. Default: a plain text.
 	Broken func(w http.ResponseWriter, r *http.Request)
 }
 
@@ -49,11 +48,11 @@ func (s *Shield) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set(requestIDHeader, id)
 	setSecurityHeaders(header, r)
 	started := &startedWriter{ResponseWriter: w}
-	defer s.survive(started, r)
+	defer s.recoverPanic(started, r)
 	s.Next.ServeHTTP(started, r)
 }
 
-// setSecurityHeaders sets what holds for data. Pages replace the policy by their own.
+// setSecurityHeaders sets the headers for data. Pages set their own policy.
 func setSecurityHeaders(header http.Header, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
@@ -65,9 +64,8 @@ func setSecurityHeaders(header http.Header, r *http.Request) {
 	}
 }
 
-// survive ends a request that panicked. What was not answered yet is; what was begun is cut off, so that the client sees
-// that it is not whole.
-func (s *Shield) survive(w *startedWriter, r *http.Request) {
+// recoverPanic answers a request whose handler panicked, or closes the connection if the answer has started.
+func (s *Shield) recoverPanic(w *startedWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -84,11 +82,11 @@ func (s *Shield) survive(w *startedWriter, r *http.Request) {
 	case s.Broken != nil:
 		s.Broken(w, r)
 	default:
-		http.Error(w, "something broke; the log of the server knows more about request "+RequestID(r.Context()), http.StatusInternalServerError)
+		http.Error(w, "internal error; see the server's log for request "+RequestID(r.Context()), http.StatusInternalServerError)
 	}
 }
 
-// startedWriter knows whether an answer was begun.
+// startedWriter records whether the answer has started.
 type startedWriter struct {
 	http.ResponseWriter
 	started bool
@@ -106,7 +104,7 @@ func (w *startedWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func newRequestID() string {

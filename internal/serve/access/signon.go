@@ -12,92 +12,81 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// SignOn verifies the ID and access tokens (JWTs) that an OpenID Connect issuer signs for people and programs.
-// It is safe for concurrent use and must not be copied.
+// SignOn verifies ID and access tokens (JWTs) of an OpenID Connect issuer. It is safe for concurrent use and must not be copied.
 type SignOn struct {
-	// Issuer is the URL of the issuer, which publishes its keys below it. // required
+	// Issuer is the URL of the issuer. // required
 	Issuer string
-	// Audience is whom the tokens have to be made for: the client ID of this server. // required
+	// Audience is the required audience: the client ID of this server. // required
 	Audience string
-	// Roles are the roles of the values of RolesClaim; of several the one that may do most counts. Nobody else has a role.
+	// Roles are the roles of groups, the values of RolesClaim. The highest one counts; users in no listed group have no role.
 	Roles map[string]Role
-	// RolesClaim is the claim with the groups; empty means "groups". Its value is a text or a list of them.
+	// RolesClaim is the claim with the groups: a string or a list. Default: groups.
 	RolesClaim string
-	// NameClaim is the claim that people are called by. Empty means the verified address of email, or the subject:
-	// what else there is, people may often choose for themselves.
+	// NameClaim is the claim with the user's name. Default: the verified email, or else the subject, because users can
+	// often choose other claims themselves.
 	NameClaim string
-	// Client fetches the keys; nil for one that gives up after ten seconds.
+	// Client fetches the keys. Default: a client with a timeout of ten seconds.
 	Client *http.Client
-	// Now tells the time; nil for the clock.
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier
-	endpoint oauth2.Endpoint
-	tried    time.Time
+	// discovery merges concurrent calls of discover, and guards tried.
+	discovery singleflight.Group
+	tried     time.Time
+
+	mu    sync.Mutex
+	found *issuer
 }
 
 const (
-	// rediscovery is how long an issuer that did not answer is left alone.
+	// rediscovery is the pause after a failed discovery.
 	rediscovery = 5 * time.Second
-	// patience is how long an issuer may take to answer.
+	// patience is the timeout of requests to the issuer.
 	patience = 10 * time.Second
 )
 
-// Check says what is missing or wrong in the configuration.
-func (s *SignOn) Check() error {
-	switch {
-	case s.Issuer == "":
-		return errors.New("sign-on needs the URL of an issuer")
-	case s.Audience == "":
-		return errors.New("sign-on needs an audience: the client ID that the issuer knows this server by")
-	}
-	for value, role := range s.Roles {
-		if role.rank() == 0 {
-			return fmt.Errorf("sign-on gives %q the role %q: write reader, operator or admin", value, role)
-		}
-	}
-	return nil
-}
-
-// looksLikeJWT tells a signed token from the opaque ones of this server.
+// looksLikeJWT distinguishes JWTs from the tokens of this server.
 func looksLikeJWT(token string) bool {
 	return strings.HasPrefix(token, "ey") && strings.Count(token, ".") == 2
 }
 
-// Verify returns whose token it is. It is refused unless the issuer signed it, for this audience, and it is valid now.
+// Verify returns the owner of a token that the issuer signed for this audience and that is valid now.
 func (s *SignOn) Verify(ctx context.Context, token secret.Value) (Identity, error) {
 	return s.verify(ctx, token, func(*oidc.IDToken) bool { return true })
 }
 
-// VerifyNonce is [SignOn.Verify] for an ID token that was asked for with a nonce, which it must have.
+// VerifyNonce is like [SignOn.Verify], for an ID token that must have a nonce.
 func (s *SignOn) VerifyNonce(ctx context.Context, token secret.Value, nonce string) (Identity, error) {
 	return s.verify(ctx, token, func(t *oidc.IDToken) bool {
 		return nonce != "" && subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(nonce)) == 1
 	})
 }
 
-// Endpoint returns where the issuer signs people in, and gives tokens for codes.
+// Endpoint returns the issuer's endpoints.
 func (s *SignOn) Endpoint(ctx context.Context) (oauth2.Endpoint, error) {
-	_, err := s.discovered(ctx)
-	return s.endpoint, err // it is set once, before the verifier is
+	found, err := s.discovered(ctx)
+	if err != nil {
+		return oauth2.Endpoint{}, err
+	}
+	return found.endpoint, nil
 }
 
 func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*oidc.IDToken) bool) (Identity, error) {
-	verifier, err := s.discovered(ctx)
+	found, err := s.discovered(ctx)
 	if err != nil {
 		return Identity{}, err
 	}
-	verified, err := verifier.Verify(ctx, token.Reveal())
+	verified, err := found.verifier.Verify(ctx, token.Reveal())
 	if err != nil {
 		return Identity{}, notVerified(err)
 	}
 	if !expected(verified) {
-		return Identity{}, notVerified(errors.New("it has another nonce"))
+		return Identity{}, notVerified(errors.New("the nonce differs"))
 	}
 	var claims map[string]any
 	if err := verified.Claims(&claims); err != nil {
@@ -108,28 +97,49 @@ func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*
 	}, nil
 }
 
-// discovered returns what verifies tokens, once the issuer has said how. A server starts while its issuer is away.
-func (s *SignOn) discovered(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// issuer is what the discovery of an issuer found.
+type issuer struct {
+	endpoint oauth2.Endpoint
+	verifier *oidc.IDTokenVerifier
+}
+
+// discovered returns the issuer's endpoints and verifier. Discovery runs on first use, so that a server can start without its issuer.
+func (s *SignOn) discovered(ctx context.Context) (*issuer, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.verifier != nil {
-		return s.verifier, nil
+	found := s.found
+	s.mu.Unlock()
+	if found != nil {
+		return found, nil
 	}
+	result := s.discovery.DoChan("", func() (any, error) { return s.discover(context.WithoutCancel(ctx)) })
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-result:
+		found, _ = r.Val.(*issuer)
+		return found, r.Err
+	}
+}
+
+// discover asks the issuer for its endpoints and keys, unless it failed to answer a moment ago. It is not called concurrently.
+func (s *SignOn) discover(ctx context.Context) (*issuer, error) {
 	now := s.now()
 	if since := now.Sub(s.tried); since >= 0 && since < rediscovery {
 		return nil, unavailable(errors.New("the issuer did not answer a moment ago"))
 	}
 	s.tried = now
-	bounded, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.client()), patience)
+	ctx = oidc.ClientContext(ctx, s.client())
+	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	provider, err := oidc.NewProvider(bounded, s.Issuer)
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("ask the issuer %q for its keys: %w", secret.Redact(s.Issuer), err))
 	}
-	s.endpoint = provider.Endpoint()
-	s.verifier = provider.VerifierContext(
-		oidc.ClientContext(context.WithoutCancel(ctx), s.client()), &oidc.Config{ClientID: s.Audience, Now: s.now})
-	return s.verifier, nil
+	found := &issuer{provider.Endpoint(), provider.VerifierContext(ctx, &oidc.Config{ClientID: s.Audience, Now: s.now})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = found
+	return found, nil
 }
 
 func (s *SignOn) client() *http.Client {
@@ -146,16 +156,16 @@ func (s *SignOn) now() time.Time {
 	return time.Now()
 }
 
-// notVerified says the one thing about a token that people can mend, and not what the verifier quotes of it.
-// Keys that cannot be fetched are not the fault of who asks.
+// notVerified returns the error for an invalid token, without details of the verifier. Keys that cannot be fetched are not the
+// client's fault.
 func notVerified(err error) error {
 	var expired *oidc.TokenExpiredError
-	what := "the token is not one of the configured issuer for this server"
+	what := "the token is not from the configured issuer for this server"
 	switch {
 	case errors.As(err, &expired):
 		what = "the token expired"
 	case strings.Contains(err.Error(), "fetching keys"):
-		return unavailable(errors.New("the issuer did not give its keys"))
+		return unavailable(errors.New("the issuer's keys cannot be fetched"))
 	}
 	return &Refusal{Kind: ErrUnauthenticated, Shown: true, What: what, Next: "sign in again"}
 }
@@ -172,7 +182,7 @@ func (s *SignOn) name(claims map[string]any, subject string) string {
 	return clean(subject)
 }
 
-// role is the one that may do most of those that the values of a claim have.
+// role returns the highest role of the groups in a token.
 func (s *SignOn) role(claims map[string]any) Role {
 	name := s.RolesClaim
 	if name == "" {

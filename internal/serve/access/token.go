@@ -12,20 +12,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// tokenPrefix makes tokens recognizable, also to programs that look for leaked ones.
+// tokenPrefix makes tokens recognizable, also for secret scanners.
 const tokenPrefix = "kal_"
 
 const (
 	randomBytes   = 32
 	checksumBytes = 4
-	// maxToken bounds what is looked at: JWTs with many groups have some kilobytes.
+	// maxToken limits tokens, in bytes: JWTs with many groups have some kilobytes.
 	maxToken = 16 << 10
 )
 
-// alphabet has no characters that are alike or break when a token is double-clicked or put in a URL.
+// alphabet has no similar characters, and none that break double-click selection or URLs.
 var alphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewToken makes a token of a role, of 256 random bits. Who may use it is for the ledger to know.
+// NewToken returns a new token with 256 random bits. It is valid once it is stored in the ledger.
 func NewToken(role Role) secret.Value {
 	var bits [randomBytes]byte
 	_, _ = rand.Read(bits[:]) // never fails
@@ -37,12 +37,12 @@ func tokenOf(role Role, bits [randomBytes]byte) secret.Value {
 	return secret.New(head + alphabet.EncodeToString(binary.BigEndian.AppendUint32(bits[:], checksum(head, bits[:]))))
 }
 
-// checksum covers the role, too: a letter that was changed is a token that was mistyped.
+// checksum covers the role, too.
 func checksum(head string, bits []byte) uint32 {
 	return crc32.ChecksumIEEE(append([]byte(head), bits...))
 }
 
-// wellFormed reports whether a text can be a token: it is none of ours, or its checksum is right.
+// wellFormed reports whether a text can be a token: one of another format, or one with a valid checksum.
 func wellFormed(text string) bool {
 	if text == "" || len(text) > maxToken {
 		return false
@@ -62,7 +62,7 @@ func wellFormed(text string) bool {
 	return checksum(head, body[:randomBytes]) == binary.BigEndian.Uint32(body[randomBytes:])
 }
 
-// Hash is what is stored of a token. Tokens are random, so that a plain hash cannot be guessed backwards.
+// Hash returns the hash that is stored for a token. Tokens are random, so a plain hash is safe.
 func Hash(token secret.Value) string {
 	sum := sha256.Sum256([]byte(token.Reveal()))
 	return hex.EncodeToString(sum[:])

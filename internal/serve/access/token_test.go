@@ -49,7 +49,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	l := Limiter{Burst: 1, Every: time.Hour}
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	for i := range 2*maxLimited + 1 {
-		l.Count(fmt.Sprint(i), now)
+		l.Take(fmt.Sprint(i), now)
 	}
 	if len(l.used) > maxLimited {
 		t.Errorf("%d keys are remembered", len(l.used))

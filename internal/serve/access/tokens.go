@@ -15,39 +15,39 @@ import (
 
 // Errors about tokens. Match with [errors.Is].
 var (
-	// ErrNoSuchToken means that no token has an ID.
+	// ErrNoSuchToken means that no token has the ID.
 	ErrNoSuchToken = errors.New("no such token")
-	// ErrInvalidToken means that a token cannot be made as it was asked for.
+	// ErrInvalidToken means that the properties of a new token are invalid.
 	ErrInvalidToken = errors.New("invalid token")
 )
 
-// Wanted is a token that somebody wants.
-type Wanted struct {
-	// Name is whom or what it is for. // required
+// TokenRequest requests a token.
+type TokenRequest struct {
+	// Name is the person or program that uses it. // required
 	Name string
-	// Role is what it is good for: reader, operator or admin. Clusters get theirs when they are registered. // required
+	// Role is reader, operator or admin. // required
 	Role Role
-	// Expires is when it ends; zero means never.
+	// Expires is when it expires; zero means never.
 	Expires time.Time
 }
 
-// Tokens are the tokens of people and programs.
+// Tokens manages the tokens of users and programs.
 type Tokens struct {
 	Store ledger.Tokens // required
 	Guard *Guard        // required
 }
 
-// Create makes a token. The secret is returned only here; the ledger has its hash.
-func (t Tokens) Create(ctx context.Context, w Wanted, by Identity) (secret.Value, ledger.Token, error) {
+// Create creates a token. The secret is returned only here; the ledger has its hash.
+func (t Tokens) Create(ctx context.Context, w TokenRequest, by Identity) (secret.Value, ledger.Token, error) {
 	now := t.Guard.now()
 	name := clean(w.Name)
 	switch {
 	case name == "" || name != w.Name:
-		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: a name says whom it is for, on one line, in up to %d bytes", ErrInvalidToken, maxName)
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want a name on one line, of at most %d bytes", ErrInvalidToken, maxName)
 	case w.Role.rank() == 0:
-		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: its role is reader, operator or admin", ErrInvalidToken)
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want the role reader, operator or admin", ErrInvalidToken)
 	case !w.Expires.IsZero() && !w.Expires.After(now):
-		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: it would have expired already", ErrInvalidToken)
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: the expiry is in the past", ErrInvalidToken)
 	}
 	token := NewToken(w.Role)
 	stored := ledger.Token{
@@ -59,14 +59,14 @@ func (t Tokens) Create(ctx context.Context, w Wanted, by Identity) (secret.Value
 	return token, stored, nil
 }
 
-// List returns all tokens, also those that ended, the newest first.
+// List returns all tokens, including expired and revoked ones, newest first.
 func (t Tokens) List(ctx context.Context) ([]ledger.Token, error) {
 	all, err := t.Store.Tokens(ctx)
 	slices.SortStableFunc(all, func(a, b ledger.Token) int { return b.Created.Compare(a.Created) })
 	return all, err
 }
 
-// Revoke ends a token, on this server at once. One that is revoked stays so, since the time it was.
+// Revoke revokes a token, on this server immediately. Revoking it again does not change the time.
 func (t Tokens) Revoke(ctx context.Context, id string) (ledger.Token, error) {
 	all, err := t.Store.Tokens(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t Tokens) Revoke(ctx context.Context, id string) (ledger.Token, error) {
 	return all[i], nil
 }
 
-// newID names a token; it is no secret.
+// newID returns the ID of a token, which is not secret.
 func newID() string {
 	var bits [6]byte
 	_, _ = rand.Read(bits[:]) // never fails

@@ -6,65 +6,48 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
-
-	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// answer is what a question is answered with.
-type answer struct {
-	body any
-	// next is where the next page begins; empty for the last one, and for what is no list.
-	next string
-}
-
-// list answers with a page. The place where the next one begins is hidden in it.
-func list[T any](page query.Page[T], err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	page.Next = encodeCursor(page.Next)
-	if page.Items == nil {
-		page.Items = []T{}
-	}
-	return answer{body: page, next: page.Next}, nil
-}
-
-// one answers with something that is no list.
-func one[T any](body T, err error) (answer, error) { return answer{body: body}, err }
-
-// encode writes an answer as JSON.
-func (a answer) encode() ([]byte, error) {
+// encode returns an answer as JSON.
+func encode(body any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(a.body)
+	err := encoder.Encode(body)
 	return text.Bytes(), err
 }
 
-// write sends an answer, or that it is the one that the client has already. The answer is for who asked: nobody else's
-// cache keeps it, and their own asks whether it is still so.
-func (a answer) write(w http.ResponseWriter, r *http.Request, text []byte) {
+// writeAnswer sends an encoded answer, or 304 if the client has it. Only the client's own cache may keep it, and must revalidate it.
+func writeAnswer(w http.ResponseWriter, r *http.Request, body any, text []byte) {
 	sum := sha256.Sum256(text)
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	header := w.Header()
 	header.Set("ETag", tag)
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Vary", "Authorization, Cookie")
-	if a.next != "" {
-		header.Set("Link", link(*r.URL, a.next))
+	if page, ok := body.(interface{ NextPage() string }); ok && page.NextPage() != "" {
+		header.Set("Link", link(*r.URL, page.NextPage()))
 	}
 	if matches(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	header.Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // whoever asked may be gone
+	_, _ = w.Write(text) // the client may be gone
 }
 
-// matches says whether headers If-None-Match name a tag.
+// link returns the Link header with the next page of the list at u.
+func link(u url.URL, next string) string {
+	q := u.Query()
+	q.Set("after", next)
+	return "<" + u.EscapedPath() + "?" + q.Encode() + `>; rel="next"`
+}
+
+// matches reports whether If-None-Match headers contain a tag.
 func matches(headers []string, tag string) bool {
-	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
+	for one := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		one = strings.TrimSpace(one)
 		if one == "*" || strings.TrimPrefix(one, "W/") == tag {
 			return true

@@ -2,56 +2,185 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-type applicationsInput struct {
-	Name         string `query:"name" maxLength:"253" doc:"Only those of this workload."`
-	Workspace    string `query:"workspace" maxLength:"253" doc:"Only those of this workspace."`
-	ControlPlane string `query:"controlPlane" maxLength:"2048" doc:"Only those that this control plane registers."`
-	Environment  string `query:"environment" maxLength:"253" doc:"Only those that are delivered to this environment."`
-	Phase        string `query:"phase" maxLength:"32" doc:"Only those that stand so in some environment, or in the one that is given."`
-	Paging
+// BuildCommand is a build that CI made of a commit.
+type BuildCommand struct {
+	// Commit is the full hash of the commit of the application's source.
+	Commit string `json:"commit" minLength:"40" maxLength:"40" pattern:"^[0-9a-f]+$"`
+	// Version is what people call the build.
+	Version string `json:"version,omitempty" maxLength:"500"`
+	// Image is the image that was pushed: a tag, or more of its reference.
+	Image string `json:"image,omitempty" maxLength:"500"`
 }
 
-type applicationInput struct {
-	Name    string `path:"name" maxLength:"253" doc:"The name of its workload."`
-	Subject string `query:"subject" maxLength:"2048" doc:"What the ledger knows it by; needed only where several are of one name."`
+// RecordedBuild is a build that was stored. The next round delivers it to the first environment.
+type RecordedBuild struct {
+	// Application is the name of its workload, Subject identifies it in the ledger.
+	Application string        `json:"application"`
+	Subject     string        `json:"subject"`
+	Build       deliver.Build `json:"build"`
+	By          string        `json:"by"`
 }
 
-type applicationProgressInput struct {
-	Name        string `path:"name" maxLength:"253" doc:"The name of its workload."`
-	Subject     string `query:"subject" maxLength:"2048" doc:"What the ledger knows it by; needed only where several are of one name."`
-	Environment string `query:"environment" required:"true" maxLength:"253" doc:"The name of the environment."`
-	Commit      string `query:"commit" maxLength:"64" doc:"A commit of the source, or at least seven digits of it; empty for the one that the environment has."`
+// ApplicationPath identifies an application's environment.
+type ApplicationPath struct {
+	query.ApplicationQuery
+	Environment string `path:"environment" maxLength:"253" doc:"Name of the environment."`
 }
+
+type (
+	applicationCommandInput struct {
+		ApplicationPath
+		Body Command
+	}
+	applicationCommitInput struct {
+		ApplicationPath
+		Body CommitCommand
+	}
+	applicationRollbackInput struct {
+		ApplicationPath
+		Body RollbackCommand
+	}
+	buildInput struct {
+		query.ApplicationQuery
+		Body BuildCommand
+	}
+)
 
 func registerApplications(s *service) {
-	askList(s, operation{
-		id: "list-applications", path: "/applications", summary: "Applications that the server delivers, and which commit of each is where",
-		about: "Those that a control plane registers and whose source has a Delivery: commit, version and image in each environment, gate, open change, problems, and what waits for what.",
-	}, func(ctx context.Context, in *applicationsInput) (page query.Page[query.Application], err error) {
-		q := query.ApplicationsQuery{
-			Name: in.Name, Workspace: in.Workspace, ControlPlane: in.ControlPlane, Environment: in.Environment, Phase: decide.Phase(in.Phase),
+	environment := func(id, summary, about string) operation {
+		return operation{
+			id: id + "-application", path: "/applications/{name}/environments/{environment}/" + id, summary: summary, about: about, status: http.StatusAccepted,
 		}
-		if q.Paging, err = in.of(); err != nil {
-			return page, err
-		}
-		return s.Observer.Applications(ctx, q)
-	})
-	ask(s, operation{
-		id: "get-application", path: "/applications/{name}", summary: "Everything about one application",
-	}, func(ctx context.Context, in *applicationInput) (query.ApplicationDetail, error) {
-		return s.Observer.Application(ctx, query.ApplicationQuery{Name: in.Name, Subject: in.Subject})
-	})
-	ask(s, operation{
-		id: "get-application-progress", path: "/applications/{name}/progress", summary: "Whether a commit of an application's source passed, failed or waits in an environment",
-		about: "What a job asks again and again that waits for its commit; with If-None-Match that costs little. Of applications that CI delivers, it is what CI put on record.",
-	}, func(ctx context.Context, in *applicationProgressInput) (query.Progress, error) {
-		return s.Observer.Progress(ctx, query.ProgressQuery{
-			Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit,
+	}
+	// The commit of a command is checked below, so the control does not read the repository.
+	control := &promote.Control{Ledger: s.Ledger, Now: s.now}
+	tell(s, environment("promote", "Promote a commit of an application next", "The rules of the environment apply. It replaces an earlier request."),
+		func(ctx context.Context, in *applicationCommitInput) (Accepted, error) {
+			return s.applicationCommand(ctx, "promote", in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Order)
 		})
-	})
+	tell(s, environment("pause", "Pause promotions of an application to an environment", "A rollout that has started continues."),
+		func(ctx context.Context, in *applicationCommandInput) (Accepted, error) {
+			return s.applicationCommand(ctx, "pause", in.ApplicationPath, "", in.Body.Why, control.Pause)
+		})
+	tell(s, environment("resume", "Resume promotions of an application to an environment", ""),
+		func(ctx context.Context, in *applicationCommandInput) (Accepted, error) {
+			return s.applicationCommand(ctx, "resume", in.ApplicationPath, "", in.Body.Why, control.Resume)
+		})
+	tell(s, environment("abort", "Abort the promotion of a commit of an application",
+		"It is not promoted to or beyond this environment. To undo this, promote the commit again."),
+		func(ctx context.Context, in *applicationCommitInput) (Accepted, error) {
+			return s.applicationCommand(ctx, "abort", in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Abort)
+		})
+	tell(s, environment(rollback, "Roll an application back to a commit that was deployed before", "It is promoted like any other commit, as the build that ran."),
+		func(ctx context.Context, in *applicationRollbackInput) (Accepted, error) {
+			return s.applicationCommand(ctx, rollback, in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Order)
+		})
+	tell(s, operation{
+		id: "record-build", path: "/applications/{name}/builds", summary: "Record what CI built from a commit of an application", status: http.StatusAccepted,
+		about: "The server delivers it to the first environment, and promotes it from there.",
+	}, s.recordBuild)
+}
+
+// applicationCommand records a command about an application in the audit trail, and passes it on.
+func (s *service) applicationCommand(
+	ctx context.Context, action string, at ApplicationPath, commit, why string, give func(context.Context, promote.Command) error,
+) (Accepted, error) {
+	a, err := s.Observer.Application(ctx, at.ApplicationQuery)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if err := hasEnvironment(&a.Application, at.Environment); err != nil {
+		return Accepted{}, err
+	}
+	if commit, err = s.commitOf(ctx, &a.Application, at.Environment, action, commit); err != nil {
+		return Accepted{}, err
+	}
+	w := promote.Command{Subject: a.Subject, Environment: at.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why)}
+	about := detail("application", a.Subject, "commit", w.Commit, "why", w.Why)
+	if err := s.audit(ctx, action, w.Environment, about); err != nil {
+		return Accepted{}, err
+	}
+	if err := give(ctx, w); err != nil {
+		return Accepted{}, err
+	}
+	s.tellApplication(&a.Application, at.Environment, commit)
+	return Accepted{ControlPlane: a.ControlPlane, Application: a.Name, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}, nil
+}
+
+// hasEnvironment returns an error that lists the environments if an application does not have one.
+func hasEnvironment(a *query.Application, environment string) error {
+	var names []string
+	for _, e := range a.Environments {
+		if names = append(names, e.Environment); e.Environment == environment {
+			return nil
+		}
+	}
+	return query.Unknown("environment", environment, names)
+}
+
+// commitOf returns the full hash of a commit of an application. A rollback without one returns to the last that ran well.
+func (s *service) commitOf(ctx context.Context, a *query.Application, environment, action, commit string) (string, error) {
+	if commit == "" && action == rollback {
+		good, err := s.Observer.GoodBuilds(ctx, a, environment)
+		if err == nil && len(good) == 0 {
+			err = newProblem(http.StatusConflict, "no earlier successful commit of "+strconv.Quote(a.Name)+" in "+strconv.Quote(environment)+" is recorded", "specify the commit to roll back to")
+		}
+		if err != nil {
+			return "", err
+		}
+		return good[0].Commit, nil
+	}
+	if commit == "" {
+		return "", nil
+	}
+	i := slices.IndexFunc(a.Line, func(c promote.Commit) bool { return strings.HasPrefix(c.SHA, commit) })
+	if i < 0 {
+		return "", fmt.Errorf("%w: commit %s is not on branch %q of %s; git log shows those that are", ledger.ErrInvalid, commit, a.Source.Branch, a.Source.Repository)
+	}
+	return a.Line[i].SHA, nil
+}
+
+// recordBuild records a build in the audit trail and in the ledger.
+func (s *service) recordBuild(ctx context.Context, in *buildInput) (RecordedBuild, error) {
+	a, err := s.Observer.Application(ctx, in.ApplicationQuery)
+	if err != nil {
+		return RecordedBuild{}, err
+	}
+	r := RecordedBuild{
+		Application: a.Name, Subject: a.Subject, By: access.From(ctx).Name,
+		Build: deliver.Build{Commit: in.Body.Commit, Version: in.Body.Version, Image: in.Body.Image},
+	}
+	if err := r.Build.Check(); err != nil {
+		return r, fmt.Errorf("%w: %w", ledger.ErrInvalid, err)
+	}
+	about := detail("application", a.Subject, "commit", r.Build.Commit, "version", r.Build.Version, "image", r.Build.Image)
+	if err := s.audit(ctx, "record-build", a.Name, about); err != nil {
+		return r, err
+	}
+	if err := deliver.RecordBuild(ctx, s.Ledger, a.Subject, r.Build, r.By, s.now()); err != nil {
+		return r, err
+	}
+	s.tellApplication(&a.Application, "", r.Build.Commit)
+	return r, nil
+}
+
+// tellApplication wakes the rounds of an application, and tells listeners.
+func (s *service) tellApplication(a *query.Application, environment, commit string) {
+	if s.OnApplication != nil {
+		s.OnApplication(a.ControlPlane, a.Subject)
+	}
+	s.Events.Publish(Signal{Type: SignalApplication, ControlPlane: a.ControlPlane, Application: a.Name, Environment: environment, Commit: commit})
 }

@@ -11,46 +11,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// ClusterRequest says what a cluster is to be.
-type ClusterRequest struct {
-	// Name is a DNS label.
-	Name        string              `json:"name" minLength:"1" maxLength:"63"`
-	Memberships []ledger.Membership `json:"memberships" maxItems:"100"`
-	Labels      map[string]string   `json:"labels,omitempty"`
-	// PublicKey is what its files are checked with, in PEM form; only for clusters without a connection.
-	PublicKey string `json:"publicKey,omitempty" maxLength:"4096"`
-}
-
-func (r ClusterRequest) of() ingest.ClusterRequest {
-	return ingest.ClusterRequest{Name: r.Name, Memberships: r.Memberships, Labels: r.Labels, PublicKey: r.PublicKey}
-}
-
-// Credential is what a cluster reports with. Its secrets are in this answer and nowhere else.
+// Credential is a cluster's registration, with the secrets that it reports with. They are returned only once.
 type Credential struct {
 	Cluster string `json:"cluster"`
-	// Credential is the bearer token of the cluster; absent when it keeps the one it has.
+	// Credential is the cluster's bearer token; absent if it keeps its token.
 	Credential string `json:"credential,omitempty"`
-	// FluxKey is what its Flux signs events with (generic-hmac); absent where the server takes no signatures.
+	// FluxKey is the key with which its Flux signs events (generic-hmac); absent if the server accepts no signatures.
 	FluxKey     string              `json:"fluxKey,omitempty"`
 	Memberships []ledger.Membership `json:"memberships"`
 	Labels      map[string]string   `json:"labels,omitempty"`
-	// At is since when that holds, and By who said so.
+	// At is the time of the registration, By who requested it.
 	At time.Time `json:"at"`
 	By string    `json:"by,omitempty"`
 }
 
-// TokenRequest asks for a token.
+// TokenRequest requests a token.
 type TokenRequest struct {
-	// Name is whom or what it is for.
+	// Name is the person or program that uses it.
 	Name string `json:"name" minLength:"1" maxLength:"128"`
 	Role string `json:"role" enum:"reader,operator,admin,join"`
-	// Expires is when it ends. Absent means never; a token to join has to end.
+	// Expires is required for the role join. Default: never.
 	Expires time.Time `json:"expires,omitzero"`
-	// Join says what clusters may join with it; only for the role join.
+	// Join restricts which clusters can join with it; only for the role join.
 	Join *ingest.JoinScope `json:"join,omitempty"`
 }
 
-// Token is a token without what makes it secret.
+// Token is a token without its secret.
 type Token struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -59,73 +45,73 @@ type Token struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"`
 	Revoked time.Time `json:"revoked,omitzero"`
-	// Scope restricts a token to join, as JSON.
+	// Scope is the restriction of a join token, as JSON.
 	Scope string `json:"scope,omitempty"`
 }
 
-// NewToken is a token with what makes it secret, which is in this answer and nowhere else.
+// NewToken is a token with its secret, which is returned only once.
 type NewToken struct {
 	Token
 	Secret string `json:"secret"`
 }
 
-// Tokens are all tokens, also those that ended.
+// Tokens are all tokens, including expired and revoked ones.
 type Tokens struct {
-	// Items are sorted by time, the newest first.
+	// Items are sorted by time, newest first.
 	Items []Token `json:"items"`
 }
 
 type (
-	registerInput struct{ Body ClusterRequest }
+	registerInput struct{ Body ingest.ClusterRequest }
 	namedCluster  struct {
-		Name string `path:"name" maxLength:"63" doc:"The name of the cluster."`
+		Name string `path:"name" maxLength:"63" doc:"Name of the cluster."`
 	}
 	tokenInput struct{ Body TokenRequest }
 	tokenID    struct {
-		ID string `path:"id" maxLength:"100" doc:"The ID of the token."`
+		ID string `path:"id" maxLength:"100" doc:"ID of the token."`
 	}
 )
 
 func registerCredentials(s *service) {
 	tell(s, operation{
-		id: "register-cluster", path: "/clusters", status: http.StatusCreated, summary: "Register a cluster, or change what it is",
-		about: "A new cluster gets a credential, which is in the answer and nowhere else. One that is registered keeps its own.",
+		id: "register-cluster", path: "/clusters", status: http.StatusCreated, summary: "Register a cluster, or change its registration",
+		about: "A new cluster gets a credential, which is returned only once. A registered cluster keeps its own.",
 	}, s.registerCluster)
 	tell(s, operation{
 		id: "join-cluster", path: "/clusters/join", status: http.StatusCreated, summary: "Join as a new cluster",
-		about: "With a token to join, and memberships that it allows. A cluster that is registered already is a conflict.",
+		about: "Requires a join token that allows the memberships. If the cluster is registered already, the answer is 409.",
 	}, s.joinCluster)
 	tell(s, operation{
-		id: "rotate-cluster", path: "/clusters/{name}/rotate", summary: "Give a cluster another credential", about: "The old one ends at once.",
+		id: "rotate-cluster", path: "/clusters/{name}/rotate", summary: "Replace the credential of a cluster", about: "The old one is revoked immediately.",
 	}, s.rotateCluster)
 	tell(s, operation{
-		id: "revoke-cluster", path: "/clusters/{name}/revoke", summary: "End the memberships and the credential of a cluster",
-		about: "What it reported stays.",
+		id: "revoke-cluster", path: "/clusters/{name}/revoke", summary: "Revoke the memberships and the credential of a cluster",
+		about: "Its reports are kept.",
 	}, s.revokeCluster)
-	ask(s, operation{id: "list-tokens", path: "/tokens", summary: "The tokens of people and programs, also those that ended"}, s.listTokens)
+	ask(s, operation{id: "list-tokens", path: "/tokens", summary: "List the tokens of people and programs, including expired and revoked ones"}, s.listTokens)
 	tell(s, operation{
-		id: "create-token", path: "/tokens", status: http.StatusCreated, summary: "Make a token",
-		about: "The secret is in the answer and nowhere else.",
+		id: "create-token", path: "/tokens", status: http.StatusCreated, summary: "Create a token",
+		about: "The secret is returned only once.",
 	}, s.createToken)
 	tell(s, operation{
-		id: "revoke-token", path: "/tokens/{id}/revoke", summary: "End a token",
-		about: "It ends on this server at once, and on others within seconds.",
+		id: "revoke-token", path: "/tokens/{id}/revoke", summary: "Revoke a token",
+		about: "It takes effect on this server immediately, and on others within seconds.",
 	}, s.revokeToken)
 }
 
 func (s *service) registerCluster(ctx context.Context, in *registerInput) (Credential, error) {
-	if err := s.audit(ctx, "register cluster", in.Body.Name, in.Body.detail()); err != nil {
+	if err := s.audit(ctx, "register cluster", in.Body.Name, registrationDetail(in.Body)); err != nil {
 		return Credential{}, err
 	}
-	credential, r, err := s.Registrar.Register(ctx, in.Body.of(), access.From(ctx).String(), s.now())
+	credential, r, err := s.Registrar.Register(ctx, in.Body, access.From(ctx).String(), s.now())
 	return s.credential(credential, r, err)
 }
 
 func (s *service) joinCluster(ctx context.Context, in *registerInput) (Credential, error) {
-	if err := s.audit(ctx, "join cluster", in.Body.Name, in.Body.detail()); err != nil {
+	if err := s.audit(ctx, "join cluster", in.Body.Name, registrationDetail(in.Body)); err != nil {
 		return Credential{}, err
 	}
-	credential, r, err := s.Registrar.Join(ctx, access.From(ctx).Token, in.Body.of(), s.now())
+	credential, r, err := s.Registrar.Join(ctx, access.From(ctx).Token, in.Body, s.now())
 	return s.credential(credential, r, err)
 }
 
@@ -145,7 +131,7 @@ func (s *service) revokeCluster(ctx context.Context, in *namedCluster) (Credenti
 	return s.credential(secret.Value{}, r, err)
 }
 
-// credential answers what a cluster is from now on. What it was known by before ends at once.
+// credential returns the answer to a change of a registration. Earlier credentials end immediately.
 func (s *service) credential(credential secret.Value, r ledger.Registration, err error) (Credential, error) {
 	if err != nil {
 		return Credential{}, err
@@ -162,8 +148,8 @@ func (s *service) credential(credential secret.Value, r ledger.Registration, err
 	return c, nil
 }
 
-// detail is what the audit trail says of a registration.
-func (r ClusterRequest) detail() string {
+// registrationDetail returns the detail of a registration in the audit trail.
+func registrationDetail(r ingest.ClusterRequest) string {
 	var pairs []string
 	for _, m := range r.Memberships {
 		pairs = append(pairs, m.Environment, m.ClusterType)
@@ -171,7 +157,7 @@ func (r ClusterRequest) detail() string {
 	return detail(pairs...)
 }
 
-func (s *service) listTokens(ctx context.Context, _ *struct{}) (Tokens, error) {
+func (s *service) listTokens(ctx context.Context, _ struct{}) (Tokens, error) {
 	all, err := s.tokens().List(ctx)
 	shown := Tokens{Items: []Token{}}
 	for _, t := range all {
@@ -191,11 +177,11 @@ func (s *service) createToken(ctx context.Context, in *tokenInput) (NewToken, er
 	var err error
 	switch {
 	case r.Role != string(access.Join) && r.Join != nil:
-		err = newProblem(http.StatusUnprocessableEntity, "only tokens of the role join may join", "leave join out, or write the role join")
+		err = newProblem(http.StatusUnprocessableEntity, "join is only for the role join", "omit join, or set the role to join")
 	case r.Role != string(access.Join):
-		value, stored, err = s.tokens().Create(ctx, access.Wanted{Name: r.Name, Role: access.Role(r.Role), Expires: r.Expires}, by)
+		value, stored, err = s.tokens().Create(ctx, access.TokenRequest{Name: r.Name, Role: access.Role(r.Role), Expires: r.Expires}, by)
 	case r.Join == nil:
-		err = newProblem(http.StatusUnprocessableEntity, "nothing says what clusters may join as", `add "join": {"memberships": [...]}`)
+		err = newProblem(http.StatusUnprocessableEntity, "join is required for the role join", `add "join": {"memberships": [...]}`)
 	default:
 		request := ingest.JoinTokenRequest{Scope: *r.Join, Description: r.Name, Expires: r.Expires}
 		value, stored, err = s.Registrar.CreateJoinToken(ctx, request, by.String(), s.now())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
@@ -17,7 +18,7 @@ import (
 func TestLifeOfACluster(t *testing.T) {
 	w := newWorld(t)
 	admin := w.tokens["admin"]
-	wanted := api.ClusterRequest{
+	wanted := ingest.ClusterRequest{
 		Name: "large-07", Memberships: []ledger.Membership{{Environment: "dev", ClusterType: "large"}}, Labels: map[string]string{"region": "eu"},
 	}
 	a := w.post("/api/v1/clusters", admin, wanted)
@@ -128,8 +129,8 @@ func TestJoin(t *testing.T) {
 	if !strings.HasPrefix(token.Secret, "kal_j_") || !strings.Contains(token.Scope, "dev") {
 		t.Fatalf("got %+v", token)
 	}
-	member := func(name, environment string) api.ClusterRequest {
-		return api.ClusterRequest{Name: name, Memberships: []ledger.Membership{{Environment: environment, ClusterType: "large"}}}
+	member := func(name, environment string) ingest.ClusterRequest {
+		return ingest.ClusterRequest{Name: name, Memberships: []ledger.Membership{{Environment: environment, ClusterType: "large"}}}
 	}
 	joined := decode[api.Credential](t, w.post("/api/v1/clusters/join", token.Secret, member("large-09", "dev")), http.StatusCreated)
 	if a := w.post("/api/v1/reports", joined.Credential, marshal(t, batch("large-09", report("platform", "")))); a.status != http.StatusOK {

@@ -20,14 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// about is what the description says about the API as a whole.
-const about = `What a fleet is and was, what clusters say, and what people want.
+// about describes the API.
+const about = `The state and history of the fleet, reports of clusters, and commands of users.
 
-Lists come in pages: next in the answer is after of the request for the next page, and a header Link leads there. Answers
-have an ETag; with If-None-Match an answer that is still the same is 304. Times are RFC 3339. Errors are
-application/problem+json and say what is wrong, where, and what to do next.`
+Lists are paged: pass next of an answer as after to get the next page; the Link header has its address. Answers have an ETag;
+if the ETag in If-None-Match is current, the answer is 304. Times are RFC 3339. Errors are application/problem+json, with their
+location and what to do.`
 
-// schemaPrefix is where the description has the schema of a type.
+// schemaPrefix is the path of schemas in the description.
 const schemaPrefix = "#/components/schemas/"
 
 func securitySchemes() map[string]*huma.SecurityScheme {
@@ -36,13 +36,13 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// tagOf is the first element of a path.
+// tagOf returns the first element of a path.
 func tagOf(path string) string {
 	tag, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return tag
 }
 
-// schemaNames are the names of schemas whose types share a name with another type.
+// schemaNames has the schema names of types that share their name with another type.
 var schemaNames = map[string]string{
 	"comply.Counts":       "GateCounts",
 	"comply.Reconciler":   "ExpectedReconciler",
@@ -56,7 +56,7 @@ var schemaNames = map[string]string{
 	"scheduler.Promotion": "PromotionRules",
 }
 
-// schemaName names the schema of a type: as the type, unless schemaNames has another name.
+// schemaName returns the name of a type's schema: that in schemaNames, or the type's name.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -65,7 +65,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return cmp.Or(schemaNames[packageOf(t)+"."+name], name)
 }
 
-// packageOf is the name of the package of a type; versions of API groups go by the group.
+// packageOf returns the name of a type's package; for API versions, that of the group.
 func packageOf(t reflect.Type) string {
 	dir := t.PkgPath()
 	if dir == "" {
@@ -77,8 +77,8 @@ func packageOf(t reflect.Type) string {
 	return path.Base(path.Dir(dir))
 }
 
-// comments are what the comments of types and fields say, by "package.Type" and "package.Type.Field".
-// They are taken from the source; run make generate after it changed.
+// comments are the comments of types and fields, by "package.Type" and "package.Type.Field".
+// They are generated from the source; run make generate after a change.
 //
 //go:generate go run ./gencomments -out comments.json -openapi ../../../docs/reference/openapi.yaml
 //go:embed comments.json
@@ -87,8 +87,8 @@ var comments []byte
 // description is the API in OpenAPI 3.1.
 type description struct{ json, yaml []byte }
 
-// describe returns the description of the API of a version of the program. It is made from an API of its own, since
-// what is changed here for readers must not change what requests are checked with.
+// describe returns the description of the API. It uses an API of its own, because its changes for readers must not
+// affect how requests are validated.
 func describe(version string, comments []byte) (description, error) {
 	all := map[string]string{}
 	if err := json.Unmarshal(comments, &all); err != nil {
@@ -97,7 +97,7 @@ func describe(version string, comments []byte) (description, error) {
 	spec := undocumented(version).OpenAPI()
 	schemas := spec.Components.Schemas
 	for _, t := range []reflect.Type{reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[huma.ErrorDetail]()} {
-		delete(schemas.Map(), schemaName(t, "")) // inOurWords replaces them
+		delete(schemas.Map(), schemaName(t, "")) // Problem replaces them
 	}
 	for name, schema := range schemas.Map() {
 		explain(schema, schemas.TypeFromRef(schemaPrefix+name), all)
@@ -116,8 +116,7 @@ func describe(version string, comments []byte) (description, error) {
 	return description{json: text, yaml: bytes.TrimLeft(yaml, "\n")}, err
 }
 
-// loosen lets objects have properties that are not described, since answers will have more some day, and says that lists
-// are never null.
+// loosen allows properties that are not described, for later versions, and declares that lists are never null.
 func loosen(schema *huma.Schema) {
 	if closed, ok := schema.AdditionalProperties.(bool); ok && !closed {
 		schema.AdditionalProperties = nil
@@ -149,10 +148,10 @@ func (d description) write(w http.ResponseWriter, format string) {
 	}
 	w.Header().Set("Content-Type", "application/openapi+"+format)
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	_, _ = w.Write(text) // whoever asked may be gone
+	_, _ = w.Write(text) // the client may be gone
 }
 
-// explain puts the comments of a type and its fields into its schema, where nothing is said yet.
+// explain adds the comments of a type and its fields to its schema, unless it has a description.
 func explain(schema *huma.Schema, t reflect.Type, comments map[string]string) {
 	if schema.Description == "" {
 		schema.Description = comments[CommentKey(t)]
@@ -170,7 +169,7 @@ func explain(schema *huma.Schema, t reflect.Type, comments map[string]string) {
 	}
 }
 
-// ownerOf is the type that declares a field, which may be an embedded one.
+// ownerOf returns the type that declares a field, which may be embedded.
 func ownerOf(t reflect.Type, f reflect.StructField) reflect.Type {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		t = t.Field(i).Type
@@ -181,27 +180,27 @@ func ownerOf(t reflect.Type, f reflect.StructField) reflect.Type {
 	return t
 }
 
-// aliases says how types are described that write themselves as JSON in another way than their fields say.
+// aliases declares types whose JSON differs from their fields.
 func aliases(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[metav1.Duration](), reflect.TypeFor[string]())
 	r.RegisterTypeAlias(reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[numberOrText]())
 }
 
-// numberOrText describes what is either.
+// numberOrText is an integer or a string.
 type numberOrText struct{}
 
-// Schema is for huma.
+// Schema implements huma.SchemaProvider.
 func (numberOrText) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeInteger}, {Type: huma.TypeString}}}
 }
 
-// CommentKey names a type in the comments. Instances of a generic type share its name.
+// CommentKey returns the key of a type in the comments. Instances of a generic type share it.
 func CommentKey(t reflect.Type) string {
 	name, _, _ := strings.Cut(t.Name(), "[")
 	return packageOf(t) + "." + name
 }
 
-// Types returns the types that the API answers and takes, by name, and those that are embedded in them.
+// Types returns the types in requests and answers, by name, and those embedded in them.
 func Types() []reflect.Type {
 	schemas := undocumented("").OpenAPI().Components.Schemas
 	var all []reflect.Type
@@ -225,13 +224,13 @@ func Types() []reflect.Type {
 	return all
 }
 
-// Describe returns the description of the API in YAML, with comments that were taken from the source.
+// Describe returns the description of the API in YAML, with comments from the source.
 func Describe(comments []byte) ([]byte, error) {
 	d, err := describe("v1", comments)
 	return d.yaml, err
 }
 
-// undocumented is the API of a server that answers nobody.
+// undocumented returns the API of a server that is only described.
 func undocumented(version string) huma.API {
 	return newService(&Server{Events: &Events{}, Log: slog.New(slog.DiscardHandler), Version: version}).api
 }

@@ -1,20 +1,19 @@
-// Package api answers programs: what the fleet is and was, what clusters say, and what people want, below /api/v1.
+// Package api serves the HTTP API below /api/v1: the state and history of the fleet, reports of clusters, and commands of users.
 //
-//	request ─► Shield: name, headers, panics
+//	request ─► Shield: request ID, headers, panics
 //	           └► route ─► role of the operation ─► limits ─► operation ─► flow ─► JSON, ETag, next page
-//	                                                              └► audit trail, before every write
+//	                                                             └► audit trail, before every write
 //
-// The answers are the types of package observing, and what is written goes to packages promoting and reporting: the API
-// adds addresses, roles, pages and errors, and no meaning of its own. Operations are described by OpenAPI 3.1, at
-// /api/openapi.json and /api/openapi.yaml; what a field means comes from the comments of the types.
+// Queries are methods of [query.Observer], whose query types declare the parameters. Commands go to package promote and reports to
+// package ingest. Operations are described by OpenAPI 3.1, at /api/openapi.json and /api/openapi.yaml; the descriptions of fields
+// are the comments of the Go types.
 //
 // # Errors
 //
-// Every error below /api is application/problem+json (RFC 9457) with what is wrong, where, and what to do next.
-// One table, in error.go, says which error is which status.
+// Every error below /api is application/problem+json (RFC 9457), with its location and what to do.
+// The table in error.go maps errors to statuses.
 //
 // # Events
 //
-// [Events] tells listeners that something is not as it was, and what to fetch again, not what it is now: a lost signal costs a
-// look, never the truth.
+// [Events] tells listeners what changed and what to fetch again, not the new state: a lost signal costs one request.
 package api

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// kinds is the table from errors to statuses; the first that matches counts.
+// kinds maps errors to statuses. The first match counts.
 var kinds = []struct {
 	kind   error
 	status int
@@ -33,31 +32,23 @@ var kinds = []struct {
 	{ingest.ErrDenied, http.StatusForbidden, ""},
 	{ingest.ErrNotFound, http.StatusNotFound, ""},
 	{ingest.ErrConflict, http.StatusConflict, ""},
-	{ingest.ErrTooLarge, http.StatusRequestEntityTooLarge, "send less at once"},
+	{ingest.ErrTooLarge, http.StatusRequestEntityTooLarge, "send less per request"},
 	{ingest.ErrEncoding, http.StatusUnsupportedMediaType, "send it with Content-Encoding: gzip, or with none"},
 	{ingest.ErrInvalid, http.StatusUnprocessableEntity, ""},
 	{ledger.ErrNotFound, http.StatusNotFound, ""},
 	{ledger.ErrInvalid, http.StatusUnprocessableEntity, ""},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "ask for less, or again later"},
-	{context.Canceled, http.StatusServiceUnavailable, "ask again"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "request less, or try again later"},
+	{context.Canceled, http.StatusServiceUnavailable, "try again"},
 }
 
-// ambiguousError says that environments of several control planes have a name.
-type ambiguousError struct {
-	environment   string
-	controlPlanes []string
-}
+// fullRetry is when to try again if the disk is full.
+const fullRetry = 30 * time.Second
 
-func (e *ambiguousError) Error() string {
-	return fmt.Sprintf("%d control planes have an environment %q", len(e.controlPlanes), e.environment)
-}
-
-// problemOf says an error in the words of HTTP. Only errors of known kinds show their text: nothing else was written for
-// whoever asks.
+// problemOf converts an error. Only errors of known kinds show their text: others were not written for clients.
 func problemOf(err error) *Problem {
 	var p *Problem
 	var refusal *access.Refusal
-	var ambiguous *ambiguousError
+	var several *query.AmbiguousError
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -65,14 +56,23 @@ func problemOf(err error) *Problem {
 		p = newProblem(statusOf(err), refusal.What, refusal.Next)
 		p.retryAfter, p.shown = refusal.RetryAfter, refusal.Shown
 		return p
-	case errors.As(err, &ambiguous):
-		return ambiguous.problem()
+	case errors.As(err, &several):
+		return ambiguous(several)
+	case errors.Is(err, query.ErrCursor):
+		p = newProblem(statusOf(err), "invalid cursor", "omit after to start with the first page")
+		p.Errors = []ProblemPart{{Message: "want next of the previous page", Location: "query.after"}}
+		return p
+	}
+	if ledger.IsFull(err) {
+		p = newProblem(http.StatusServiceUnavailable, "the server's disk is full", "nothing was stored: send it again later, after an administrator has freed space")
+		p.retryAfter = fullRetry
+		return p
 	}
 	switch status := statusOf(err); status {
 	case http.StatusInternalServerError:
 		return broken()
 	case http.StatusServiceUnavailable:
-		p = newProblem(status, "it took too long", nextOf(err))
+		p = newProblem(status, "the request took too long", nextOf(err))
 		p.retryAfter = time.Second
 		return p
 	default:
@@ -80,9 +80,9 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// broken is the problem of whoever runs the server.
+// broken returns the problem of an internal error.
 func broken() *Problem {
-	return newProblem(http.StatusInternalServerError, "something broke", "the log of the server knows more about this request")
+	return newProblem(http.StatusInternalServerError, "internal error", "see the server's log for this request")
 }
 
 func statusOf(err error) int {
@@ -94,11 +94,11 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// nextOf is what to do about an error.
+// nextOf returns what to do about an error.
 func nextOf(err error) string {
 	var unknown *query.UnknownError
 	if errors.As(err, &unknown) && len(unknown.Near) > 0 {
-		return "ask for " + strings.Join(unknown.Near, ", ")
+		return "try " + strings.Join(unknown.Near, ", ")
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.kind) {
@@ -108,34 +108,33 @@ func nextOf(err error) string {
 	return ""
 }
 
-// safe makes a text fit to be shown.
+// safe returns a text on one line, without credentials.
 func safe(text string) string { return secret.Line(secret.Redact(text)) }
 
-// inLine makes the text of an error fit to be shown; several errors in one have a line each.
+// inLine returns the text of an error on one line. Joined errors have a line each.
 func inLine(err error) string { return safe(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-func (e *ambiguousError) problem() *Problem {
-	p := newProblem(http.StatusConflict, e.Error(), "say which one: add ?controlPlane= with one of the addresses below")
-	for _, url := range e.controlPlanes {
+func ambiguous(e *query.AmbiguousError) *Problem {
+	p := newProblem(http.StatusConflict, e.Error(), "add ?controlPlane= with one of the URLs below")
+	for _, url := range e.ControlPlanes {
 		p.Errors = append(p.Errors, ProblemPart{Message: url, Location: "query.controlPlane"})
 	}
 	return p
 }
 
-// maxParts bounds how many errors of one request are told.
+// maxParts limits the details of one problem.
 const maxParts = 20
 
-// ofHuma says what huma found wrong with a request in our words. What it quotes of the request is left out, since that
-// may be a secret which somebody put into the wrong place.
+// ofHuma converts an error that huma found in a request. It does not quote the request, which may contain a secret in the wrong place.
 func ofHuma(m *huma.ErrorModel) *Problem {
 	p := newProblem(m.Status, m.Detail, "")
 	switch m.Status {
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		p.Detail, p.Next = "the request is not understood", "see /api/openapi.json for what it may have"
+		p.Detail, p.Next = "invalid request", "see /api/openapi.json for its parameters"
 	case http.StatusRequestEntityTooLarge:
-		p.Detail, p.Next = "the request is too large", "send less at once"
+		p.Detail, p.Next = "the request is too large", "send less per request"
 	case http.StatusUnsupportedMediaType:
-		p.Detail, p.Next = "the type of the body is not understood", "send application/json"
+		p.Detail, p.Next = "unsupported content type", "send application/json"
 	case http.StatusRequestTimeout:
 		p.Detail, p.Next = "the request did not arrive in time", "send it again"
 	case http.StatusInternalServerError:

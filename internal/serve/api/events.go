@@ -3,13 +3,14 @@ package api
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// SignalType is what a signal is about.
+// SignalType is the type of a signal.
 type SignalType string
 
 // The types of signals.
@@ -19,46 +20,46 @@ const (
 	SignalPromotion   SignalType = "promotion"   // a step of a commit in an environment
 	SignalReport      SignalType = "report"      // what a cluster runs
 	SignalCluster     SignalType = "cluster"     // what a cluster is: registered, something else, revoked
-	// SignalReset says that signals were missed: whatever is shown has to be fetched anew.
+	// SignalReset means that signals were missed: clients must fetch everything again.
 	SignalReset SignalType = "reset"
 )
 
-// Signal says that something is not as it was. Fields that do not apply are empty.
+// Signal means that something changed. Fields that do not apply are empty.
 type Signal struct {
 	Type         SignalType `json:"-"`
 	ControlPlane string     `json:"controlPlane,omitempty"`
 	Environment  string     `json:"environment,omitempty"`
-	// Application is the workload that it delivers.
+	// Application is the name of its workload.
 	Application string `json:"application,omitempty"`
 	Cluster     string `json:"cluster,omitempty"`
-	// Commit is the promoted commit that it is about.
+	// Commit is the promoted commit.
 	Commit string `json:"commit,omitempty"`
-	// Fetch are the addresses whose answers may be others now, besides the lists that these are in.
-	// Whoever publishes may leave it empty: then it follows from the other fields.
+	// Fetch are the addresses whose answers may have changed, besides the lists that contain them. Default: derived from the
+	// other fields.
 	Fetch []string `json:"fetch,omitempty"`
 }
 
-// remembered is how many signals are kept for listeners that fell behind or come back.
+// remembered is how many signals are kept for slow and returning listeners.
 const remembered = 8192
 
-// Events passes signals on to listeners. Publishing costs the same however many listen and however slow they are: each
-// reads at its own pace from what is remembered, and whoever falls behind that is told to start anew.
+// Events passes signals on to listeners. Publishing does not wait for listeners: each reads the kept signals at its own pace.
+// A listener that falls too far behind has to start again.
 //
-// The zero value is ready. It is safe for concurrent use and must not be copied.
+// The zero value is ready. Events is safe for concurrent use and must not be copied.
 type Events struct {
 	mu sync.Mutex
 	// ring has the last signals: number n is at n % remembered.
 	ring []Signal
-	// count is how many were ever published: their numbers are from 1 to count.
+	// count is the number of signals ever published, numbered from 1.
 	count uint64
-	// run tells the numbers of this process from those of others.
+	// run identifies this process, because numbers start again with each process.
 	run string
-	// more is closed when something is published; nil while nobody waits for that.
+	// more is closed by the next signal; nil while no listener waits.
 	more   chan struct{}
 	closed bool
 }
 
-// Publish tells all listeners. It does not wait for them.
+// Publish adds a signal. It does not wait for listeners.
 func (e *Events) Publish(s Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +71,7 @@ func (e *Events) Publish(s Signal) {
 	e.wake()
 }
 
-// Close ends all listening, so that a server that stops need not wait for listeners.
+// Close ends all streams, so that a stopping server does not wait for them.
 func (e *Events) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -85,19 +86,19 @@ func (e *Events) wake() {
 	}
 }
 
-// news is what was published since a listener looked last.
+// news are the signals since a listener's last read.
 type news struct {
 	signals []Signal
-	// last is the number of the last signal, from which to go on.
+	// last is the number of the last signal, to continue from.
 	last uint64
-	// missed says that there was more than is remembered.
+	// missed means that some signals are no longer kept.
 	missed bool
-	// more is closed when there is more.
+	// more is closed when there are more.
 	more   <-chan struct{}
 	closed bool
 }
 
-// since returns what was published after a number, in that order. Of equal signals only the last is there.
+// since returns the signals after a number, oldest first. Of equal signals, only the last is returned.
 func (e *Events) since(last uint64) news {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,17 +121,17 @@ func (e *Events) since(last uint64) news {
 	return n
 }
 
-// now is the number of the last signal.
+// now returns the number of the last signal.
 func (e *Events) now() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.count
 }
 
-// id is what a listener says when it comes back. Numbers begin anew with every process.
+// id returns the event ID of a number, unique across processes.
 func (e *Events) id(number uint64) string { return e.process() + "-" + strconv.FormatUint(number, 10) }
 
-// number reads an ID; ok is false for one of another process, or none.
+// number parses an event ID. ok is false if it is invalid or from another process.
 func (e *Events) number(id string) (number uint64, ok bool) {
 	run, text, _ := strings.Cut(id, "-")
 	number, err := strconv.ParseUint(text, 10, 64)
@@ -148,12 +149,12 @@ func (e *Events) process() string {
 	return e.run
 }
 
-// key is the same for signals of which one is enough.
+// key is equal for signals that can be merged.
 func (s Signal) key() string {
 	return strings.Join(append([]string{string(s.Type), s.ControlPlane, s.Environment, s.Application, s.Cluster, s.Commit}, s.Fetch...), "\x00")
 }
 
-// addresses are those whose answers a signal concerns.
+// addresses returns Fetch or its default.
 func (s Signal) addresses() []string {
 	if len(s.Fetch) > 0 {
 		return s.Fetch
@@ -163,7 +164,7 @@ func (s Signal) addresses() []string {
 		{"environments", s.Environment}, {"applications", s.Application}, {"workloads", s.Application}, {"clusters", s.Cluster}, {"promotions", s.Commit},
 	} {
 		if part.name != "" {
-			all = append(all, Root+"/"+part.folder+"/"+escape(part.name))
+			all = append(all, Root+"/"+part.folder+"/"+url.PathEscape(part.name))
 		}
 	}
 	return all

@@ -12,9 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// FluxSignature knows a cluster by the signature of Flux's notification controller (generic-hmac), which can send no
-// bearer token: X-Signature is made with the key that the cluster got when it was registered, and ?cluster= says whose.
-// It is one of the other authenticators of a [access.Guard].
+// FluxSignature authenticates clusters by the signature of Flux's notification controller (generic-hmac), which cannot send
+// bearer tokens: X-Signature is made with the key from the cluster's registration, and ?cluster= names the cluster.
 type FluxSignature struct {
 	Secret   secret.Value    // required
 	Clusters ledger.Clusters // required
@@ -22,7 +21,7 @@ type FluxSignature struct {
 
 var _ access.Authenticator = FluxSignature{}
 
-// maxSigned bounds what is read of an event before it is known whose it is.
+// maxSigned limits the body of an unauthenticated event, in bytes.
 const maxSigned = 256 << 10
 
 // Authenticate implements [access.Authenticator].
@@ -52,6 +51,6 @@ func (f FluxSignature) Authenticate(r *http.Request) (access.Identity, bool, err
 func unsigned() error {
 	return &access.Refusal{
 		Kind: access.ErrUnauthenticated, Shown: true, What: "the event is not signed with the key of a registered cluster",
-		Next: "check ?cluster= in the address of the provider, and the token in its secret",
+		Next: "check ?cluster= in the provider's address, and the token in its secret",
 	}
 }

@@ -5,57 +5,58 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// Word is what somebody says about an environment.
-type Word struct {
-	// Why is the reason. It is shown wherever what was asked for is shown.
+// Command is a command about an environment.
+type Command struct {
+	// Why is the reason, which users see wherever the command is shown.
 	Why string `json:"why,omitempty" maxLength:"500"`
 }
 
-// CommitWord is what somebody says about a commit in an environment.
-type CommitWord struct {
-	// Commit is the full hash, or at least seven digits of one that was promoted somewhere already.
+// CommitCommand is a command about a commit in an environment.
+type CommitCommand struct {
+	// Commit is the full hash, or at least seven digits of a commit that was promoted before.
 	Commit string `json:"commit" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
-	Word
+	Command
 }
 
-// RollbackWord says to which commit to go back.
-type RollbackWord struct {
-	// Commit is where to go back to. Empty means the last one that ran well in the environment before the present one.
+// RollbackCommand rolls an environment back.
+type RollbackCommand struct {
+	// Commit is the commit to roll back to. Default: the last one that was deployed successfully before the current one.
 	Commit string `json:"commit,omitempty" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
-	Word
+	Command
 }
 
-// Accepted says what is on record and heeded by the next round.
+// Accepted is a stored command. The next round carries it out.
 type Accepted struct {
 	ControlPlane string `json:"controlPlane"`
-	Environment  string `json:"environment"`
-	// Commit is the full hash, where it is about one.
+	// Application is the name of the application's workload; absent for a command about a control plane's environment.
+	Application string `json:"application,omitempty"`
+	Environment string `json:"environment"`
+	// Commit is the full hash; absent for commands without a commit.
 	Commit string `json:"commit,omitempty"`
-	// By is who said it, and Why is the reason.
+	// By is the user who gave the command, Why the reason.
 	By  string `json:"by"`
 	Why string `json:"why,omitempty"`
 }
 
-// Inputs of words about an environment.
 type (
-	wordInput struct {
+	commandInput struct {
 		EnvironmentPath
-		Body Word
+		Body Command
 	}
 	commitInput struct {
 		EnvironmentPath
-		Body CommitWord
+		Body CommitCommand
 	}
 	rollbackInput struct {
 		EnvironmentPath
-		Body RollbackWord
+		Body RollbackCommand
 	}
 )
 
@@ -63,60 +64,54 @@ func registerMoves(s *service) {
 	environment := func(id, summary, about string) operation {
 		return operation{id: id, path: "/environments/{name}/" + id, summary: summary, about: about, status: http.StatusAccepted}
 	}
-	tell(s, environment("promote", "Make a commit the next to enter",
-		"All rules of the environment hold for it as well: gates, windows, approval. It replaces an earlier order."),
+	tell(s, environment("promote", "Promote a commit next", "The rules of the environment apply: gates, windows, approval. It replaces an earlier request."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.say(ctx, "promote", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+			return s.command(ctx, "promote", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
 		})
-	tell(s, environment("pause", "Let nothing enter until it is resumed", "What is rolled out there already goes on."),
-		func(ctx context.Context, in *wordInput) (Accepted, error) {
-			return s.say(ctx, "pause", in.EnvironmentPath, "", in.Body.Why, s.Control.Pause)
+	tell(s, environment("pause", "Pause promotions to an environment", "A rollout that has started continues."),
+		func(ctx context.Context, in *commandInput) (Accepted, error) {
+			return s.command(ctx, "pause", in.EnvironmentPath, "", in.Body.Why, s.Control.Pause)
 		})
-	tell(s, environment("resume", "End a pause", ""), func(ctx context.Context, in *wordInput) (Accepted, error) {
-		return s.say(ctx, "resume", in.EnvironmentPath, "", in.Body.Why, s.Control.Resume)
-	})
-	tell(s, environment("abort", "Give a commit up", "It does not enter, nor go on from there. An order for it lifts that."),
+	tell(s, environment("resume", "Resume promotions to an environment", ""),
+		func(ctx context.Context, in *commandInput) (Accepted, error) {
+			return s.command(ctx, "resume", in.EnvironmentPath, "", in.Body.Why, s.Control.Resume)
+		})
+	tell(s, environment("abort", "Abort the promotion of a commit",
+		"It is not promoted to or beyond this environment. To undo this, promote the commit again."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.say(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
+			return s.command(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
 		})
-	tell(s, environment("rollback", "Go back to a commit that ran well", "It is ordered like any other commit."), s.rollback)
+	tell(s, environment("rollback", "Roll back to a commit that was deployed before", "It is promoted like any other commit."),
+		func(ctx context.Context, in *rollbackInput) (Accepted, error) {
+			return s.command(ctx, rollback, in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+		})
 }
 
-func (s *service) rollback(ctx context.Context, in *rollbackInput) (Accepted, error) {
-	if in.Body.Commit == "" {
-		standing, err := s.standing(in.EnvironmentPath)
-		if err != nil {
-			return Accepted{}, err
-		}
-		if in.Body.Commit, err = s.lastGood(ctx, standing); err != nil {
-			return Accepted{}, err
-		}
-	}
-	return s.say(ctx, "rollback", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
-}
+// rollback is the operation whose default commit is the last successful one.
+const rollback = "rollback"
 
-// say passes on what a person says about an environment, and puts it on the audit trail before.
-func (s *service) say(
-	ctx context.Context, action string, at EnvironmentPath, commit, why string, tell func(context.Context, promote.Word) error,
+// command records a command in the audit trail, and passes it on.
+func (s *service) command(
+	ctx context.Context, action string, at EnvironmentPath, commit, why string, give func(context.Context, promote.Command) error,
 ) (Accepted, error) {
-	standing, err := s.standing(at)
+	standing, err := s.Observer.Standing(at.Name, at.ControlPlane)
 	if err != nil {
 		return Accepted{}, err
 	}
-	if commit, err = s.fullHash(ctx, standing, commit); err != nil {
+	if commit, err = s.fullHash(ctx, standing, action, commit); err != nil {
 		return Accepted{}, err
 	}
-	w := promote.Word{
+	w := promote.Command{
 		Subject: standing.ControlPlane, Environment: standing.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why),
 	}
 	if err := s.audit(ctx, action, w.Environment, detail("controlPlane", w.Subject, "commit", w.Commit, "why", w.Why)); err != nil {
 		return Accepted{}, err
 	}
-	if err := tell(ctx, w); err != nil {
+	if err := give(ctx, w); err != nil {
 		return Accepted{}, err
 	}
-	if s.Spoken != nil {
-		s.Spoken(w.Subject, w.Environment)
+	if s.OnCommand != nil {
+		s.OnCommand(w.Subject, w.Environment)
 	}
 	s.Events.Publish(Signal{Type: SignalEnvironment, ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit})
 	return Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}, nil
@@ -124,8 +119,18 @@ func (s *service) say(
 
 var wholeHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// fullHash completes the beginning of the hash of a commit that was promoted already.
-func (s *service) fullHash(ctx context.Context, standing query.Standing, commit string) (string, error) {
+// fullHash returns the full hash of a commit. A rollback without a commit returns to the last successful one.
+func (s *service) fullHash(ctx context.Context, standing query.Standing, action, commit string) (string, error) {
+	if commit == "" && action == rollback {
+		good, err := s.Observer.GoodCommits(ctx, standing.ControlPlane, standing.Environment)
+		if err == nil && len(good) == 0 {
+			err = newProblem(http.StatusConflict, "no earlier successful commit of "+strconv.Quote(standing.Environment)+" is recorded", "specify the commit to roll back to")
+		}
+		if err != nil {
+			return "", err
+		}
+		return good[0], nil
+	}
 	if commit == "" || wholeHash.MatchString(commit) {
 		return commit, nil
 	}
@@ -133,34 +138,13 @@ func (s *service) fullHash(ctx context.Context, standing query.Standing, commit 
 	return p.Commit, err
 }
 
-// maxSteps bounds how far back a commit to go back to is looked for.
-const maxSteps = 5000
-
-// lastGood is the commit to go back to.
-func (s *service) lastGood(ctx context.Context, standing query.Standing) (string, error) {
-	subject := ledger.CleanRepository(standing.ControlPlane) // in the spelling in which promotions are recorded
-	steps, err := s.Ledger.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: standing.Environment, Limit: maxSteps})
-	if err != nil {
-		return "", err
-	}
-	if commit, ok := promote.LastGood(steps); ok {
-		return commit, nil
-	}
-	return "", newProblem(http.StatusConflict, "no earlier commit is on record that ran well in "+quote(standing.Environment), "name the commit to go back to")
-}
-
-// detail lists what is not empty, for the audit trail: pairs of a name and a value.
+// detail formats pairs of name and value for the audit trail. Empty values are left out.
 func detail(pairs ...string) string {
-	text := ""
+	var parts []string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			text += " " + pairs[i] + "=" + quote(pairs[i+1])
+			parts = append(parts, pairs[i]+"="+strconv.Quote(pairs[i+1]))
 		}
 	}
-	if text == "" {
-		return ""
-	}
-	return text[1:]
+	return strings.Join(parts, " ")
 }
-
-func quote(text string) string { return strconv.Quote(text) }

@@ -11,39 +11,39 @@ import (
 
 // Problem is the body of every error, as application/problem+json (RFC 9457).
 type Problem struct {
-	// Type is always about:blank: Status says what kind of problem it is.
+	// Type is always about:blank: Status has the kind of error.
 	Type  string `json:"type"`
 	Title string `json:"title"`
-	// Status is that of the answer.
+	// Status is the HTTP status.
 	Status int `json:"status"`
-	// Detail says what is wrong.
+	// Detail is the error.
 	Detail string `json:"detail,omitempty"`
-	// Next says what can be done about it.
+	// Next is what to do about it.
 	Next string `json:"next,omitempty"`
-	// Instance is the name of the request, which the log of the server has, too.
+	// Instance is the ID of the request, also in the server's log.
 	Instance string `json:"instance,omitempty"`
-	// Errors say where, when several things are wrong or it is about a part of the request.
+	// Errors are the invalid parts of the request.
 	Errors []ProblemPart `json:"errors,omitempty"`
 
 	retryAfter time.Duration
-	// shown says that a credential came along and was not accepted.
+	// shown is true if the request had a credential that was rejected.
 	shown bool
 }
 
-// ProblemPart is what is wrong with a part of a request.
+// ProblemPart is an error in a part of a request.
 type ProblemPart struct {
 	Message string `json:"message"`
-	// Location is where: "body.memberships[0].environment", "query.limit", "path.name".
+	// Location is the part: "body.memberships[0].environment", "query.limit", "path.name".
 	Location string `json:"location,omitempty"`
 }
 
 // Error implements error.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus is for huma: the status of the answer.
+// GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// GetHeaders is for huma: the headers that belong to the answer.
+// GetHeaders implements huma.HeadersError.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
@@ -60,17 +60,17 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// ContentType is for huma: the type of the body.
+// ContentType implements huma.ContentTypeFilter.
 func (*Problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
 
-// newProblem is a problem with nothing but a status and what is wrong.
+// newProblem returns a problem with a status, the error, and what to do.
 func newProblem(status int, detail, next string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Next: next}
 }
 
-// write answers a request with a problem, where huma is not there to do it.
+// write sends a problem outside of huma.
 func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	for name, values := range p.GetHeaders() {
@@ -80,6 +80,6 @@ func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
 	p.Instance = access.RequestID(r.Context())
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead {
-		_ = json.NewEncoder(w).Encode(p) // whoever asked may be gone
+		_ = json.NewEncoder(w).Encode(p) // the client may be gone
 	}
 }

@@ -197,7 +197,7 @@ func TestFluxEvents(t *testing.T) {
 	}
 	for name, a := range map[string]asked{
 		"with the key of another":   w.post(path+"?cluster=large-08", "", body, "X-Signature", signed(key, body)),
-		"of nobody":                 w.post(path, "", body, "X-Signature", signed(key, body)),
+		"of no cluster":             w.post(path, "", body, "X-Signature", signed(key, body)),
 		"something else was signed": w.post(path+"?cluster=large-07", "", fluxEvent("x"), "X-Signature", signed(key, body)),
 		"of an unknown cluster": w.post(path+"?cluster=none", "", body, "X-Signature",
 			signed(ingest.FluxKey(w.server.FluxSecret, ledger.Registration{Cluster: "none", CredentialHash: "x"}), body)),

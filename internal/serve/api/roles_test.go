@@ -28,6 +28,9 @@ var rights = map[string]string{
 
 	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
 	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa",
+	"POST /applications/{name}/environments/{environment}/promote": "oa", "POST /applications/{name}/environments/{environment}/pause": "oa",
+	"POST /applications/{name}/environments/{environment}/resume": "oa", "POST /applications/{name}/environments/{environment}/abort": "oa",
+	"POST /applications/{name}/environments/{environment}/rollback": "oa", "POST /applications/{name}/builds": "oa",
 
 	"POST /clusters": "a", "POST /clusters/{name}/rotate": "a", "POST /clusters/{name}/revoke": "a",
 	"GET /tokens": "a", "POST /tokens": "a", "POST /tokens/{id}/revoke": "a", "GET /audit": "a", "POST /reports/file": "a",
@@ -78,7 +81,7 @@ func TestRights(t *testing.T) {
 	for _, operation := range all {
 		may, known := rights[operation]
 		if !known {
-			t.Errorf("%s: nobody said who may", operation)
+			t.Errorf("%s: no role is defined", operation)
 			continue
 		}
 		if !strings.Contains(string(page), "`"+operation+"`") {
@@ -94,7 +97,7 @@ func TestRights(t *testing.T) {
 			}
 		}
 		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "roacj" {
-			t.Errorf("%s as nobody: got %d", operation, got)
+			t.Errorf("%s without a token: got %d", operation, got)
 		}
 	}
 }
@@ -130,7 +133,7 @@ func TestWhoAmI(t *testing.T) {
 	}
 	who = decode[access.Identity](t, w.call(http.MethodGet, "/api/v1/whoami", "", nil), http.StatusOK)
 	if who.Role != "" || who.Source != access.Anonymous {
-		t.Errorf("nobody: got %+v", who)
+		t.Errorf("anonymous: got %+v", who)
 	}
 	w.server.Guard.Anonymous = access.AnonymousLocal
 	who = decode[access.Identity](t, w.call(http.MethodGet, "/api/v1/whoami", "", nil), http.StatusOK)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -17,38 +18,35 @@ import (
 )
 
 type auditInput struct {
-	By   string    `query:"by" maxLength:"300" doc:"Only what this identity asked for, as the trail has it."`
-	From time.Time `query:"from" doc:"Only what was asked for then or later."`
-	To   time.Time `query:"to" doc:"Only what was asked for before."`
-	Paging
+	By   string    `query:"by" maxLength:"300" doc:"Only entries of this identity, as in the trail."`
+	From time.Time `query:"from" doc:"Only entries at this time or later."`
+	To   time.Time `query:"to" doc:"Only entries before this time."`
+	query.Paging
 }
 
-// registerSelf registers what is about the server itself: who asks, who asked for what, and what changes.
+// registerSelf registers the operations about the server itself: the caller's identity, the audit trail and events.
 func registerSelf(s *service) {
 	ask(s, operation{
-		id: "whoami", path: "/whoami", summary: "Who is asking, and what they may do",
-		about: "Needs no role; a token that is not valid is an error here as everywhere.",
-	}, func(ctx context.Context, _ *struct{}) (access.Identity, error) { return access.From(ctx), nil })
-	askList(s, operation{
-		id: "list-audit", path: "/audit", summary: "What people and programs asked for, the newest first",
-		about: "Every write is here, before it is done, except reports of clusters: those are facts of their own.",
+		id: "whoami", path: "/whoami", summary: "Get the caller's identity and role",
+		about: "Requires no role. An invalid token is an error.",
+	}, func(ctx context.Context, _ struct{}) (access.Identity, error) { return access.From(ctx), nil })
+	ask(s, operation{
+		id: "list-audit", path: "/audit", summary: "List the audit trail, newest first",
+		about: "Every write is recorded before it is done, except reports of clusters.",
 	}, s.auditTrail)
 	s.registerListen()
 }
 
-// auditTrail returns a page of the audit trail. Entries have no names: a page begins at the time of the last entry of the
-// one before, after as many of that instant as were there.
-func (s *service) auditTrail(ctx context.Context, in *auditInput) (page query.Page[ledger.AuditEntry], err error) {
-	paging, err := in.of()
+// auditTrail returns a page of the audit trail. Entries have no unique key, so a cursor is the time of a page's last entry,
+// and the number of entries of that time that were on this and earlier pages.
+func (s *service) auditTrail(ctx context.Context, in auditInput) (page query.Page[ledger.AuditEntry], err error) {
+	limit := cmp.Or(in.Limit, query.DefaultLimit)
+	q := ledger.AuditQuery{By: in.By, From: in.From, To: in.To}
+	after, err := in.Place()
 	if err != nil {
 		return page, err
 	}
-	limit := paging.Limit
-	if limit == 0 {
-		limit = query.DefaultLimit
-	}
-	q := ledger.AuditQuery{By: in.By, From: in.From, To: in.To}
-	at, skip := auditPlace(paging.After)
+	at, skip := auditPlace(after)
 	if !at.IsZero() {
 		q.To = at.Add(time.Microsecond) // the resolution of the ledger
 	}
@@ -58,7 +56,7 @@ func (s *service) auditTrail(ctx context.Context, in *auditInput) (page query.Pa
 		return page, err
 	}
 	all = all[min(skip, len(all)):]
-	page.Items = all[:min(limit, len(all))]
+	page.Items = append([]ledger.AuditEntry{}, all[:min(limit, len(all))]...)
 	if len(all) > limit {
 		last := page.Items[limit-1].At
 		seen := 0
@@ -70,12 +68,12 @@ func (s *service) auditTrail(ctx context.Context, in *auditInput) (page query.Pa
 		if last.Equal(at) {
 			seen += skip
 		}
-		page.Next = strconv.FormatInt(last.UnixMicro(), 10) + "/" + strconv.Itoa(seen)
+		page.Next = query.Cursor(strconv.FormatInt(last.UnixMicro(), 10) + "/" + strconv.Itoa(seen))
 	}
 	return page, nil
 }
 
-// auditPlace reads the place where a page of the audit trail begins; one that is none is the beginning.
+// auditPlace parses the key of a cursor. An invalid key selects the first page.
 func auditPlace(after string) (at time.Time, skip int) {
 	micros, count, _ := strings.Cut(after, "/")
 	n, err := strconv.ParseInt(micros, 10, 64)
@@ -86,27 +84,26 @@ func auditPlace(after string) (at time.Time, skip int) {
 	return time.UnixMicro(n).UTC(), skip
 }
 
-// Listening are the headers of who listens.
-type Listening struct {
-	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"The ID of the last event that was received: go on after it."`
+type listenInput struct {
+	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"ID of the last event that was received. The stream continues after it."`
 }
 
 func (s *service) registerListen() {
 	op := s.described("GET", operation{
-		id: listen, path: "/events", summary: "Changes, as they happen",
-		about: "Server-sent events of the types environment, promotion, report, cluster and reset. Each says what changed and which " +
-			"addresses to fetch again; reset says that events were missed, and everything shown has to be fetched again. " +
-			"A comment comes every 15 seconds when nothing happens.",
+		id: listen, path: "/events", summary: "Stream events",
+		about: "Server-sent events of the types environment, application, promotion, report, cluster and reset. Each names what changed, and the " +
+			"addresses to fetch again. reset means that events were missed: fetch everything again. " +
+			"A comment is sent every 15 seconds while nothing happens.",
 	})
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Signal](), true, "")
 	op.Responses["200"] = &huma.Response{
-		Description: "A stream without an end. The data of each event is JSON of this schema.",
+		Description: "An endless stream. The data of each event is JSON of this schema.",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: schema}},
 	}
-	huma.Register(s.api, op, func(ctx context.Context, _ *Listening) (*huma.StreamResponse, error) {
+	huma.Register(s.api, op, func(ctx context.Context, _ *listenInput) (*huma.StreamResponse, error) {
 		done, ok := s.stream.admit()
 		if !ok {
-			p := newProblem(503, "too many listen already", "ask again later")
+			p := newProblem(503, "too many clients listen to events", "try again later")
 			p.retryAfter = heartbeat
 			return nil, s.problem(ctx, p)
 		}
@@ -118,7 +115,7 @@ func (s *service) registerListen() {
 	})
 }
 
-// mayListen says whether who listens still may: their token may have ended meanwhile.
+// mayListen reports whether a client may still listen. Its token may have ended.
 func (s *service) mayListen(r *http.Request) bool {
 	who, err := s.Guard.Identify(r)
 	return err == nil && allow(listen, who) == nil

@@ -14,15 +14,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Root is where the operations are.
+// Root is the path of the operations.
 const Root = "/api/v1"
 
-// Control takes the words of people about environments.
+// Control stores commands of users.
 type Control interface {
-	Pause(ctx context.Context, w promote.Word) error
-	Resume(ctx context.Context, w promote.Word) error
-	Abort(ctx context.Context, w promote.Word) error
-	Order(ctx context.Context, w promote.Word) error
+	Pause(ctx context.Context, w promote.Command) error
+	Resume(ctx context.Context, w promote.Command) error
+	Abort(ctx context.Context, w promote.Command) error
+	Order(ctx context.Context, w promote.Command) error
 }
 
 // Ledger is what the API itself reads and writes.
@@ -31,9 +31,10 @@ type Ledger interface {
 	ledger.Tokens
 	ledger.Clusters
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
+	RecordStep(ctx context.Context, s ledger.Step) error
 }
 
-// Server answers everything below /api. It must not be changed or copied once Handler was called.
+// Server serves all paths below /api. Do not change or copy it after the call of Handler.
 type Server struct {
 	Observer  *query.Observer   // required
 	Control   Control           // required
@@ -44,18 +45,22 @@ type Server struct {
 	Events    *Events           // required
 	Log       *slog.Logger      // required
 
-	// FluxSecret is what the keys are made from with which clusters sign events of Flux; zero where they all send their
-	// credential. See [FluxSignature].
+	// FluxSecret derives the keys with which clusters sign Flux events. Optional: without it, signatures are not accepted. See
+	// [FluxSignature].
 	FluxSecret secret.Value
-	// Spoken is told that a person said something about an environment, which the next round heeds; nil for nobody.
-	Spoken func(controlPlane, environment string)
-	// Version is that of the program; empty means unknown.
+	// OnCommand is called after a command was stored. Optional.
+	OnCommand func(controlPlane, environment string)
+	// OnApplication is called after a command or build of an application was stored. Optional.
+	OnApplication func(controlPlane, subject string)
+	// OnError is called with the error of each request that failed. Optional.
+	OnError func(error)
+	// Version is the version of the program. Optional.
 	Version string
-	// Now tells the time; nil for the clock.
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 }
 
-// Handler answers every path below /api.
+// Handler returns the handler of all paths below /api.
 func (s *Server) Handler() http.Handler {
 	return &access.Shield{
 		Next: newService(s), Log: s.Log,
@@ -70,10 +75,10 @@ func (s *Server) now() time.Time {
 	return time.Now()
 }
 
-// tokens are those of people and programs.
+// tokens manages the tokens of people and programs.
 func (s *Server) tokens() access.Tokens { return access.Tokens{Store: s.Ledger, Guard: s.Guard} }
 
-// audit records a write before it is done. One that is not on record is not done.
+// audit records a write before it is done. If that fails, the write must not be done.
 func (s *Server) audit(ctx context.Context, action, subject, detail string) error {
 	trail := access.Trail{Store: s.Ledger, Now: s.Now}
 	return trail.Record(ctx, access.From(ctx), action, subject, detail)

@@ -19,10 +19,10 @@ type service struct {
 	mux    *http.ServeMux
 	api    huma.API
 	stream stream
-	// reports bounds how often one cluster reports, and inFlight how many reports are taken in at once.
+	// reports limits how often a cluster reports, inFlight how many reports are processed at once.
 	reports  access.Limiter
 	inFlight chan struct{}
-	// browsers keeps pages of other sites from writing in the name of who looks at them, where a cookie says who that is.
+	// browsers rejects writes from pages of other sites on behalf of a signed-in user.
 	browsers http.CrossOriginProtection
 }
 
@@ -31,12 +31,11 @@ func newService(s *Server) *service {
 		Server: s, mux: http.NewServeMux(),
 		reports: access.Limiter{Burst: reportBurst, Every: reportEvery}, inFlight: make(chan struct{}, maxInFlight),
 	}
-	v.stream = stream{events: s.Events, still: v.mayListen}
+	v.stream = stream{events: s.Events, allowed: v.mayListen}
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
-		registerEnvironments, registerApplications, registerWorkloads, registerClusters, registerPast, registerMoves, registerReports,
-		registerCredentials, registerSelf,
+		registerQueries, registerMoves, registerApplications, registerReports, registerCredentials, registerSelf,
 	} {
 		register(v)
 	}
@@ -47,7 +46,7 @@ func newService(s *Server) *service {
 	return v
 }
 
-// answerDescription answers with the description of the API, which everybody may read.
+// answerDescription sends the OpenAPI description, which needs no role.
 func (s *service) answerDescription(w http.ResponseWriter, r *http.Request, describe func() (description, error), format string) {
 	d, err := describe()
 	if err != nil {
@@ -74,12 +73,12 @@ func (s *service) config() huma.Config {
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{inOurWords},
+		Transformers:                 []huma.Transformer{convertErrors},
 	}
 }
 
-// inOurWords replaces what huma says about a request.
-func inOurWords(ctx huma.Context, _ string, v any) (any, error) {
+// convertErrors converts the errors that huma finds.
+func convertErrors(ctx huma.Context, _ string, v any) (any, error) {
 	if m, ok := v.(*huma.ErrorModel); ok {
 		v = ofHuma(m)
 	}
@@ -89,7 +88,7 @@ func inOurWords(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
-// ServeHTTP routes a request. Paths that are none, and methods that a path does not have, are problems as well.
+// ServeHTTP implements [http.Handler]. Unknown paths and methods are problems, too.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)
@@ -100,13 +99,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if tried.status == http.StatusMethodNotAllowed {
 		allowed := tried.header.Get("Allow")
 		w.Header().Set("Allow", allowed)
-		newProblem(tried.status, "this path does not take "+safe(r.Method), "it takes "+allowed).write(w, r)
+		newProblem(tried.status, "method "+safe(r.Method)+" is not allowed", "use "+allowed).write(w, r)
 		return
 	}
-	newProblem(http.StatusNotFound, "there is no such path", "the paths are in /api/openapi.json").write(w, r)
+	newProblem(http.StatusNotFound, "path not found", "see /api/openapi.json for the paths").write(w, r)
 }
 
-// headersOnly takes an answer and keeps its status and headers.
+// headersOnly records status and headers of an answer.
 type headersOnly struct {
 	header http.Header
 	status int
@@ -121,7 +120,7 @@ func (w *headersOnly) Write(b []byte) (int, error) { return len(b), nil }
 // WriteHeader implements [http.ResponseWriter].
 func (w *headersOnly) WriteHeader(status int) { w.status = status }
 
-// admit lets a request through to its operation: who asks may, and what they send and want is JSON.
+// admit checks the role, the origin and the content types of a request.
 func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 	r, _ := humago.Unwrap(ctx)
 	op := ctx.Operation()
@@ -130,7 +129,7 @@ func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 		err = allow(op.OperationID, who)
 	}
 	if err == nil && s.browsers.Check(r) != nil {
-		err = newProblem(http.StatusForbidden, "a page of another site asks for this", "ask from a page of this server, or from a program")
+		err = newProblem(http.StatusForbidden, "the request comes from a page of another site", "use a page of this server, or a program")
 	}
 	if err == nil {
 		err = negotiable(op, r)
@@ -142,15 +141,18 @@ func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithContext(ctx, access.With(ctx.Context(), who)))
 }
 
-// refuse answers with a problem before the operation.
+// refuse sends a problem before the operation.
 func (s *service) refuse(ctx huma.Context, err error) {
 	r, w := humago.Unwrap(ctx)
 	s.problem(r.Context(), err).write(w, r)
 }
 
-// problem says an error in the words of HTTP, and logs what is not the fault of who asks.
+// problem converts an error, and logs errors of the server and denied requests.
 func (s *service) problem(ctx context.Context, err error) *Problem {
 	p := problemOf(err)
+	if s.OnError != nil {
+		s.OnError(err)
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 	case p.Status >= http.StatusInternalServerError:
@@ -161,26 +163,26 @@ func (s *service) problem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// negotiable says whether the types of what is sent and wanted are those of an operation.
+// negotiable returns an error if an operation does not support the request's Accept or Content-Type.
 func negotiable(op *huma.Operation, r *http.Request) error {
 	offered := "application/json"
 	if op.OperationID == listen {
 		offered = "text/event-stream"
 	}
 	if !accepts(r.Header.Values("Accept"), offered) {
-		return newProblem(http.StatusNotAcceptable, "there is only "+offered, "send Accept: "+offered+", or none")
+		return newProblem(http.StatusNotAcceptable, "the answer is "+offered, "send Accept: "+offered+", or none")
 	}
 	if op.RequestBody == nil || r.ContentLength == 0 {
 		return nil
 	}
 	sent, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if _, ok := op.RequestBody.Content[strings.ToLower(strings.TrimSpace(sent))]; !ok {
-		return newProblem(http.StatusUnsupportedMediaType, "the type of the body is not understood", "send Content-Type: application/json")
+		return newProblem(http.StatusUnsupportedMediaType, "unsupported content type", "send Content-Type: application/json")
 	}
 	return nil
 }
 
-// accepts says whether headers Accept let a type through.
+// accepts reports whether Accept headers allow a type.
 func accepts(headers []string, offered string) bool {
 	group, _, _ := strings.Cut(offered, "/")
 	asked := false

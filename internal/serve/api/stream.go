@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// pace is the least time between two writes to a listener: what happens meanwhile comes at once, and once.
+	// pace is the minimum time between two writes to a listener. Signals in between are merged.
 	pace = 250 * time.Millisecond
-	// heartbeat is how often a listener hears that the line is alive.
+	// heartbeat is the interval of comments that keep the connection alive.
 	heartbeat = 15 * time.Second
-	// slow is how long a write to a listener may take before it is dropped.
+	// slow is the timeout of a write to a listener.
 	slow = 10 * time.Second
-	// maxListeners bounds how many listen at once.
+	// maxListeners limits the listeners.
 	maxListeners = 2000
 )
 
 // stream serves [Events] to listeners, as server-sent events.
 type stream struct {
 	events *Events
-	// still says whether a listener may still listen; asked again while it does.
-	still     func(r *http.Request) bool
+	// allowed reports whether a client may still listen.
+	allowed   func(r *http.Request) bool
 	listeners atomic.Int64
 }
 
-// admit counts a listener; done ends that. It says no to the one too many.
+// admit counts a listener until done is called. ok is false if there are too many.
 func (s *stream) admit() (done func(), ok bool) {
 	if s.listeners.Add(1) > maxListeners {
 		s.listeners.Add(-1)
@@ -38,12 +38,12 @@ func (s *stream) admit() (done func(), ok bool) {
 	return func() { s.listeners.Add(-1) }, true
 }
 
-// serve writes signals until the listener goes, is too slow, may no longer listen, or the events are closed.
+// serve writes signals until the client disconnects, is too slow, may no longer listen, or the events are closed.
 func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // some proxies keep what is short until there is more
+	header.Set("X-Accel-Buffering", "no") // otherwise, some proxies buffer short events
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return
@@ -54,12 +54,12 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		out.signal(s.events.id(last), Signal{Type: SignalReset})
 	}
-	// Without data it is no event, but the listener remembers where it was.
+	// An event without data is ignored, but sets the last ID.
 	fmt.Fprintf(out, ": listening\nid: %s\n\n", s.events.id(last))
 	s.follow(r, out, last)
 }
 
-// begin is where a listener goes on; known is false when what it missed is not.
+// begin returns the number to continue from. known is false if missed signals cannot be determined.
 func (s *stream) begin(lastEventID string) (last uint64, known bool) {
 	if lastEventID == "" {
 		return s.events.now(), true
@@ -71,7 +71,7 @@ func (s *stream) begin(lastEventID string) (last uint64, known bool) {
 }
 
 func (s *stream) follow(r *http.Request, out *sink, last uint64) {
-	for out.flush() && s.still(r) {
+	for out.flush() && s.allowed(r) {
 		n := s.events.since(last)
 		if n.closed {
 			return
@@ -93,7 +93,7 @@ func (s *stream) follow(r *http.Request, out *sink, last uint64) {
 	}
 }
 
-// await waits for something or for a time. It says no when the listener goes.
+// await waits for a channel or a timeout. It returns false if the client disconnects.
 func await(ctx context.Context, something <-chan struct{}, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -106,7 +106,7 @@ func await(ctx context.Context, something <-chan struct{}, most time.Duration) b
 	return true
 }
 
-// sink is the line to a listener. After the first error it writes nothing.
+// sink writes to a listener. After an error it writes nothing.
 type sink struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -120,13 +120,13 @@ func (s *sink) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(slow)) // where there is no connection there is no deadline
+	_ = s.control.SetWriteDeadline(time.Now().Add(slow)) // not supported in tests
 	n, err := s.w.Write(b)
 	s.err = err
 	return n, err
 }
 
-// news writes what was published. Only the last signal has an ID: whoever is cut off before it gets all of them again.
+// news writes signals. Only the last one has an ID: a client that is disconnected before gets all of them again.
 func (s *sink) news(n news, id string) {
 	if n.missed {
 		s.signal(id, Signal{Type: SignalReset})
@@ -154,7 +154,7 @@ func (s *sink) signal(id string, signal Signal) {
 	fmt.Fprintf(s, "event: %s\ndata: %s\n\n", signal.Type, data)
 }
 
-// flush sends what was written, and reports whether the line is alive.
+// flush sends what was written, and reports whether the connection works.
 func (s *sink) flush() bool {
 	if s.err == nil {
 		s.err = s.control.Flush()

@@ -73,7 +73,7 @@ func everybody(*http.Request) bool { return true }
 func TestSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Events{}
-		s := &stream{events: e, still: everybody}
+		s := &stream{events: e, allowed: everybody}
 		l := s.listen("")
 		defer l.stop()
 		want := "retry: 3000\n: listening\nid: #0\n\n"
@@ -115,7 +115,7 @@ func TestSignals(t *testing.T) {
 func TestListenersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Events{}
-		s := &stream{events: e, still: everybody}
+		s := &stream{events: e, allowed: everybody}
 		for i := range 5 {
 			e.Publish(Signal{Type: SignalCluster, Cluster: fmt.Sprint(i)})
 		}
@@ -162,7 +162,7 @@ func received(text string) []string {
 func TestListenersThatFallBehindStartAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Events{}
-		s := &stream{events: e, still: everybody}
+		s := &stream{events: e, allowed: everybody}
 		l := s.listen("")
 		defer l.stop()
 		e.Publish(Signal{Type: SignalCluster})
@@ -204,7 +204,7 @@ func TestListeningEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, may := &Events{}, &atomic.Bool{}
 			may.Store(true)
-			s := &stream{events: e, still: func(*http.Request) bool { return may.Load() }}
+			s := &stream{events: e, allowed: func(*http.Request) bool { return may.Load() }}
 			l := s.listen("")
 			l.take(e)
 			end(e, l, may)

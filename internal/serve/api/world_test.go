@@ -99,7 +99,8 @@ func newWorld(t testing.TB) *world {
 		Registrar: &ingest.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard:     &access.Guard{Store: l, Others: []access.Authenticator{api.FluxSignature{Secret: clusters, Clusters: l}}},
 		Ledger:    l, Events: &api.Events{}, Log: slog.New(slog.NewTextHandler(w.log, nil)), FluxSecret: clusters,
-		Spoken: func(controlPlane, environment string) { w.spoken = append(w.spoken, controlPlane+" "+environment) },
+		OnCommand:     func(controlPlane, environment string) { w.spoken = append(w.spoken, controlPlane+" "+environment) },
+		OnApplication: func(controlPlane, subject string) { w.spoken = append(w.spoken, controlPlane+" "+subject) },
 	}
 	h := httptest.NewServer(w.server.Handler())
 	t.Cleanup(h.Close)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// The cookies, by what they are for.
+// Names of cookies.
 const (
 	sessionCookie = "session"
 	formCookie    = "sign-in"
 	flowCookie    = "sign-on"
 )
 
-// cookieName is what a cookie is called. With https browsers take it only as one of this very host, for all of it.
+// cookieName returns the full name of a cookie. With https, the prefix restricts it to this host.
 func (s *Sessions) cookieName(kind string) string {
 	if s.secure {
 		return "__Host-kalypso-" + kind
@@ -20,7 +20,7 @@ func (s *Sessions) cookieName(kind string) string {
 	return "kalypso-" + kind + "-" + s.seals.mark
 }
 
-// setSealed gives the browser something to keep for a while.
+// setSealed sets a sealed cookie.
 func (s *Sessions) setSealed(w http.ResponseWriter, kind, purpose string, v any, lasting time.Duration) error {
 	text, err := s.seals.seal(purpose, v)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Sessions) setSealed(w http.ResponseWriter, kind, purpose string, v any,
 	return nil
 }
 
-// unsealed reads what the browser kept. It is false where there is nothing, or nothing that this server sealed.
+// unsealed reads a sealed cookie. It returns false if there is none that this server sealed.
 func (s *Sessions) unsealed(r *http.Request, kind, purpose string, v any) bool {
 	cookie, err := r.Cookie(s.cookieName(kind))
 	return err == nil && s.seals.open(purpose, cookie.Value, v)
@@ -40,7 +40,7 @@ func (s *Sessions) drop(w http.ResponseWriter, kind string) {
 	http.SetCookie(w, s.cookie(kind, "", -1))
 }
 
-// cookie comes along when a link leads here from elsewhere, and with nothing else that begins there.
+// cookie returns a cookie that is sent with links from other sites, and no other requests from there.
 func (s *Sessions) cookie(kind, value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: s.cookieName(kind), Value: value, Path: "/", MaxAge: age,

@@ -1,33 +1,31 @@
-// Package session lets browsers show who they are: with a cookie that somebody got for a token, or from an OpenID Connect
-// issuer.
+// Package session signs users in to the pages, with a token or an OpenID Connect issuer, and out.
 //
 //	GET  /-/sign-in        form ─► POST: token ──────────► Guard ─┐
 //	                       link ─► /-/sign-on ─► issuer           ├─► sealed cookie ─► Authenticate, as one of Guard.Others
 //	GET  /-/sign-on/done   code, state, nonce, PKCE ─► SignOn ────┘
-//	POST /-/sign-out       ─► no cookie, and its session is over
+//	POST /-/sign-out       ─► the cookie is deleted, and its session ended
 //
-// # The cookie is the session
+// # Sessions
 //
-// Nobody keeps a list of sessions: the cookie has it, encrypted and authenticated with a key of the data folder. So a
-// session survives a restart, and every server that has the same key takes it. In it are 256 random bits, which name it, and
+// A session is stored in its cookie only, encrypted and authenticated with a key in the data folder. So it survives a restart, and
+// works on every server with the same key. It contains 256 random bits, its ID, and
 //
-//	of a token      the hash of the token: the Guard asks the ledger again, so the session ends with the token,
-//	                and may do what the token may do now, not when it began
-//	of an issuer    name and role, as the issuer and the configuration said; it is short, since groups are not asked
-//	                for again, and it ends when the configuration of the issuer changes
+//	for a token      the hash of the token: the Guard checks it again, so the session ends with the token,
+//	                 and has the token's current role
+//	for an issuer    name and role at sign-in; such sessions are short, because groups are not checked again,
+//	                 and end when the configuration of the issuer changes
 //
-// A session ends [Idle] after somebody last loaded a page, and in any case [Longest], or [LongestSignOn], after it began.
-// Signing out ends it at once on the server that is told, with all copies of its cookie, and within seconds on all others
-// on the same ledger, which knows sessions that were signed out by a hash of their name. Revoking the token ends it, too.
+// A session ends [Idle] after the user last loaded a page, and at the latest [Longest], or [LongestSignOn], after it began.
+// Signing out ends all copies of its cookie: immediately on this server, and within seconds on other servers with the same ledger,
+// which stores a hash of the session's ID.
 //
-// What is no valid session counts as none: whoever may read without signing in still may.
+// A request with an invalid session is anonymous.
 //
 // # Forms
 //
-// Other sites' pages must not act in the name of whoever looks at them. Every form has a text that follows from the name of
-// its session and that nobody else knows, see [Sessions.FormToken]; requests that a browser says come from elsewhere are
-// refused beside that. The form to sign in has one, too, bound to a cookie of its own, so that nobody is signed in as
-// somebody else without noticing.
+// Pages of other sites must not send requests on behalf of users. Every form has a token derived from the session's ID, see
+// [Sessions.FormToken]; requests from other sites, according to the browser, are refused as well. The sign-in form has a token
+// bound to a cookie of its own, so that another site cannot sign users in under another name.
 //
-// After signing in a browser goes to where it came from, and that is always a path of this server.
+// After signing in, the browser returns to the previous page, which is always a path of this server.
 package session

@@ -8,38 +8,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// Ledger keeps which sessions were signed out, for all servers on it. Every [ledger.Ledger] is one.
+// Ledger stores ended sessions, for all servers that use it. [ledger.Ledger] implements it.
 type Ledger interface {
 	EndSession(ctx context.Context, name string, until time.Time) error
 	SessionEnded(ctx context.Context, name string) (bool, error)
 }
 
-// endings are the sessions that were signed out.
+// endings are the ended sessions.
 type endings struct {
-	// ledger knows those of all servers; nil where there is only this one.
+	// ledger is optional: without it, only this server's are known.
 	ledger Ledger
 
 	mu sync.Mutex
-	// known is what is known of sessions, by name.
+	// known is the state of sessions, by name.
 	known map[string]ending
 }
 
-// ending is whether a session was signed out.
+// ending is the state of a session.
 type ending struct {
 	over bool
-	// asked is when the ledger knew nothing of that.
+	// asked is when the ledger last had no entry.
 	asked time.Time
-	// until is when the session ends by itself.
+	// until is when the session expires.
 	until time.Time
 }
 
-// maxKnown bounds how many sessions something is known of.
+// maxKnown limits the cached sessions.
 const maxKnown = 20_000
 
-// end ends a session: on this server at once, and on others as soon as they ask the ledger. The error is the ledger's.
+// end ends a session: on this server immediately, on others when they next read the ledger. The error is the ledger's.
 func (e *endings) end(ctx context.Context, v *state, now time.Time) error {
 	name := v.name()
-	// Another copy of the cookie may be the more recent one.
+	// Another copy of the cookie may expire later.
 	until := v.Begun.Add(Longest)
 	e.remember(name, ending{over: true, until: until}, now)
 	if e.ledger == nil {
@@ -48,7 +48,7 @@ func (e *endings) end(ctx context.Context, v *state, now time.Time) error {
 	return e.ledger.EndSession(ctx, name, until)
 }
 
-// over reports whether a session was signed out. What the ledger said counts for [access.Freshness]. The error is the ledger's.
+// over reports whether a session was ended. Answers of the ledger are cached for [access.Freshness]. The error is the ledger's.
 func (e *endings) over(ctx context.Context, v *state, now time.Time) (bool, error) {
 	name := v.name()
 	e.mu.Lock()
@@ -65,7 +65,7 @@ func (e *endings) over(ctx context.Context, v *state, now time.Time) (bool, erro
 	return over, err
 }
 
-// remember notes what is known of a session. One that is over stays so, whatever the ledger said before it knew.
+// remember caches the state of a session. An ended session stays ended.
 func (e *endings) remember(name string, now ending, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

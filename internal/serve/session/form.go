@@ -10,10 +10,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// FormField is the field of forms that has their token.
+// FormField is the name of the form field with the token.
 const FormField = "csrf"
 
-// FormToken is what the forms of a request's session carry; empty where nobody is signed in.
+// FormToken returns the token for forms of the request's session; empty without a session.
 func (s *Sessions) FormToken(r *http.Request) string {
 	if v := s.current(r); v != nil {
 		return derived(v.ID, "form")
@@ -21,34 +21,33 @@ func (s *Sessions) FormToken(r *http.Request) string {
 	return ""
 }
 
-// CheckForm refuses a form that is not of the request's own session, or that comes from another site.
-// The error is an [access.Refusal].
+// CheckForm returns an [access.Refusal] if a form does not belong to the request's session, or comes from another site.
 func (s *Sessions) CheckForm(r *http.Request) error {
 	if err := s.fromHere(r); err != nil {
 		return err
 	}
 	if !same(s.FormToken(r), r.PostFormValue(FormField)) {
 		return &access.Refusal{
-			Kind: access.ErrForbidden, What: "the form is not of your session", Next: "sign in, load the page again and repeat",
+			Kind: access.ErrForbidden, What: "the form belongs to another session", Next: "sign in, reload the page and try again",
 		}
 	}
 	return nil
 }
 
-// fromHere refuses what a page of another site asks for.
+// fromHere refuses requests from pages of other sites.
 func (s *Sessions) fromHere(r *http.Request) error {
 	if s.browser.Check(r) != nil {
 		return &access.Refusal{
-			Kind: access.ErrForbidden, What: "a page of another site asks for this", Next: "ask from a page of this server",
+			Kind: access.ErrForbidden, What: "the request comes from a page of another site", Next: "use a page of this server",
 		}
 	}
 	return nil
 }
 
-// maxTarget bounds where to go after signing in, in bytes.
+// maxTarget limits the path to return to after signing in, in bytes.
 const maxTarget = 2048
 
-// local is a path of this server to go to. What leads elsewhere, or to signing in again, leads to the first page.
+// local returns a path of this server to return to; "/" for other addresses, and for the sign-in pages.
 func local(to string) string {
 	u, err := url.Parse(to)
 	switch {
@@ -60,13 +59,13 @@ func local(to string) string {
 	return to
 }
 
-// plain reports whether a path means what it says, to this server and to every browser.
+// plain reports whether a path has no segments that browsers resolve, such as "..".
 func plain(p string) bool {
 	clean := path.Clean(p)
 	return clean == p || clean != "/" && clean+"/" == p
 }
 
-// isRefusal reports whether an error has words for who asks.
+// isRefusal returns the refusal in an error.
 func isRefusal(err error) (*access.Refusal, bool) {
 	var r *access.Refusal
 	ok := errors.As(err, &r)

@@ -19,34 +19,34 @@ var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "pages/*.html"))
 
-// signInView is the page to sign in.
+// signInView is the data of the sign-in page.
 type signInView struct {
-	// To is where to go afterwards, and Form the token of the form.
+	// To is the path to return to, Form the token of the form.
 	To, Form string
-	// Note says why this page is shown again; empty the first time.
+	// Note is an error; empty on the first visit.
 	Note string
-	// Who is signed in already.
+	// Who is the current user.
 	Who access.Identity
-	// SignOn leads to the issuer at the host Issuer; empty where there is none.
+	// SignOn is the address of the issuer's sign-in, Issuer its host; empty without an issuer.
 	SignOn, Issuer string
 }
 
-// signOutView is the page to sign out.
+// signOutView is the data of the sign-out page.
 type signOutView struct {
 	Who  access.Identity
 	Form string
 }
 
-// frame is what is around the pages.
+// frame is the data of the layout.
 type frame struct {
 	Title, Style string
 	Page         any
 }
 
-// policy lets a page do nothing but show itself and send its form.
+// policy allows only a style sheet, images and forms of this server.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// show sends a page, which is made completely before.
+// show renders and sends a page.
 func (s *Sessions) show(w http.ResponseWriter, status int, name, title string, page any) {
 	var text bytes.Buffer
 	if err := templates.ExecuteTemplate(&text, name+".html", frame{title, s.Style, page}); err != nil {
@@ -57,18 +57,18 @@ func (s *Sessions) show(w http.ResponseWriter, status int, name, title string, p
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-store")
-	// The issuer, and whoever a link leads to, need not know where somebody comes from. Forms need it to be told from others'.
+	// Other sites must not learn the address. Forms need a referrer of the same origin.
 	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	_, _ = text.WriteTo(w) // whoever asked may be gone
+	_, _ = text.WriteTo(w) // the client may be gone
 }
 
 func (s *Sessions) broken(w http.ResponseWriter, err error) {
 	s.Log.Error("sign in", "error", err)
-	http.Error(w, "something broke; the log of the server knows more", http.StatusInternalServerError)
+	http.Error(w, "internal error; see the server's log", http.StatusInternalServerError)
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence capitalizes a text and adds a full stop.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + strings.TrimRight(text[size:], ".") + "."

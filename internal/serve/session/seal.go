@@ -14,14 +14,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// sealer encrypts and authenticates what browsers keep for the server. What is sealed for one purpose opens for no other.
+// sealer encrypts and authenticates cookies. A text that is sealed for one purpose cannot be opened for another.
 type sealer struct {
 	aead cipher.AEAD
-	// mark tells cookies of this server from those of another one at another port of the same machine: browsers do not.
+	// mark distinguishes cookies of this server from those of others on other ports, because browsers do not.
 	mark string
 }
 
-// newSealer makes the keys from a secret.
+// newSealer derives the keys from a secret.
 func newSealer(key secret.Value) (*sealer, error) {
 	bits, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, "kalypso session", 32+4)
 	if err != nil {
@@ -35,7 +35,7 @@ func newSealer(key secret.Value) (*sealer, error) {
 	return &sealer{aead, hex.EncodeToString(bits[32:])}, err
 }
 
-// maxSealed bounds what is tried to open, in bytes: browsers take no longer cookies.
+// maxSealed limits sealed texts, in bytes, like browsers do.
 const maxSealed = 4096
 
 func (s *sealer) seal(purpose string, v any) (string, error) {
@@ -46,7 +46,7 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, text, []byte(purpose))), nil
 }
 
-// open reports whether a text was sealed for a purpose, and reads it into v.
+// open decodes a text into v, and reports whether it was sealed for the purpose.
 func (s *sealer) open(purpose, text string, v any) bool {
 	if text == "" || len(text) > maxSealed {
 		return false
@@ -66,7 +66,7 @@ func newID() []byte {
 	return bits[:]
 }
 
-// derived is a text that follows from some bits for a purpose, and does not reveal them.
+// derived returns a text that depends on some bits and a purpose, and does not reveal the bits.
 func derived(from []byte, purpose string) string {
 	mac := hmac.New(sha256.New, from)
 	mac.Write([]byte(purpose))

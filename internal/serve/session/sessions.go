@@ -13,53 +13,53 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// How long sessions last.
+// Durations of sessions.
 const (
-	// Idle is how long nobody has to load a page until a session ends.
+	// Idle is the time without a page after which a session ends.
 	Idle = 12 * time.Hour
-	// Longest is how long a session of a token lasts in any case, and LongestSignOn one of an issuer.
+	// Longest is the maximum duration of a session of a token, LongestSignOn of one of an issuer.
 	Longest       = 7 * 24 * time.Hour
 	LongestSignOn = 12 * time.Hour
-	// renewal is how old the last sign of a person may be in the cookie.
+	// renewal is the minimum age at which the time in the cookie is updated.
 	renewal = 10 * time.Minute
 )
 
-// Options are what sessions need.
+// Options configures sessions.
 type Options struct {
-	// Guard knows tokens. // required
+	// Guard checks tokens. // required
 	Guard *access.Guard
-	// Key is what cookies are sealed with: the same on all servers that people reach by one address. // required
+	// Key seals cookies. Servers with the same URL must have the same key. // required
 	Key secret.Value
-	// URL is where people reach the server. With https browsers send cookies in no other way. // required
+	// URL is the public address of the server. With https, cookies are secure. // required
 	URL string
-	// Log is told who signed in and out, and why somebody could not. // required
+	// Log receives sign-ins, sign-outs and errors. // required
 	Log *slog.Logger
-	// Ledger is where all servers look who signed out on another one; nil where there is only this one.
+	// Ledger stores ended sessions for all servers. Optional for a single server.
 	Ledger Ledger
-	// SignOn is the issuer that people can sign in with; nil for none. Its audience is the client ID.
+	// SignOn is the issuer; its audience is the client ID. Optional.
 	SignOn *access.SignOn
-	// ClientSecret is what the issuer wants to see of this server; zero where it knows it as a public client.
+	// ClientSecret authenticates this server to the issuer; zero for a public client.
 	ClientSecret secret.Value
-	// Scopes are asked for beside openid; nil for profile and email.
+	// Scopes are requested in addition to openid. Default: profile and email.
 	Scopes []string
-	// Style is the address of a style sheet; empty for none.
+	// Style is the address of a style sheet. Optional.
 	Style string
-	// Now tells the time; nil for the clock.
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 }
 
-// Sessions signs people in and out, and knows who they are. It is safe for concurrent use.
+// Sessions signs users in and out, and authenticates their requests. It is safe for concurrent use.
 type Sessions struct {
 	Options
 	seals   *sealer
 	secure  bool
 	browser *http.CrossOriginProtection
-	// attempts bounds how often an address has this server ask the issuer.
+	// attempts limits requests to the issuer, by client address.
 	attempts access.Limiter
 	endings  endings
 }
 
-// New checks the options.
+// New validates the options.
 func New(o Options) (*Sessions, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -68,7 +68,7 @@ func New(o Options) (*Sessions, error) {
 	case o.Key.IsZero():
 		return nil, errors.New("sessions need a key")
 	case err != nil || u.Host == "":
-		return nil, errors.New("sessions need the URL by which people reach the server")
+		return nil, errors.New("sessions need the public URL of the server")
 	}
 	seals, err := newSealer(o.Key)
 	if err != nil {
@@ -76,7 +76,7 @@ func New(o Options) (*Sessions, error) {
 	}
 	s := &Sessions{Options: o, seals: seals, secure: u.Scheme == "https", browser: http.NewCrossOriginProtection()}
 	s.endings.ledger = o.Ledger
-	// Proxies may ask for it by another name than people do.
+	// A proxy may use another host name.
 	if err := s.browser.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 		return nil, err
 	}
@@ -91,28 +91,28 @@ func (s *Sessions) now() time.Time {
 	return time.Now()
 }
 
-// state is a session, as the cookie has it.
+// state is a session, as stored in its cookie.
 type state struct {
 	ID []byte `json:"id"`
-	// Token is the hash of the token that was shown.
+	// Token is the hash of the token.
 	Token string `json:"token,omitempty"`
-	// Name and Role are what the issuer said, whose configuration has the fingerprint SignOn.
+	// Name and Role are from the issuer, SignOn is the fingerprint of its configuration.
 	Name   string      `json:"name,omitempty"`
 	Role   access.Role `json:"role,omitempty"`
 	SignOn string      `json:"signOn,omitempty"`
-	// Begun is when somebody signed in, and Seen when they last loaded a page.
+	// Begun is when the user signed in, Seen when the user last loaded a page.
 	Begun time.Time `json:"begun"`
 	Seen  time.Time `json:"seen"`
-	// Ends is when the token of the issuer ends that somebody typed in; zero where nothing ends.
+	// Ends is when the issuer's token expires, if the user entered one; zero means never.
 	Ends time.Time `json:"ends,omitzero"`
 }
 
-// name is what a session is known by, which says nothing of what is in the cookie.
+// name returns the name of a session in the ledger, which does not reveal the cookie.
 func (v *state) name() string { return derived(v.ID, "name") }
 
 const sessionPurpose = "session"
 
-// ends is when a session ends if nobody loads a page.
+// ends returns when a session ends if the user loads no page.
 func (v *state) ends() time.Time {
 	longest := Longest
 	if v.Token == "" {
@@ -128,7 +128,7 @@ func (v *state) ends() time.Time {
 	return end
 }
 
-// current returns the session that a request shows; nil when it shows none that goes on, or nobody can tell.
+// current returns the active session of a request; nil if there is none, or if it cannot be checked.
 func (s *Sessions) current(r *http.Request) *state {
 	v, err := s.find(r)
 	if err != nil {
@@ -137,15 +137,14 @@ func (s *Sessions) current(r *http.Request) *state {
 	return v
 }
 
-// find returns the session that a request shows; nil when it shows none that goes on.
-// The error is that nobody can tell whether it was signed out.
+// find returns the active session of a request; nil if there is none. The error means that it cannot be checked.
 func (s *Sessions) find(r *http.Request) (*state, error) {
 	v := &state{}
 	if !s.unsealed(r, sessionCookie, sessionPurpose, v) || len(v.ID) == 0 {
 		return nil, nil
 	}
 	now := s.now()
-	// A clock that was set back does not make a session older than it can be.
+	// Clocks may have been set back a little.
 	if !now.Before(v.ends()) || now.Before(v.Begun.Add(-time.Minute)) {
 		return nil, nil
 	}
@@ -160,8 +159,8 @@ func (s *Sessions) find(r *http.Request) (*state, error) {
 
 var _ access.Authenticator = (*Sessions)(nil)
 
-// Authenticate implements [access.Authenticator]. What is no valid session counts as none.
-// The error is of kind [access.ErrUnavailable], or a context's own.
+// Authenticate implements [access.Authenticator]. An invalid session counts as none.
+// The error is [access.ErrUnavailable], or the context's.
 func (s *Sessions) Authenticate(r *http.Request) (access.Identity, bool, error) {
 	v, err := s.find(r)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *Sessions) Authenticate(r *http.Request) (access.Identity, bool, error) 
 	return who, true, nil
 }
 
-// begin starts a session and gives the browser its cookie.
+// begin starts a session and sets its cookie.
 func (s *Sessions) begin(w http.ResponseWriter, r *http.Request, v state, who access.Identity) error {
 	now := s.now()
 	v.ID, v.Begun, v.Seen = newID(), now, now
@@ -198,8 +197,7 @@ func (s *Sessions) keep(w http.ResponseWriter, v *state) error {
 	return s.setSealed(w, sessionCookie, sessionPurpose, v, v.ends().Sub(s.now()))
 }
 
-// Renew goes around pages: it remembers that a person was there, so that their session goes on.
-// Pages that bring themselves up to date are no person.
+// Renew wraps pages: when a user loads one, the session is extended. Automatic updates of pages do not count.
 func (s *Sessions) Renew(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v := s.current(r); v != nil && personal(r) && s.now().Sub(v.Seen) >= renewal {
@@ -212,7 +210,7 @@ func (s *Sessions) Renew(next http.Handler) http.Handler {
 	})
 }
 
-// personal reports whether a person loads a page.
+// personal reports whether a user loads a page.
 func personal(r *http.Request) bool {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode == "navigate"
@@ -220,16 +218,16 @@ func personal(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// finish ends a session. What the ledger does not take is still over on this server, and the browser's cookie goes in any case.
+// finish ends a session. If the ledger fails, it still ends on this server.
 func (s *Sessions) finish(r *http.Request, v *state) {
 	if err := s.endings.end(r.Context(), v, s.now()); err != nil {
 		s.Log.Error("sign out on other servers", "error", err)
 	}
 }
 
-// unavailable hides the reason from who asks, who could not do anything about it.
+// unavailable hides the cause from the client.
 func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", &access.Refusal{
-		Kind: access.ErrUnavailable, What: "whether you are signed in cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
+		Kind: access.ErrUnavailable, What: "your session cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
 	}, err)
 }

@@ -171,27 +171,27 @@ func TestSignInRefuses(t *testing.T) {
 		"a form without its token": {func(w *world, b *browser) url.Values {
 			b.form(session.SignInPath)
 			return url.Values{"token": {w.token(access.Admin, time.Time{}).Reveal()}}
-		}, http.StatusForbidden, "The form was old"},
+		}, http.StatusForbidden, "The form has expired"},
 		"the form of another browser": {func(w *world, b *browser) url.Values {
 			b.form(session.SignInPath)
 			return url.Values{"csrf": {w.browser().form(session.SignInPath)}, "token": {w.token(access.Admin, time.Time{}).Reveal()}}
-		}, http.StatusForbidden, "The form was old"},
+		}, http.StatusForbidden, "The form has expired"},
 		"an old form": {func(w *world, b *browser) url.Values {
 			form := b.form(session.SignInPath)
 			w.now = w.now.Add(time.Hour)
 			return url.Values{"csrf": {form}, "token": {w.token(access.Admin, time.Time{}).Reveal()}}
-		}, http.StatusForbidden, "The form was old"},
+		}, http.StatusForbidden, "The form has expired"},
 		"a page of another site": {func(w *world, b *browser) url.Values {
 			form := b.form(session.SignInPath)
 			b.headers["Sec-Fetch-Site"] = "cross-site"
 			return url.Values{"csrf": {form}, "token": {w.token(access.Admin, time.Time{}).Reveal()}}
-		}, http.StatusForbidden, "The form was old"},
+		}, http.StatusForbidden, "The form has expired"},
 		"who tries too often": {func(_ *world, b *browser) url.Values {
 			for range 20 {
 				b.signIn(access.NewToken(access.Admin), "/")
 			}
 			return url.Values{"csrf": {b.form(session.SignInPath)}, "token": {access.NewToken(access.Admin).Reveal()}}
-		}, http.StatusTooManyRequests, "Too many tokens"},
+		}, http.StatusTooManyRequests, "Too many invalid tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// The pages.
+// Paths of the pages.
 const (
 	SignInPath  = "/-/sign-in"
 	SignOutPath = "/-/sign-out"
@@ -19,7 +19,7 @@ const (
 	donePath    = "/-/sign-on/done"
 )
 
-// Handler answers the pages of this package.
+// Handler returns the handler of the pages.
 func (s *Sessions) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+SignInPath, s.signInPage)
@@ -33,7 +33,7 @@ func (s *Sessions) Handler() http.Handler {
 	return &access.Shield{Next: mux, Log: s.Log}
 }
 
-// Register lets a mux answer with the pages of this package.
+// Register adds the pages to a mux.
 func (s *Sessions) Register(mux *http.ServeMux) {
 	h := s.Handler()
 	for _, path := range []string{SignInPath, SignOutPath, signOnPath, donePath} {
@@ -43,13 +43,13 @@ func (s *Sessions) Register(mux *http.ServeMux) {
 
 const (
 	formPurpose = "form to sign in"
-	// formLength is how long a form to sign in may be looked at.
+	// formLength is how long a sign-in form is valid.
 	formLength = time.Hour
-	// maxForm bounds a form, in bytes: a token of an issuer is the longest that is in it.
+	// maxForm limits a form, in bytes: tokens of issuers can be long.
 	maxForm = 32 << 10
 )
 
-// formState is what binds the form to sign in to a browser.
+// formState binds a sign-in form to a browser.
 type formState struct {
 	ID   []byte    `json:"id"`
 	Made time.Time `json:"made"`
@@ -65,12 +65,12 @@ func (s *Sessions) formOf(r *http.Request) (formState, bool) {
 func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 	v := signInView{To: local(r.URL.Query().Get("to"))}
 	if _, err := r.Cookie(s.cookieName(sessionCookie)); err == nil && s.current(r) == nil {
-		v.Note = "Your session is over. Sign in again."
+		v.Note = "Your session has ended. Sign in again."
 	}
 	s.showSignIn(w, r, http.StatusOK, v)
 }
 
-// showSignIn shows the form, which it binds to the browser.
+// showSignIn shows the sign-in form.
 func (s *Sessions) showSignIn(w http.ResponseWriter, r *http.Request, status int, v signInView) {
 	f, ok := s.formOf(r)
 	if !ok {
@@ -91,33 +91,33 @@ func (s *Sessions) showSignIn(w http.ResponseWriter, r *http.Request, status int
 	s.show(w, status, "sign-in", "Sign in", v)
 }
 
-// signIn begins a session for who shows a token.
+// signIn starts a session for a token.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	v := signInView{To: local(r.PostFormValue("to"))}
 	f, ok := s.formOf(r)
 	if err := s.fromHere(r); err != nil || !ok || !same(derived(f.ID, "sign in"), r.PostFormValue(FormField)) {
-		v.Note = "The form was old, or your browser keeps no cookies for this server. Try again."
+		v.Note = "The form has expired, or your browser does not accept cookies of this server. Try again."
 		s.showSignIn(w, r, http.StatusForbidden, v)
 		return
 	}
 	token := secret.New(strings.TrimSpace(r.PostFormValue("token")))
 	who, err := s.Guard.IdentifyToken(r.Context(), token, access.Address(r))
 	if err == nil {
-		err = mayLook(who)
+		err = mayRead(who)
 	}
 	if err != nil {
 		s.refuse(w, r, v, err)
 		return
 	}
 	session := state{Token: access.Hash(token)}
-	if who.Source == access.BySignOn { // a token of the issuer, which nobody keeps
+	if who.Source == access.BySignOn { // tokens of the issuer are not stored
 		session = state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint(), Ends: who.Expires}
 	}
 	s.enter(w, r, session, who, v.To)
 }
 
-// enter begins a session and goes on to where somebody wanted to be.
+// enter starts a session and redirects to the previous page.
 func (s *Sessions) enter(w http.ResponseWriter, r *http.Request, v state, who access.Identity, to string) {
 	if before := s.current(r); before != nil {
 		s.finish(r, before)
@@ -132,8 +132,8 @@ func (s *Sessions) enter(w http.ResponseWriter, r *http.Request, v state, who ac
 	http.Redirect(w, r, local(to), http.StatusSeeOther)
 }
 
-// mayLook refuses those for whom there is nothing to see: the tokens of clusters are for reports.
-func mayLook(who access.Identity) error {
+// mayRead refuses tokens of clusters, which are only for reports.
+func mayRead(who access.Identity) error {
 	if who.Role == access.Cluster || who.Role == access.Join {
 		return &access.Refusal{
 			Kind: access.ErrForbidden, What: "this is the token of a cluster", Next: "use one of the role reader, operator or admin",
@@ -142,7 +142,7 @@ func mayLook(who access.Identity) error {
 	return who.May(access.Reader)
 }
 
-// refuse shows the form again, with what was wrong.
+// refuse shows the form again, with the error.
 func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, v signInView, err error) {
 	status := http.StatusServiceUnavailable
 	refusal, ok := isRefusal(err)
@@ -152,7 +152,7 @@ func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, v signInView, 
 	case errors.Is(err, access.ErrForbidden), errors.Is(err, access.ErrUnauthenticated):
 		status = http.StatusForbidden
 	}
-	v.Note = "Who you are cannot be checked at the moment. Try again."
+	v.Note = "Your identity cannot be checked at the moment. Try again."
 	if ok {
 		v.Note = sentence(refusal.Error())
 		setRetryAfter(w.Header(), refusal.RetryAfter)

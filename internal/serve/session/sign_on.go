@@ -17,13 +17,13 @@ import (
 
 const (
 	flowPurpose = "signing in with the issuer"
-	// flowLength is how long somebody may take at the issuer.
+	// flowLength is the time to sign in at the issuer.
 	flowLength = 10 * time.Minute
-	// patience is how long the issuer may take to answer.
+	// patience is the timeout of requests to the issuer.
 	patience = 10 * time.Second
 )
 
-// flow is what binds the answer of the issuer to the browser that asked.
+// flow binds the issuer's answer to the browser.
 type flow struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
@@ -32,7 +32,7 @@ type flow struct {
 	Begun    time.Time `json:"begun"`
 }
 
-// fingerprint changes with what the configuration says about the issuer and its groups.
+// fingerprint identifies the configuration of the issuer and its groups.
 func (s *Sessions) fingerprint() string {
 	if s.SignOn == nil {
 		return ""
@@ -52,7 +52,7 @@ func (s *Sessions) client(endpoint oauth2.Endpoint) *oauth2.Config {
 	}
 }
 
-// signOn sends a browser to the issuer.
+// signOn redirects to the issuer.
 func (s *Sessions) signOn(w http.ResponseWriter, r *http.Request) {
 	v := signInView{To: local(r.URL.Query().Get("to"))}
 	endpoint, err := s.endpoint(r)
@@ -75,27 +75,27 @@ func (s *Sessions) signOn(w http.ResponseWriter, r *http.Request) {
 func (s *Sessions) endpoint(r *http.Request) (oauth2.Endpoint, error) {
 	if wait := s.attempts.Take(access.Address(r), s.now()); wait > 0 {
 		return oauth2.Endpoint{}, &access.Refusal{
-			Kind: access.ErrTooMany, What: "too many attempts to sign in come from your address", Next: "wait a little", RetryAfter: wait,
+			Kind: access.ErrTooMany, What: "too many sign-in attempts from your address", Next: "wait a moment", RetryAfter: wait,
 		}
 	}
 	return s.SignOn.Endpoint(r.Context())
 }
 
-// signedOn takes what the issuer has the browser bring.
+// signedOn handles the redirect back from the issuer.
 func (s *Sessions) signedOn(w http.ResponseWriter, r *http.Request) {
 	var f flow
 	ok := s.unsealed(r, flowCookie, flowPurpose, &f)
 	v := signInView{To: local(f.To)}
 	age := s.now().Sub(f.Begun)
 	if !ok || age < -time.Minute || age > flowLength || !same(f.State, r.URL.Query().Get("state")) {
-		v.Note = "This sign-in took too long, or was begun elsewhere. Try again."
+		v.Note = "Signing in took too long, or was started in another browser. Try again."
 		s.showSignIn(w, r, http.StatusForbidden, v)
 		return
 	}
-	s.drop(w, flowCookie) // it is good for one answer
+	s.drop(w, flowCookie) // it can be used once
 	who, err := s.exchanged(r, f)
 	if err == nil {
-		err = mayLook(who)
+		err = mayRead(who)
 	}
 	if err != nil {
 		s.refuse(w, r, v, err)
@@ -104,11 +104,11 @@ func (s *Sessions) signedOn(w http.ResponseWriter, r *http.Request) {
 	s.enter(w, r, state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint()}, who, f.To)
 }
 
-// exchanged trades the code of an answer for what the issuer says about somebody.
+// exchanged exchanges the code for the user's identity.
 func (s *Sessions) exchanged(r *http.Request, f flow) (access.Identity, error) {
 	answer := r.URL.Query()
 	if answer.Get("error") != "" || answer.Has("iss") && answer.Get("iss") != s.SignOn.Issuer || answer.Get("code") == "" {
-		return access.Identity{}, declined(errors.New("it answered " + secret.Line(answer.Get("error"))))
+		return access.Identity{}, declined(errors.New("it returned " + secret.Line(answer.Get("error"))))
 	}
 	endpoint, err := s.endpoint(r)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Sessions) exchanged(r *http.Request, f flow) (access.Identity, error) {
 	return s.SignOn.VerifyNonce(ctx, secret.New(token), f.Nonce)
 }
 
-// notExchanged says why the issuer gave no token. What it answered may quote what was sent.
+// notExchanged returns the error for a failed exchange. The issuer's answer may contain the secret.
 func (s *Sessions) notExchanged(err error) error {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < http.StatusInternalServerError {
@@ -142,14 +142,14 @@ func (s *Sessions) notExchanged(err error) error {
 	}
 }
 
-// declined is the refusal of somebody whom the issuer did not sign in; the reason is for the log.
+// declined returns the error if the issuer rejects a user; the reason is for the log.
 func declined(reason error) error {
 	return errors.Join(&access.Refusal{
-		Kind: access.ErrForbidden, What: "the issuer did not sign you in", Next: "try again, or ask whoever keeps this server",
+		Kind: access.ErrForbidden, What: "the issuer did not sign you in", Next: "try again, or ask your administrator",
 	}, reason)
 }
 
-// hostOf is the part of an issuer's URL that people know.
+// hostOf returns the host of an issuer's URL.
 func hostOf(issuer string) string {
 	u, err := url.Parse(issuer)
 	if err != nil {

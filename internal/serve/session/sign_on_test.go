@@ -150,8 +150,8 @@ func TestSignOnRefuses(t *testing.T) {
 	}{
 		"another state": {func(_ *world, i *issuer, b *browser) string {
 			return strings.Replace(i.ask(b, "/"), "state=", "state=0", 1)
-		}, http.StatusForbidden, "begun elsewhere"},
-		"what another browser began": {func(w *world, i *issuer, _ *browser) string { return i.ask(w.browser(), "/") }, http.StatusForbidden, "begun elsewhere"},
+		}, http.StatusForbidden, "started in another browser"},
+		"what another browser began": {func(w *world, i *issuer, _ *browser) string { return i.ask(w.browser(), "/") }, http.StatusForbidden, "started in another browser"},
 		"what took too long": {func(w *world, i *issuer, b *browser) string {
 			to := i.ask(b, "/")
 			w.now = w.now.Add(11 * time.Minute)
@@ -162,15 +162,15 @@ func TestSignOnRefuses(t *testing.T) {
 			b.get(to)
 			b.client.Jar = b.world.browser().client.Jar
 			return to
-		}, http.StatusForbidden, "begun elsewhere"},
+		}, http.StatusForbidden, "started in another browser"},
 		"another nonce": {func(_ *world, i *issuer, b *browser) string {
 			i.claims["nonce"] = "another"
 			return i.ask(b, "/")
-		}, http.StatusForbidden, "not one of the configured issuer"},
+		}, http.StatusForbidden, "not from the configured issuer"},
 		"another audience": {func(_ *world, i *issuer, b *browser) string {
 			i.claims["aud"] = "another"
 			return i.ask(b, "/")
-		}, http.StatusForbidden, "not one of the configured issuer"},
+		}, http.StatusForbidden, "not from the configured issuer"},
 		"another code": {func(_ *world, i *issuer, b *browser) string {
 			return strings.Replace(i.ask(b, "/"), "code=the", "code=another", 1)
 		}, http.StatusForbidden, "did not sign you in"},

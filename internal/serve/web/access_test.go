@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// token makes a token of a role.
+// token creates a token with a role.
 func (w *world) token(role access.Role) string {
 	w.t.Helper()
 	token := access.NewToken(role)
@@ -81,7 +81,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestRegisteredPaths: pages, API and forge live under one address.
+// TestRegisteredPaths checks that pages, API and forge share one address.
 func TestRegisteredPaths(t *testing.T) {
 	w := newWorld(t)
 	mux := http.NewServeMux()

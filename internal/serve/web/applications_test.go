@@ -15,7 +15,7 @@ import (
 func (w *world) delivered() *world {
 	gate := &query.Gate{Commit: app1, SourceCommit: older, Result: comply.Passed, Counts: comply.Counts{Counted: 3, Reached: 2, Failed: 1}}
 	w.fleet[0].Applications = []*query.Application{{
-		Name: "hello", Subject: "https://git.example.com/acme/hello#hello", ControlPlane: controlPlane, Looked: noon,
+		Name: "hello", Subject: "https://git.example.com/acme/hello#hello", ControlPlane: controlPlane, LastRound: noon,
 		Source: query.Branch{Repository: "https://git.example.com/acme/hello", Branch: "main", Commit: promoted},
 		Environments: []query.ApplicationEnvironment{
 			{
@@ -60,14 +60,14 @@ func TestFleetCountsApplications(t *testing.T) {
 func TestGateOfThePublishedCommit(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	dev := &w.fleet[0].Promotion.Environments[0]
-	dev.Phase, dev.Commit, dev.Reason = decide.Proposed, older, "2222222 waits for its change to be merged (https://git.example.com/acme/gitops/pulls/4)"
-	dev.Verdict = comply.Verdict{} // there is one of what is promoted when that is published
+	dev.Phase, dev.Commit, dev.Reason = decide.Proposed, older, "2222222 waits for its pull request to be merged (https://git.example.com/acme/gitops/pulls/4)"
+	dev.Verdict = comply.Verdict{} // the promoted commit gets a verdict when it is published
 	for _, path := range []string{"/", "/environments/dev"} {
 		p := w.see(path)
 		p.wants("main", "2 of 3 run 1111111 (published)")
 	}
 	p := w.see("/environments/dev")
-	p.wants("p.clamp", "2222222 waits for its change to be merged ( pull request )")
+	p.wants("p.clamp", "2222222 waits for its pull request to be merged ( pull request )")
 	if len(p.all("p.clamp a[href=https://git.example.com/acme/gitops/pulls/4]")) != 1 {
 		t.Error("the reason does not lead to the pull request")
 	}

@@ -60,7 +60,7 @@ func TestAmbiguousEnvironmentOffersControlPlanes(t *testing.T) {
 	}
 }
 
-// TestUnreadableLedger: the page reports it; the cause is only in the log.
+// TestUnreadableLedger checks that the page reports the error, and that the cause is only in the log.
 func TestUnreadableLedger(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.ledger.Close())
@@ -79,7 +79,7 @@ func TestUnreadableLedger(t *testing.T) {
 	}
 }
 
-// counting is a ledger that counts questions, and answers when it is let.
+// counting is a ledger that counts queries, and blocks until the test lets it answer.
 type counting struct {
 	query.Ledger
 	asked atomic.Int64
@@ -92,7 +92,7 @@ func (c *counting) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledge
 	return c.Ledger.Clusters(ctx, q)
 }
 
-// TestConcurrentViewersShareOneQuery: two hundred viewers of a page cost little more than one.
+// TestConcurrentViewersShareOneQuery checks that two hundred viewers of a page cost little more than one.
 func TestConcurrentViewersShareOneQuery(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	c := &counting{Ledger: w.ledger, let: make(chan struct{})}
@@ -120,7 +120,7 @@ func TestConcurrentViewersShareOneQuery(t *testing.T) {
 	}
 }
 
-// TestFragments: scripts fetch the main part, and nothing when it is the same.
+// TestFragments checks that scripts fetch only the main part, and nothing if it is unchanged.
 func TestFragments(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	a := w.ask("/", "Kalypso-Fragment", "main", "Accept-Encoding", "gzip")
@@ -136,7 +136,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestAllViewersGetAPanic: no request waits forever, and the page does not show the cause.
+// TestAllViewersGetAPanic checks that no request waits forever, and that the page does not show the cause.
 func TestAllViewersGetAPanic(t *testing.T) {
 	w := newWorld(t)
 	w.pages.Observer.Fleet = panicking{}

@@ -20,8 +20,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web"
 )
 
-// BenchmarkPages asks for each page of the fleet of the ledger's benchmarks: LEDGER_CLUSTERS clusters with 50 reconcilers
-// each. The verdict of the last round is at hand, as it is on a server. Every page is made anew: nothing is shared.
+// BenchmarkPages requests each page for the fleet of the ledger's benchmarks: LEDGER_CLUSTERS clusters with 50 reconcilers
+// each. The verdict of the last round is in memory, as on a server. Each request renders the page again.
 func BenchmarkPages(b *testing.B) {
 	l, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"))
 	if err != nil {
@@ -53,7 +53,7 @@ func measure(b *testing.B, h http.Handler, path string) {
 		n++
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		q := r.URL.Query()
-		q.Set("fresh", fmt.Sprint(n)) // another address, so that nothing is shared
+		q.Set("fresh", fmt.Sprint(n)) // a different address, so that the cache is not used
 		r.URL.RawQuery = q.Encode()
 		r.RequestURI = r.URL.RequestURI()
 		r.Header.Set("Accept-Encoding", "gzip")
@@ -72,7 +72,7 @@ func measure(b *testing.B, h http.Handler, path string) {
 	b.ReportMetric(float64(size), "bytes-sent")
 }
 
-// judged is what the rounds of a server know when all clusters were judged.
+// judged returns the state of a server's rounds after all clusters were judged.
 func judged(b *testing.B, alone *query.Observer) query.ControlPlane {
 	b.Helper()
 	d, err := alone.Environment(b.Context(), query.EnvironmentQuery{Name: "prod"})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestContrast: every text can be read, light and dark (WCAG 2.2 AA: 4.5 to 1; 3 to 1 for what is not text).
+// TestContrast checks the contrast of light and dark colors (WCAG 2.2 AA: 4.5 to 1 for text, 3 to 1 for other content).
 func TestContrast(t *testing.T) {
 	css, err := files.ReadFile("pages/kalypso.css")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// contrast is the ratio that WCAG defines, from 1 to 21.
+// contrast returns the contrast ratio as WCAG defines it, from 1 to 21.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	x, y := luminance(t, a), luminance(t, b)

@@ -21,12 +21,12 @@ const (
 	application  = "https://git.example.com/acme/hello-gitops"
 
 	promoted = "1111111111111111111111111111111111111111" // a commit of main
-	older    = "2222222222222222222222222222222222222222" // the one before
+	older    = "2222222222222222222222222222222222222222" // the previous one
 	dev1     = "d111111111111111111111111111111111111111" // of the GitOps branch dev
 	app1     = "a111111111111111111111111111111111111111" // of the application's branch dev
 )
 
-// fleetOfThree is a world with dev, where one of three clusters fails, and stage, which waits for it.
+// fleetOfThree adds dev, where one of three clusters fails, and stage, which waits for it.
 func (w *world) fleetOfThree() *world {
 	for _, name := range []string{"large-01", "large-02", "large-03"} {
 		w.register(name, ledger.Membership{Environment: "dev", ClusterType: "large"})

@@ -53,7 +53,7 @@ type failure struct {
 func failureOf(err error) failure {
 	var refusal *access.Refusal
 	var unknown *query.UnknownError
-	var ambiguous *ambiguousError
+	var ambiguous *query.AmbiguousError
 	var broken *panicError
 	var plan *planError
 	switch {
@@ -70,7 +70,7 @@ func failureOf(err error) failure {
 		}
 		return f
 	case errors.As(err, &ambiguous):
-		return failure{Status: http.StatusConflict, What: sentence(ambiguous.Error()), Next: "Choose one:", Choices: ambiguous.choices}
+		return failure{Status: http.StatusConflict, What: sentence(ambiguous.Error()), Next: "Choose one:"}
 	case errors.Is(err, errNoPage):
 		return failure{Status: http.StatusNotFound, What: "Page not found.", Next: "Search for part of its name, or start at the fleet."}
 	case errors.Is(err, ledger.ErrNotFound):
@@ -80,6 +80,12 @@ func failureOf(err error) failure {
 		return failure{Status: http.StatusBadRequest, What: sentence(what), Next: "Correct the input, or go back."}
 	case errors.As(err, &broken), errors.Is(err, errBroken):
 		return failure{Status: http.StatusInternalServerError, What: "Internal error.", Next: "The server's log has the details of this request."}
+	}
+	if ledger.IsFull(err) {
+		return failure{
+			Status: http.StatusServiceUnavailable, What: "The server's disk is full.", Next: "Nothing was stored. An administrator has to free space.",
+			retryAfter: 30 * time.Second,
+		}
 	}
 	// Other errors come from the ledger: it is locked, slow or unreachable.
 	return failure{
@@ -120,6 +126,12 @@ func addressOf(what, name string) string {
 func (s *site) refuse(w http.ResponseWriter, r *http.Request, who access.Identity, err error) {
 	f := failureOf(err)
 	f.Title, f.Request = http.StatusText(f.Status), access.RequestID(r.Context())
+	var ambiguous *query.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		for _, url := range ambiguous.ControlPlanes {
+			f.Choices = append(f.Choices, Link{url, (&pageRequest{Request: r}).with("controlPlane", url)})
+		}
+	}
 	// Too many requests are not a fault of the server, and must not fill its log.
 	if f.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !errors.Is(err, trial.ErrBusy) {
 		s.logFailure(f, err)

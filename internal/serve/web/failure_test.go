@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// TestSimilarNamesLinkToPages: an error for a misspelled name links to pages with similar names.
+// TestSimilarNamesLinkToPages checks that an error for a misspelled name links to pages with similar names.
 func TestSimilarNamesLinkToPages(t *testing.T) {
 	for what, want := range map[string]string{
 		"environment": "/environments/a%2Fb", "workload": "/workloads/a%2Fb", "application": "/workloads/a%2Fb",

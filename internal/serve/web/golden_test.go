@@ -13,10 +13,10 @@ import (
 
 var update = flag.Bool("update", false, "write what tests get to testdata")
 
-// version is what tells a style or script from the one before.
+// version matches the version of a style or script.
 var version = regexp.MustCompile(`\?v=[0-9a-f]+`)
 
-// TestFleetPage holds one whole page, so that a change of the layout is seen in a review.
+// TestFleetPage compares one whole page, so that reviews show changes of the layout.
 func TestFleetPage(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.pages.Links = []web.Link{{Name: "Repositories", Address: "https://kalypso.example.com/-/repositories"}}

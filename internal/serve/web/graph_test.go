@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// TestColumns: an environment stands behind all that it comes after, whatever the order, also where a mistake makes a circle.
+// TestColumns checks that an environment is to the right of those it comes after, in any order, and that cycles are drawn.
 func TestColumns(t *testing.T) {
 	for _, tc := range []struct{ name, environments, want string }{
 		{"a chain", "prod<stage stage<dev dev", "dev | stage | prod"},
@@ -42,7 +42,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestNodeOfMany: how many clusters run a commit is not written over it.
+// TestNodeOfMany checks that the number of clusters does not overlap the commit.
 func TestNodeOfMany(t *testing.T) {
 	for _, tc := range []struct {
 		commit        string

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// matrixOf is a table with a cell for every target and cluster type.
+// matrixOf returns a table with a cell for every target and cluster type.
 func matrixOf(targets, types int) *query.Matrix {
 	m := &query.Matrix{Environment: "prod"}
 	for c := range types {
@@ -37,7 +37,7 @@ func pageOf(m *query.Matrix, filter matrixView) environmentPage {
 	return view
 }
 
-// BenchmarkMatrix makes the page of an environment with 20,000 cells, and what is sent of it.
+// BenchmarkMatrix renders the page of an environment with 20,000 cells, and measures the size of the response.
 func BenchmarkMatrix(b *testing.B) {
 	m := matrixOf(200, 100)
 	all := parse(&Pages{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -76,7 +76,7 @@ func TestMatrixFilters(t *testing.T) {
 	}
 }
 
-// TestCells: a cell is understandable without its color.
+// TestCells checks that a cell is understandable without its color.
 func TestCells(t *testing.T) {
 	for _, tc := range []struct {
 		cell query.Cell

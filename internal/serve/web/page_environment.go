@@ -75,7 +75,7 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	}
 	view.Approvable = detail.Change != nil || slices.ContainsFunc(detail.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
 	if s.Trials != nil && asOf.IsZero() && detail.ControlPlane != "" {
-		view.Preview = PlanAddress(schedule.Trial{ControlPlane: detail.ControlPlane, Environment: name})
+		view.Preview = PlanAddress(schedule.PlanRequest{ControlPlane: detail.ControlPlane, Environment: name})
 	}
 	words := []string{"history", "environment", name, "--as-of", asOf.Format(time.RFC3339)}
 	if asOf.IsZero() {
@@ -111,7 +111,7 @@ const maxRecentSteps = 8
 func recentSteps(all []ledger.Step) []stepView {
 	var steps []stepView
 	for _, step := range all {
-		if step.Kind != string(promote.Shown) && len(steps) < maxRecentSteps {
+		if step.Kind != string(promote.StatusPosted) && len(steps) < maxRecentSteps {
 			steps = append(steps, stepOf(step))
 		}
 	}

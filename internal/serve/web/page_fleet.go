@@ -10,6 +10,8 @@ import (
 
 // fleetPage shows the chains of environments.
 type fleetPage struct {
+	// Alerts are the problems of the server.
+	Alerts []Alert
 	// Unread are the control planes that could not be read.
 	Unread []query.Unread
 	Chains []chainView
@@ -46,6 +48,9 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view := fleetPage{Unread: s.Observer.Unread(), Chains: chainsOf(all.Items), More: all.Next != ""}
+	if s.Alerts != nil {
+		view.Alerts = s.Alerts()
+	}
 	if err := s.countApplications(q, view.Chains); err != nil {
 		return nil, err
 	}
@@ -85,18 +90,26 @@ func anchorOf(e query.Environment, chain int) string {
 	return fmt.Sprintf("environment-%s-%d", e.Name, chain+1)
 }
 
-// maxWorst limits the clusters on a card.
-const maxWorst = 3
+// maxCauses limits the causes on a card.
+const maxCauses = 3
 
 func environmentViewOf(e query.Environment, id, address string) environmentView {
 	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate, e.Commit, e.Phase)}
-	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
-		v.Why = e.Reason
+	if v.Gate == nil || len(v.Gate.Causes) == 0 || e.Candidate != "" {
+		v.Why = withoutCauses(e.Reason, e.Gate)
 	}
 	if v.Gate != nil {
-		v.Gate.Worst = v.Gate.Worst[:min(len(v.Gate.Worst), maxWorst)]
+		v.Gate.Causes = v.Gate.Causes[:min(len(v.Gate.Causes), maxCauses)]
 	}
 	return v
+}
+
+// withoutCauses returns a reason without the causes that the gate lists next to it.
+func withoutCauses(reason string, g *query.Gate) string {
+	if g == nil || len(g.Causes) == 0 || g.Reason == "" {
+		return reason
+	}
+	return strings.Replace(reason, ": "+g.Reason, "", 1)
 }
 
 // summaryOf returns the states of environments in one line.

@@ -27,7 +27,7 @@ type planPage struct {
 	// own are the environments of the selected control plane.
 	own []string
 	// Question is what to plan; Requested reports that the address has it.
-	Question  schedule.Trial
+	Question  schedule.PlanRequest
 	Requested bool
 	// Title names what is planned.
 	Title string
@@ -143,8 +143,8 @@ func (s *site) requestPlan(q *pageRequest, view *planPage) (trial.Answer, error)
 }
 
 // planRequest returns what the address asks to plan. The control plane may be left out if the environment determines it.
-func (s *site) planRequest(q *pageRequest) schedule.Trial {
-	t := schedule.Trial{
+func (s *site) planRequest(q *pageRequest) schedule.PlanRequest {
+	t := schedule.PlanRequest{
 		ControlPlane: q.text("controlPlane"), Environment: q.text("environment"),
 		Branch: q.text("branch"), Into: q.text("into"), Commit: q.text("commit"),
 	}
@@ -231,7 +231,7 @@ func sorted(all []string) []string {
 }
 
 // planTitle names what is planned.
-func planTitle(t schedule.Trial) string {
+func planTitle(t schedule.PlanRequest) string {
 	in := ""
 	if t.Environment != "" {
 		in = " in " + t.Environment
@@ -250,7 +250,7 @@ func planTitle(t schedule.Trial) string {
 }
 
 // PlanAddress returns the address of a plan's page.
-func PlanAddress(t schedule.Trial) string {
+func PlanAddress(t schedule.PlanRequest) string {
 	values := url.Values{"controlPlane": {t.ControlPlane}}
 	set := func(name, value string) {
 		if value != "" {
@@ -267,7 +267,7 @@ func PlanAddress(t schedule.Trial) string {
 	return "/plan?" + values.Encode()
 }
 
-func (s *site) planView(t schedule.Trial, change *forge.PullRequest, p trial.Plan) planView {
+func (s *site) planView(t schedule.PlanRequest, change *forge.PullRequest, p trial.Plan) planView {
 	words := []string{"plan", "-e", p.Environment, "--control-plane", secret.Redact(t.ControlPlane)}
 	if change != nil && change.Head.Fork == "" {
 		t.Branch, t.Into = change.Head.Branch, change.Base.Branch
@@ -303,7 +303,7 @@ func planFailure(err error) failure {
 		f.Status, f.Next = http.StatusBadRequest, sentence(senseless.next)
 	case errors.Is(err, trial.ErrBusy):
 		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Try again in a moment.", planAgain
-	case errors.Is(err, schedule.ErrTrial):
+	case errors.Is(err, schedule.ErrInvalidPlan):
 		f.Status, f.Next = http.StatusBadRequest, "Correct the input and try again."
 	case errors.Is(err, schedule.ErrFork):
 		f.Status, f.Next = http.StatusForbidden, "Push the branch to the control plane itself, or ask your administrator to allow forks."

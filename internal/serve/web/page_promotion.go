@@ -19,12 +19,12 @@ type promotionsPage struct {
 	Environment  string
 	Environments []string
 	Next         string
-	// Moves is the filter for platform or application promotions; empty for all.
-	Moves query.Moves
+	// Kind is the filter for platform or application promotions; empty for all.
+	Kind query.PromotionKind
 }
 
 func (s *site) promotions(q *pageRequest) (*pageResult, error) {
-	moves, err := oneOf(q, "moves", query.MovesPlatform, query.MovesApplication)
+	moves, err := oneOf(q, "moves", query.PlatformPromotion, query.ApplicationPromotion)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	environment := q.text("environment")
-	page, err := s.Observer.Promotions(q.Context(), query.PromotionsQuery{Environment: environment, Moves: moves, Paging: q.paging(query.DefaultLimit)})
+	page, err := s.Observer.Promotions(q.Context(), query.PromotionsQuery{Environment: environment, Kind: moves, Paging: q.paging(query.DefaultLimit)})
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 	}
 	return &pageResult{
 		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
-		view: promotionsPage{Page: page, Environment: environment, Moves: moves, Environments: known, Next: q.next(page.Next)},
+		view: promotionsPage{Page: page, Environment: environment, Kind: moves, Environments: known, Next: q.next(page.Next)},
 	}, nil
 }
 
@@ -63,6 +63,8 @@ type stageView struct {
 	Rollout *chart
 	// Took is the time from start to deployment; empty until it is deployed.
 	Took string
+	// Why is the reason without the causes that the gate lists.
+	Why string
 	// ControlPlane is the control plane that this server promotes; empty if the page offers no actions.
 	ControlPlane string
 	// Paused reports that the environment is paused, Approvable that a pull request waits for approval.
@@ -118,7 +120,7 @@ func (s *site) addActions(v *stageView, d *query.PromotionDetail) {
 			v.Approvable = true
 		}
 		if s.Trials != nil && v.Arrived.IsZero() {
-			v.Preview = PlanAddress(schedule.Trial{ControlPlane: standing.ControlPlane, Environment: v.Environment, Commit: d.Commit})
+			v.Preview = PlanAddress(schedule.PlanRequest{ControlPlane: standing.ControlPlane, Environment: v.Environment, Commit: d.Commit})
 		}
 	}
 }
@@ -138,12 +140,13 @@ const maxSteps = 12
 
 func stageOf(stage query.PromotionStage, commit string) stageView {
 	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, decide.Phase(stage.Phase)), State: stageState(stage)}
+	v.Why = withoutCauses(stage.Reason, stage.Gate)
 	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
 		v.Took = duration(stage.Arrived.Sub(stage.Entered))
 	}
 	var last time.Time
 	for _, step := range stage.Steps {
-		if step.Kind == string(promote.Shown) {
+		if step.Kind == string(promote.StatusPosted) {
 			v.Shown++
 			continue
 		}

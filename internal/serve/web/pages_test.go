@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 )
 
 func TestEmptyFleetExplainsWhatToDo(t *testing.T) {
@@ -35,6 +36,19 @@ func TestFleetShowsUnreadableControlPlanes(t *testing.T) {
 	if text := w.ask("/", "Role", string(access.Operator)).Body.String(); strings.Contains(text, "secret") {
 		t.Error("an operator sees a credential")
 	}
+}
+
+func TestFleetShowsWhatIsWrongWithTheServer(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.pages.Alerts = func() []web.Alert {
+		return []web.Alert{{What: "2 repositories do not answer in time: a, b", Why: "dial tcp: i/o timeout", Next: "Check them."}}
+	}
+	w.see("/").wants(".note", "2 repositories do not answer in time: a, b")
+	if text := w.ask("/").Body.String(); strings.Contains(text, "i/o timeout") {
+		t.Error("a reader sees the server's error")
+	}
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
+	w.seeAs(access.Operator, "/").wants(".note", "dial tcp: i/o timeout. Check them.")
 }
 
 func TestFleetShowsBehindClustersAndWaitingCommits(t *testing.T) {
@@ -79,7 +93,7 @@ func TestEnvironmentAtAPointInTime(t *testing.T) {
 	}
 }
 
-// TestPendingPlanShowsHeldAssignments: that nothing is proposed does not mean that everything is published.
+// TestPendingPlanShowsHeldAssignments checks that held assignments are shown even if nothing is proposed.
 func TestPendingPlanShowsHeldAssignments(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	held := w.standings()
@@ -159,7 +173,7 @@ func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	w.see("/search?q=large-3").wants(".empty", "Clusters with similar names: large-03")
 }
 
-// TestJSONEqualsTheQueryResult: a page and a program get the same values.
+// TestJSONEqualsTheQueryResult checks that a page and a program get the same values.
 func TestJSONEqualsTheQueryResult(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	o, ctx := w.pages.Observer, t.Context()
@@ -203,7 +217,7 @@ func decoded(t *testing.T, text []byte) any {
 	return v
 }
 
-// TestListsHavePages: what does not fit is on the next page, under an address of its own.
+// TestListsHavePages checks that long lists continue on the next page, which has its own address.
 func TestListsHavePages(t *testing.T) {
 	w := newWorld(t)
 	for i := range 130 {
@@ -219,7 +233,7 @@ func TestListsHavePages(t *testing.T) {
 	}
 }
 
-// What is asked for in words that mean nothing is refused with those that do, instead of being taken for something else.
+// Unknown values of a filter are rejected with a list of the known ones.
 func TestFiltersListAllowedValues(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	for address, want := range map[string]struct {

@@ -19,20 +19,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
-// planning returns a world in which try makes the plans, and the requests that try got.
-func planning(t *testing.T, try func(schedule.Trial) (*schedule.Preview, error)) (*world, *[]schedule.Trial) {
+// planning returns a world in which try makes the plans, and the requests that try received.
+func planning(t *testing.T, try func(schedule.PlanRequest) (*schedule.Preview, error)) (*world, *[]schedule.PlanRequest) {
 	t.Helper()
 	w := newWorld(t).fleetOfThree()
-	var asked []schedule.Trial
-	w.pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
-		asked = append(asked, q)
+	var requests []schedule.PlanRequest
+	w.pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.PlanRequest) (*schedule.Preview, error) {
+		requests = append(requests, q)
 		return try(q)
 	}}
-	return w, &asked
+	return w, &requests
 }
 
-// aPreview is of an environment that gets and loses something.
-func aPreview(schedule.Trial) (*schedule.Preview, error) {
+// aPreview returns a preview of an environment with additions and removals.
+func aPreview(schedule.PlanRequest) (*schedule.Preview, error) {
 	value := "<b>blue</b>\u202e"
 	return &schedule.Preview{
 		Change: &forge.PullRequest{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
@@ -51,7 +51,7 @@ func aPreview(schedule.Trial) (*schedule.Preview, error) {
 }
 
 func TestPlanOfAPullRequest(t *testing.T) {
-	w, asked := planning(t, aPreview)
+	w, requests := planning(t, aPreview)
 	p := w.see("/plan?change=7")
 	p.wants("h1", "Pull request #7")
 	p.wants("table.plan tr", "<b>blue</b>⟨U+202E⟩")
@@ -63,8 +63,8 @@ func TestPlanOfAPullRequest(t *testing.T) {
 	if links := p.all("main a[href=javascript:alert(1)]"); len(links) > 0 {
 		t.Error("an address that is none is a link")
 	}
-	if want := (schedule.Trial{ControlPlane: controlPlane, Change: 7}); len(*asked) != 1 || (*asked)[0] != want {
-		t.Errorf("asked %+v, want %+v", *asked, want)
+	if want := (schedule.PlanRequest{ControlPlane: controlPlane, Change: 7}); len(*requests) != 1 || (*requests)[0] != want {
+		t.Errorf("requests %+v, want %+v", *requests, want)
 	}
 	var value struct {
 		Plans    []plan.Plan
@@ -77,7 +77,7 @@ func TestPlanOfAPullRequest(t *testing.T) {
 }
 
 func TestPlanAddressDeterminesRequest(t *testing.T) {
-	for address, want := range map[string]schedule.Trial{
+	for address, want := range map[string]schedule.PlanRequest{
 		"/plan?branch=topic":                        {Branch: "topic"},
 		"/plan?branch=topic&into=main":              {Branch: "topic"},
 		"/plan?branch=topic&into=dev&environment=":  {Branch: "topic", Into: "dev"},
@@ -86,18 +86,18 @@ func TestPlanAddressDeterminesRequest(t *testing.T) {
 		"/plan?change=%2312&environment=stage":      {Change: 12, Environment: "stage"},
 		"/plan?environment=dev&branch=&commit=&a=b": {Environment: "dev"},
 	} {
-		w, asked := planning(t, aPreview)
+		w, requests := planning(t, aPreview)
 		w.see(address)
 		want.ControlPlane = controlPlane
-		if len(*asked) != 1 || (*asked)[0] != want {
-			t.Errorf("%s asks %+v, want %+v", address, *asked, want)
+		if len(*requests) != 1 || (*requests)[0] != want {
+			t.Errorf("%s asks %+v, want %+v", address, *requests, want)
 		}
 	}
 }
 
-// What makes no sense is not planned, and nothing is read that is not this server's.
+// Invalid requests, and requests for other control planes, read nothing.
 func TestPlanRefuses(t *testing.T) {
-	w, asked := planning(t, aPreview)
+	w, requests := planning(t, aPreview)
 	for _, question := range []string{
 		"change=0", "change=-1", "change=seven", "change=7&branch=topic", "commit=HEAD~3&environment=dev", "commit=--output&environment=dev",
 		"branch=a..b", "branch=-x", "branch=a%00b", "branch=a:b", "branch=topic&into=x@%7B1%7D",
@@ -107,14 +107,14 @@ func TestPlanRefuses(t *testing.T) {
 			t.Errorf("%s: got %d", question, a.Code)
 		}
 	}
-	if len(*asked) != 0 {
-		t.Errorf("asked %+v", *asked)
+	if len(*requests) != 0 {
+		t.Errorf("requests %+v", *requests)
 	}
 }
 
-// What is asked for is named where it is not there, beside what there is.
+// An error about an unknown name lists the known ones.
 func TestPlanErrorsListAllowedValues(t *testing.T) {
-	w, asked := planning(t, aPreview)
+	w, requests := planning(t, aPreview)
 	for question, want := range map[string]string{
 		"environment=nope":                       `There is no environment "nope". Choose one of dev, stage.`,
 		"branch=topic&environment=nope":          `There is no environment "nope". Choose one of dev, stage.`,
@@ -130,8 +130,8 @@ func TestPlanErrorsListAllowedValues(t *testing.T) {
 			t.Errorf("%s: got %d", question, a.Code)
 		}
 	}
-	if len(*asked) != 0 {
-		t.Errorf("asked %+v", *asked)
+	if len(*requests) != 0 {
+		t.Errorf("requests %+v", *requests)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestPlanErrors(t *testing.T) {
 		want int
 		says string
 	}{
-		"no sense":     {schedule.ErrTrial, http.StatusBadRequest, "Correct the input"},
+		"no sense":     {schedule.ErrInvalidPlan, http.StatusBadRequest, "Correct the input"},
 		"fork":         {schedule.ErrFork, http.StatusForbidden, "Push the branch"},
 		"no branch":    {fmt.Errorf("/srv/kalypso/control-plane.git: %w", schedule.ErrNoBranch), http.StatusNotFound, "no such branch"},
 		"no change":    {&forge.Error{Kind: forge.ErrNotFound, Op: "read change"}, http.StatusNotFound, "no such pull request"},
@@ -149,7 +149,7 @@ func TestPlanErrors(t *testing.T) {
 		"cannot read":  {errors.New(`read "https://ann:secret@git.example.com/x": no`), http.StatusUnprocessableEntity, "Fix the problem and try again"},
 		"too many ask": {trial.ErrBusy, http.StatusServiceUnavailable, "Try again"},
 	} {
-		w, _ := planning(t, func(schedule.Trial) (*schedule.Preview, error) { return nil, test.err })
+		w, _ := planning(t, func(schedule.PlanRequest) (*schedule.Preview, error) { return nil, test.err })
 		a := w.ask("/plan?branch=topic")
 		text := a.Body.String()
 		if a.Code != test.want || !strings.Contains(text, test.says) || strings.Contains(text, "secret@") || strings.Contains(text, "/srv") {
@@ -165,10 +165,10 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// A page does not wait for a plan that takes long: it comes back by itself.
+// A page does not wait for a slow plan: it reloads itself.
 func TestPlanInProgress(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	w, _ := planning(t, func(q schedule.Trial) (*schedule.Preview, error) {
+	w, _ := planning(t, func(q schedule.PlanRequest) (*schedule.Preview, error) {
 		close(begun)
 		<-goOn
 		return aPreview(q)

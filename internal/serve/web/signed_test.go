@@ -17,7 +17,7 @@ func (roleHeader) Authenticate(r *http.Request) (access.Identity, bool, error) {
 	return access.Identity{Name: "ada", Role: role, Source: access.BySession}, role != "", nil
 }
 
-// signedWorld is a world in which browsers sign in.
+// signedWorld returns a world in which browsers can sign in.
 func signedWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t).fleetOfThree()
@@ -32,7 +32,7 @@ func (w *world) seeAs(role access.Role, path string) *page {
 	return parse(w.t, w.ask(path, "Role", string(role)).Body)
 }
 
-// TestActionsAreOfferedByRole: readers see no actions.
+// TestActionsAreOfferedByRole checks that readers see no actions.
 func TestActionsAreOfferedByRole(t *testing.T) {
 	w := signedWorld(t)
 	for role, want := range map[access.Role]bool{"": false, access.Reader: false, access.Operator: true, access.Admin: true} {
@@ -46,7 +46,7 @@ func TestActionsAreOfferedByRole(t *testing.T) {
 	w.seeAs(access.Operator, "/environments/stage").wants("nav.actions a", "Resume")
 }
 
-// TestSignInAndSignOutLinks: everybody sees where, and comes back.
+// TestSignInAndSignOutLinks checks that each page has the links, and that users return to the page.
 func TestSignInAndSignOutLinks(t *testing.T) {
 	w := signedWorld(t)
 	w.seeAs(access.Reader, "/clusters").wants(".who a", "Sign out")
@@ -58,7 +58,7 @@ func TestSignInAndSignOutLinks(t *testing.T) {
 	parse(t, w.ask("/clusters").Body).wants("main a", "Sign in")
 }
 
-// TestNoticesAreShownOnPagesOnly: scripts and programs do not take them away.
+// TestNoticesAreShownOnPagesOnly checks that requests of scripts and programs do not use up a notice.
 func TestNoticesAreShownOnPagesOnly(t *testing.T) {
 	w := signedWorld(t)
 	asked := 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/text/visible"
@@ -41,12 +42,12 @@ func (t templates) main(name string, data body) ([]byte, error) {
 	if err := t.pages[name].ExecuteTemplate(&out, "page", data); err != nil {
 		return nil, fmt.Errorf("show page %q: %w", name, err)
 	}
-	return shown(&out), nil
+	return markInvisible(&out), nil
 }
 
-// shown marks characters that browsers do not show in a rendered page, such as bidirectional controls,
+// markInvisible marks characters that browsers do not show in a rendered page, such as bidirectional controls,
 // so that no text can mislead its reader.
-func shown(made *bytes.Buffer) []byte { return []byte(visible.Text(made.String())) }
+func markInvisible(made *bytes.Buffer) []byte { return []byte(visible.Text(made.String())) }
 
 // layout renders the whole page.
 func (t templates) layout(data frame) ([]byte, error) {
@@ -54,30 +55,31 @@ func (t templates) layout(data frame) ([]byte, error) {
 	if err := t.frame.ExecuteTemplate(&out, "layout.html", data); err != nil {
 		return nil, fmt.Errorf("show layout: %w", err)
 	}
-	return shown(&out), nil
+	return markInvisible(&out), nil
 }
 
 // functions are the functions of templates.
 func functions(p *Pages) template.FuncMap {
 	return template.FuncMap{
-		"ago":     func(t time.Time) string { return ago(p.now().Sub(t)) },
-		"moment":  moment,
-		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"short":   short,
-		"line":    line,
-		"links":   isLink,
-		"reach":   p.repositoryURL,
-		"hash":    isHash,
-		"tone":    tone,
-		"symbol":  symbol,
-		"word":    label,
-		"count":   count,
-		"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
-		"at":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
-		"lines":   lines,
-		"reason":  reasonOf,
-		"periods": func() []string { return figuresDays },
-		"lasting": func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) },
-		"percent": func(part float64) string { return fmt.Sprintf("%.0f%%", part*100) },
+		"ago":       func(t time.Time) string { return ago(p.now().Sub(t)) },
+		"moment":    moment,
+		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"short":     short,
+		"line":      line,
+		"links":     isLink,
+		"reach":     p.repositoryURL,
+		"hash":      isHash,
+		"tone":      tone,
+		"symbol":    symbol,
+		"word":      label,
+		"count":     count,
+		"clock":     func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"at":        func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
+		"lines":     lines,
+		"reason":    reasonOf,
+		"clusterOf": func(title string) string { name, _, _ := strings.Cut(title, "/"); return name },
+		"periods":   func() []string { return figuresDays },
+		"lasting":   func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) },
+		"percent":   func(part float64) string { return fmt.Sprintf("%.0f%%", part*100) },
 	}
 }

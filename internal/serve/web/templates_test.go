@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// views are the data of every template.
+// views holds the data type of every template.
 var views = map[string]reflect.Type{
 	"fleet": reflect.TypeFor[fleetPage](), "environment": reflect.TypeFor[environmentPage](),
 	"workloads": reflect.TypeFor[workloadsPage](), "workload": reflect.TypeFor[workloadPage](),
@@ -25,10 +25,10 @@ var views = map[string]reflect.Type{
 	"plan": reflect.TypeFor[planPage](), "figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
 }
 
-// hostile is what every text is filled with: HTML, quotes, control characters and a turn of the writing direction.
+// hostile replaces every text: HTML, quotes, control characters and a bidirectional override.
 const hostile = "<script>alert('1')</script>\x1b[31m\u202e\"&"
 
-// TestTemplatesRenderAnyValue executes each template with a value in which nothing is set and one in which everything is.
+// TestTemplatesRenderAnyValue executes each template with a zero value and with a value in which every field is set.
 func TestTemplatesRenderAnyValue(t *testing.T) {
 	p := &Pages{Now: func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }, URL: "https://kalypso.example.com"}
 	all := parse(p)
@@ -58,8 +58,8 @@ func TestTemplatesRenderAnyValue(t *testing.T) {
 	}
 }
 
-// checkPage holds a page against what pages promise: nothing inline, nothing from elsewhere, one heading of the first
-// level, labels, captions, and no character that does what it should not.
+// checkPage checks the rules for pages: nothing inline, nothing from other servers, one first-level heading, labels, captions,
+// and no misleading characters.
 func checkPage(t *testing.T, text []byte) {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(text))
@@ -115,7 +115,7 @@ func has(n *html.Node, name string) bool {
 	return false
 }
 
-// fill sets everything in a value.
+// fill sets every field of a value.
 func fill(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -128,7 +128,7 @@ func fill(v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf(json.RawMessage(`{}`)))
 		return
 	case reflect.TypeFor[template.HTML]():
-		return // only the program writes it
+		return // only the program sets it
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -163,7 +163,7 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// TestCellsContainNoUntrustedText: what is rendered without templates contains no untrusted text.
+// TestCellsContainNoUntrustedText checks the part of the page that is rendered without templates.
 func TestCellsContainNoUntrustedText(t *testing.T) {
 	cell := query.Cell{ClusterType: hostile, Pending: hostile, States: query.StateCounts{Expected: 3, Failed: 1}}
 	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false)

@@ -27,7 +27,7 @@ func timelineOf(events []query.Event, here string) []eventView {
 	var views []eventView
 	var last time.Time
 	for _, e := range events {
-		if e.Step == string(promote.Shown) {
+		if e.Step == string(promote.StatusPosted) {
 			continue // a status only repeats the step before
 		}
 		v := eventView{Event: e, Address: eventAddress(e)}

@@ -34,8 +34,22 @@ type Pages struct {
 	// Notice returns a message to show once, on the next page that a user loads; empty for none. It is called
 	// before anything is sent. Optional.
 	Notice func(w http.ResponseWriter, r *http.Request) string
+	// Alerts returns what is wrong with the server, for the page of the fleet. Optional.
+	Alerts func() []Alert
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
+}
+
+// Alert is a problem of the server or of what it depends on.
+type Alert struct {
+	// What is the problem, as a sentence without a full stop.
+	What string
+	// Why is the cause, which only operators see; empty if What says it.
+	Why string
+	// Next says what happens and what to do, in whole sentences.
+	Next string
+	// Since is when it began; zero if unknown.
+	Since time.Time
 }
 
 // Link is an entry of the navigation.

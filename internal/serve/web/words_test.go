@@ -23,7 +23,7 @@ func TestFormatting(t *testing.T) {
 		{"a repository as it is known", (&Pages{}).repositoryURL("https://git.example.com/a/b"), "https://git.example.com/a/b"},
 		{"a credential", line("https://me:hunter2@git.example.com/a"), line("https://me:other@git.example.com/a")},
 		{"output", lines("a\x1b[1m\r\n  b"), "a⟨U+001B⟩[1m\r\n  b"},
-		{"what nobody would see", line("a\u202e\nb\u200b  c"), "a⟨U+202E⟩ b⟨U+200B⟩ c"},
+		{"invisible characters", line("a\u202e\nb\u200b  c"), "a⟨U+202E⟩ b⟨U+200B⟩ c"},
 		{"what is left out", line("run https://example.com/?{x:1} now"), "run https://example.com/?*** now"},
 	} {
 		if tc.got != tc.want {

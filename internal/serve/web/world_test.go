@@ -20,10 +20,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web"
 )
 
-// noon is when the tests look at the pages.
+// noon is the time at which the tests view the pages.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// world is the pages over a real ledger.
+// world is the pages with a real ledger.
 type world struct {
 	t      testing.TB
 	ledger *sqlite.Ledger
@@ -33,7 +33,7 @@ type world struct {
 	mux    *http.ServeMux
 }
 
-// fleet is what the rounds of a server would know.
+// fleet is the state of a server's rounds.
 type fleet []query.ControlPlane
 
 func (f *fleet) ControlPlanes() []query.ControlPlane { return *f }
@@ -55,7 +55,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// ask asks for a page, with headers in pairs.
+// ask requests a page, with headers in pairs.
 func (w *world) ask(path string, headers ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	if w.mux == nil {
@@ -71,7 +71,7 @@ func (w *world) ask(path string, headers ...string) *httptest.ResponseRecorder {
 	return a
 }
 
-// see returns a page, which has to be shown.
+// see returns a page, and fails unless the status is 200.
 func (w *world) see(path string) *page {
 	w.t.Helper()
 	a := w.ask(path)
@@ -88,13 +88,13 @@ func (w *world) must(err error) {
 	}
 }
 
-// register makes a cluster.
+// register registers a cluster.
 func (w *world) register(name string, memberships ...ledger.Membership) {
 	w.t.Helper()
 	w.must(w.ledger.Register(w.t.Context(), ledger.Registration{Cluster: name, Memberships: memberships, At: noon.Add(-time.Hour)}))
 }
 
-// page is a page as a browser has it.
+// page is a parsed page.
 type page struct {
 	t    testing.TB
 	root *html.Node
@@ -109,7 +109,7 @@ func parse(t testing.TB, r io.Reader) *page {
 	return &page{t, root}
 }
 
-// all returns the elements of a selector: names, ".class", "#id" and "[attribute]" or "[attribute=value]" of descendants,
+// all returns the elements that match a selector: names, ".class", "#id" and "[attribute]" or "[attribute=value]" of descendants,
 // separated by spaces.
 func (p *page) all(selector string) []*html.Node {
 	found := []*html.Node{p.root}
@@ -129,7 +129,7 @@ func (p *page) all(selector string) []*html.Node {
 	return found
 }
 
-// matches understands one simple selector.
+// matches reports whether an element matches one simple selector.
 func matches(n *html.Node, simple string) bool {
 	name, rest := simple, ""
 	if i := strings.IndexAny(simple, ".#["); i >= 0 {
@@ -165,7 +165,7 @@ func lookup(n *html.Node, name string) (string, bool) {
 	return "", false
 }
 
-// text is what a person reads of an element.
+// text returns the visible text of an element.
 func text(n *html.Node) string {
 	var words []string
 	for d := range n.Descendants() {
@@ -176,7 +176,7 @@ func text(n *html.Node) string {
 	return strings.Join(words, " ")
 }
 
-// texts are those of all elements of a selector.
+// texts returns the texts of all elements that match a selector.
 func (p *page) texts(selector string) []string {
 	var all []string
 	for _, n := range p.all(selector) {
@@ -185,7 +185,7 @@ func (p *page) texts(selector string) []string {
 	return all
 }
 
-// wants fails unless some element of a selector has a text in it.
+// wants fails unless an element that matches a selector contains a text.
 func (p *page) wants(selector, want string) {
 	p.t.Helper()
 	got := p.texts(selector)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,19 @@ func anonymous(config *serve.Config) access.AnonymousRead {
 		return access.AnonymousLocal
 	}
 	return access.AnonymousNever
+}
+
+// front returns what checks requests before all other handlers.
+func front(config *serve.Config) (*access.Front, error) {
+	proxies, err := access.ParseProxies(config.Access.TrustedProxies)
+	if err != nil {
+		return nil, fmt.Errorf("access.trustedProxies: %w", err)
+	}
+	f := &access.Front{Proxies: proxies}
+	if u, err := url.Parse(config.URL); err == nil && (OnLoopback(config.Listen) || len(config.Access.Hosts) > 0) {
+		f.Hosts = append([]string{u.Hostname()}, config.Access.Hosts...)
+	}
+	return f, nil
 }
 
 // OnLoopback reports whether only programs on this machine reach an address.

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// autoMerging makes the environment dev ask to be merged automatically.
+// autoMerging enables automatic merging for the environment dev.
 func (w *world) autoMerging() {
 	w.Helper()
 	w.Edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
@@ -23,7 +23,7 @@ func (w *world) say(commit, context string, state forge.StatusState) {
 	}
 }
 
-// wantMerged reports how the newest change ended.
+// wantMerged checks whether the newest pull request was merged.
 func (w *world) wantMerged(merged bool, when string) {
 	w.Helper()
 	if is := w.PullRequests()[0].State == forge.Merged; is != merged {
@@ -33,7 +33,7 @@ func (w *world) wantMerged(merged bool, when string) {
 
 func TestAutoMergeWaitsForChecks(t *testing.T) {
 	w := newWorld(t)
-	w.round("dev") // the change is there before its environment asks to merge it
+	w.round("dev") // the pull request is opened before its environment enables automatic merging
 	head := w.OpenPullRequest().Head.Commit
 	w.say(head, "build", forge.Pending)
 	w.Edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
@@ -49,7 +49,7 @@ func TestAutoMergeWaitsForChecks(t *testing.T) {
 	w.wantMerged(true, "all checks succeeded")
 }
 
-// protect makes the base branch demand checks.
+// protect requires checks on the base branch.
 func (w *world) protect(checks ...string) {
 	w.Helper()
 	if err := w.Repo(fleettest.GitOps).(forge.Protector).Protect(w.Context(), "dev", forge.Protection{PullRequestsOnly: true, Checks: checks}); err != nil {
@@ -57,12 +57,12 @@ func (w *world) protect(checks ...string) {
 	}
 }
 
-func TestTheForgeMergesByItselfWhereTheBranchDemandsOurStatus(t *testing.T) {
+func TestForgeMergesWhenOurStatusIsRequired(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.autoMerging()
 	w.protect("build", pullrequest.StatusDeletions, pullrequest.StatusChecks)
 	first := w.round("dev")
-	if !slices.Contains(first.Did, "asked the forge to merge pull request 1") {
+	if !slices.Contains(first.Did, "requested the merge of pull request 1") {
 		t.Fatalf("did %v", first.Did)
 	}
 	gitea.Faults.Clear()
@@ -76,7 +76,7 @@ func TestTheForgeMergesByItselfWhereTheBranchDemandsOurStatus(t *testing.T) {
 	w.wantMerged(true, "the check succeeded, and no round was done")
 }
 
-func TestTheForgeDoesNotMergeByItselfWhereItMightRemoveTooMuch(t *testing.T) {
+func TestForgeDoesNotMergeLargeRemovals(t *testing.T) {
 	w, _ := newGiteaWorld(t)
 	w.autoMerging()
 	w.protect("build")
@@ -99,7 +99,7 @@ func TestAChangeOfThePromotedCommitHasALabel(t *testing.T) {
 	if !w.OpenPullRequest().HasLabel(pullrequest.LabelPromoted) {
 		t.Errorf("no label, though the promoted commit changes: %v", o.Did)
 	}
-	// Whether only the tracking file changes or more.
+	// With or without changes other than the tracking file.
 	if c := o.Plan.Counts; c.Added+c.Changed+c.Removed != 0 {
 		t.Errorf("counts: %+v", c)
 	}

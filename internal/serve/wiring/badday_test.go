@@ -20,13 +20,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// try does a round that may fail.
+// try runs a round that may fail.
 func (w *world) try(environment string) (*schedule.Outcome, error) {
 	return w.flows.Round(w.Context(), w.URL+"/"+fleettest.ControlPlane, environment)
 }
 
-// TestRoundEndsTheSameWhicheverRequestFails makes each request of a round fail in turn, in ways that outlast the retries,
-// and runs the round again when the forge is well.
+// TestRoundEndsTheSameWhicheverRequestFails fails each request of a round in turn, in ways that outlast the retries,
+// and runs the round again when the forge works.
 func TestRoundEndsTheSameWhicheverRequestFails(t *testing.T) {
 	whole, gitea := newGiteaWorld(t)
 	whole.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
@@ -49,14 +49,14 @@ func TestRoundEndsTheSameWhicheverRequestFails(t *testing.T) {
 			w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 			gitea.FailAfter(n, fault)
 			_, err := w.try("dev")
-			if err == nil && !fault.After { // what was done though the answer was lost may be found out
+			if err == nil && !fault.After { // a write whose response was lost may be detected
 				t.Errorf("request %d (%s) failed unnoticed", n, request)
 			}
 			if err != nil && strings.Contains(err.Error(), giteatest.Token) {
 				t.Errorf("the error tells the token: %v", err)
 			}
 			gitea.Faults.Clear()
-			w.as(gitea, giteatest.Token) // a new process, which was not told to wait
+			w.as(gitea, giteatest.Token) // a new process, which does not know that it should wait
 			w.round("dev")
 			if diff := cmp.Diff(want, w.Describe()); diff != "" {
 				t.Errorf("request %d (%s): another state than without the failure (-want +got):\n%s", n, request, diff)
@@ -65,7 +65,7 @@ func TestRoundEndsTheSameWhicheverRequestFails(t *testing.T) {
 	}
 }
 
-// TestATokenWithoutARight names the right, and an environment on another forge goes on.
+// TestATokenWithoutARight checks that the error names the right, and that an environment on another forge is not affected.
 func TestATokenWithoutARight(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.as(gitea, giteatest.Weak)
@@ -83,9 +83,10 @@ func TestATokenWithoutARight(t *testing.T) {
 }
 
 // interrupted runs a round, and calls after with the name of each write.
-func (w *world) interrupted(ctx context.Context, after interruption) error {
+func (w *world) interrupted(ctx context.Context, after func(write string) error) error {
+	kill := &interruption{after: after}
 	p := &schedule.Proposer{
-		Drafter: w.flows.drafter(), Committer: interruptedCommitter{w.flows.Commits, after}, Forges: interruptedForges{w.flows.Forges, after},
+		Drafter: w.flows.drafter(), Committer: interruptedCommitter{w.flows.Commits, kill}, Forges: interruptedForges{w.flows.Forges, kill},
 	}
 	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.URL + "/" + fleettest.ControlPlane, Environment: "dev"})
 	return err
@@ -104,7 +105,7 @@ func TestABranchThatMovesMeanwhileIsReadAgain(t *testing.T) {
 		t.Fatalf("error: %v", err)
 	}
 	if w.round("dev"); w.Files(fleettest.GitOps, "kalypso/dev")["mine.txt"] != "" {
-		t.Error("the branch still has what somebody else pushed to it")
+		t.Error("the branch still has what another user pushed to it")
 	}
 	w.OpenPullRequest()
 }
@@ -145,8 +146,9 @@ func TestTheBaseBranch(t *testing.T) {
 	}
 }
 
-// TestAChangeThatTheForgeClosed because its base was deleted was not refused by a person: it is opened again.
-func TestAChangeThatTheForgeClosed(t *testing.T) {
+// TestPullRequestClosedByTheForge checks that a pull request is opened again if the forge closed it because its base was deleted:
+// no user refused it.
+func TestPullRequestClosedByTheForge(t *testing.T) {
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	first, closed := w.round("dev").PullRequest, forge.Closed
@@ -159,7 +161,7 @@ func TestAChangeThatTheForgeClosed(t *testing.T) {
 	}
 }
 
-// restart replaces a branch by one without history.
+// restart replaces a branch with one without history.
 func (w *world) restart(repo, branch string, files map[string]string) {
 	w.Helper()
 	old := w.Head(repo, branch)
@@ -188,7 +190,7 @@ func (w *world) deleteBranch(repo, branch string) {
 	}
 }
 
-// TestAFolderThatCannotBeWritten stands for a full disk: what cannot be kept is an error that says where, and nothing is lost.
+// TestAFolderThatCannotBeWritten simulates a full disk: the error names the folder, and nothing is lost.
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	cache := filepath.Join(t.TempDir(), "cache")
@@ -240,14 +242,14 @@ func TestAWorkloadThatCannotBeReadHoldsItsAssignmentsOnly(t *testing.T) {
 	}
 }
 
-// reopened is a client that has not read anything yet.
+// reopened returns a client with empty caches.
 func reopened(t *testing.T, old *git.Client) *git.Client {
 	client := &git.Client{CacheDir: old.CacheDir, Map: old.Map, Env: old.Env}
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
-func TestARoundThatIsAbandonedLeavesNothingInTheWay(t *testing.T) {
+func TestAbandonedRoundDoesNotBlock(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := w.interrupted(ctx, func(write string) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// newLargeWorld is a generated fleet on the local forge, published.
-// Workloads are folders of one repository: how many repositories there are is about fetching, which is not measured.
+// newLargeWorld returns a generated fleet on the local forge, published.
+// Workloads are folders of one repository, because the number of repositories only affects fetching, which is not measured.
 func newLargeWorld(b *testing.B, spec largefleet.Spec) (*world, largefleet.Files) {
 	b.Helper()
 	if testing.Short() {
@@ -50,7 +50,7 @@ func newLargeWorld(b *testing.B, spec largefleet.Spec) (*world, largefleet.Files
 	return w, files
 }
 
-// fleet10000 is the size that the figures are about: 10,000 assignments.
+// fleet10000 has 10,000 assignments.
 var fleet10000 = largefleet.Spec{Targets: 500, ClusterTypes: 20}
 
 func BenchmarkRoundWithNothingToDo(b *testing.B) {
@@ -62,7 +62,7 @@ func BenchmarkRoundWithNothingToDo(b *testing.B) {
 	}
 }
 
-// BenchmarkRoundOfOneValue goes from a push to the control plane to the change being up to date.
+// BenchmarkRoundOfOneValue measures the time from a push to the control plane until the pull request is up to date.
 func BenchmarkRoundOfOneValue(b *testing.B) {
 	w, files := newLargeWorld(b, fleet10000)
 	changed := files.ChangeValue()
@@ -104,7 +104,7 @@ func BenchmarkReadingALargeGitOpsBranch(b *testing.B) {
 	}
 }
 
-// BenchmarkHundredEnvironments keeps the example fleet in a hundred environments, and says what the process needs for it.
+// BenchmarkHundredEnvironments runs the example fleet in a hundred environments, and measures the resources of the process.
 func BenchmarkHundredEnvironments(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it makes many environments")
@@ -160,7 +160,7 @@ func (w *world) environments(n int) []string {
 	return names
 }
 
-// withTargets gives a workload the targets that it has in dev in other environments too.
+// withTargets adds a workload's targets in dev to other environments.
 func withTargets(workload string, environments []string) string {
 	const begin = "    - name: "
 	parts := strings.Split(workload, begin)

@@ -48,7 +48,7 @@ type chains struct {
 var _ serve.Chains = (*chains)(nil)
 
 // wirePromotion wires promotion and the API to the ledger. Reports, commands and verifications wake the keeper.
-func (s *Server) wirePromotion(context.Context) error {
+func (s *Server) wirePromotion() error {
 	fluxSecret, err := KeptSecret(filepath.Join(s.Config.Data, fluxSecretFile))
 	if err != nil {
 		return err
@@ -61,20 +61,24 @@ func (s *Server) wirePromotion(context.Context) error {
 		promoter: &promote.Promoter{
 			Ledger: s.Ledger, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
 			Checks:  &verify.Runner{Programs: s.Config.Verify.Programs, Hosts: s.Config.Verify.Hosts},
-			Checked: s.Keeper.Continue,
+			Checked: s.Keeper.RunChain,
 		},
 	}
 	s.API = &api.Server{
-		Observer:  &query.Observer{Ledger: s.Ledger, Fleet: s.Flows.board, Now: time.Now},
-		Control:   &promote.Control{Ledger: s.Ledger, Branches: repository.NewDeliveryReader(s.Flows.Client)},
-		Intake:    &ingest.Intake{Ledger: s.Ledger, Stored: s.Keeper.Reported},
-		Registrar: &ingest.Registrar{Ledger: s.Ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
+		Observer: &query.Observer{Ledger: s.Ledger, Fleet: s.Flows.board, Now: time.Now},
+		Control:  &promote.Control{Ledger: s.Ledger, Branches: repository.NewDeliveryReader(s.Flows.Client)},
+		Intake:   &ingest.Intake{Ledger: s.Ledger, Stored: s.Keeper.HandleReports},
+		Registrar: &ingest.Registrar{
+			Ledger: s.Ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }, Serves: s.serves,
+		},
 		Guard: &access.Guard{
 			Store: s.Ledger, SignOn: signOn(s.Config.Access.OIDC), Anonymous: anonymous(s.Config),
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: s.Ledger}},
 		},
 		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, Version: s.Version,
-		Spoken: func(subject, _ string) { s.Keeper.Continue(subject) },
+		OnCommand:     func(subject, _ string) { s.Keeper.RunChain(subject) },
+		OnError:       s.disk.note,
+		OnApplication: func(controlPlane, subject string) { s.Keeper.Deliver(controlPlane, subject) },
 	}
 	s.onClose(func() { events.Close(); s.chains.promoter.Close() })
 	s.Keeper.Chains, s.server.API, s.server.Stopping = s.chains, s.API.Handler(), events.Close

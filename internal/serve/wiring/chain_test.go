@@ -102,9 +102,9 @@ func TestRecordingNeedsCommits(t *testing.T) {
 	}
 }
 
-// TestWhatElseClustersFollowIsRecordedLater, when the branches of all environments are recorded: until then one of theirs would
-// be taken for an application's.
-func TestWhatElseClustersFollowIsRecordedLater(t *testing.T) {
+// TestOtherFollowedBranchesAreRecordedLater checks that other branches are recorded only after the branches of all environments:
+// before, a branch of an environment would be taken for an application's.
+func TestOtherFollowedBranchesAreRecordedLater(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)

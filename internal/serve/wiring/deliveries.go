@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -30,9 +32,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
-// What applications say is not trusted: their charts are rendered in processes with limits, and they can name no repositories but
-// their own and those that the platform team lists for them.
+// deliveries delivers the registered applications that have a Delivery. Applications are not trusted: their charts are rendered in
+// processes with limits, and they can use only their own repositories and those that the platform team lists for them.
 type deliveries struct {
 	flows    *Flows
 	ledger   ledger.Ledger
@@ -46,28 +47,30 @@ type deliveries struct {
 	// scanner runs scans; nil runs none.
 	scanner *scanner.Scanner
 	scans   scanWaits
+	// images looks up digests; a digest that is found later wakes the keeper.
+	images *repository.Images
 
 	mu sync.Mutex
-	// known are the applications that were registered when it was looked last.
+	// known are the registered applications.
 	known map[deliveredTo]*registeredApplication
 }
 
 var _ serve.Deliveries = (*deliveries)(nil)
 
-// deliveredTo names an application of a control plane by what the ledger knows it by.
+// deliveredTo is the subject of an application, and the control plane that registers it.
 type deliveredTo struct{ controlPlane, application string }
 
 // registeredApplication is an application between two rounds.
 type registeredApplication struct {
-	// one lets one round at a time work on it.
-	one     sync.Mutex
+	// rounds admits one round at a time.
+	rounds  *semaphore.Weighted
 	request deliver.Request
-	// last is what the last round of its environments found; nil before the first one.
+	// last is the result of the last round of its environments; nil before the first.
 	last *deliver.Delivered
 }
 
 // wireDeliveries wires the delivery of applications. The end of a scan wakes the keeper.
-func (s *Server) wireDeliveries(context.Context) error {
+func (s *Server) wireDeliveries() error {
 	d, err := newDeliveries(s.Config, s.Flows, s.chains, s.Keeper)
 	if err != nil {
 		return err
@@ -88,6 +91,7 @@ func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *s
 		renderer: &sandbox.Runner{}, memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
+	d.images = &repository.Images{Registry: d.charts, Changed: d.scans.changed}
 	return d, err
 }
 
@@ -109,7 +113,7 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 	for _, r := range requests {
 		at := deliveredTo{controlPlane, deliver.SubjectOf(r.Source, r.Workload)}
 		if a := d.known[at]; a == nil || !reflect.DeepEqual(a.request, r) {
-			d.known[at] = &registeredApplication{request: r}
+			d.known[at] = &registeredApplication{rounds: semaphore.NewWeighted(1), request: r}
 		}
 		registered.Applications = append(registered.Applications, at.application)
 	}
@@ -120,7 +124,7 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 	return registered, nil
 }
 
-// Deliver makes a round of each environment of an application, and one of its chain.
+// Deliver runs a round of all environments of an application, and of its chain.
 func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
 	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
 		found, err := chain.Round(ctx, a.request)
@@ -131,17 +135,17 @@ func (d *deliveries) Deliver(ctx context.Context, controlPlane, application stri
 	})
 }
 
-// Follow makes a round of the chain alone.
+// Follow runs a round of the chain only.
 func (d *deliveries) Follow(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
 	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
 		if a.last == nil {
-			return nil, nil // its first round comes anyway
+			return nil, nil // its first round is scheduled
 		}
 		return chain.Follow(ctx, a.request, a.last)
 	})
 }
 
-// round makes one round of an application, and puts what it found on the board.
+// round runs one round of an application, and puts the result on the board.
 func (d *deliveries) round(
 	ctx context.Context, at deliveredTo, step func(*deliver.Chain, *registeredApplication) (*deliver.Delivered, error),
 ) (*serve.Delivered, error) {
@@ -149,10 +153,12 @@ func (d *deliveries) round(
 	a := d.known[at]
 	d.mu.Unlock()
 	if a == nil {
-		return nil, nil // it is not registered any more
+		return nil, nil // it is no longer registered
 	}
-	a.one.Lock()
-	defer a.one.Unlock()
+	if err := a.rounds.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer a.rounds.Release(1)
 	ended := d.scans.begin()
 	found, err := step(d.chain(at.controlPlane, a.request.Workload), a)
 	if found == nil || ctx.Err() != nil {
@@ -163,8 +169,11 @@ func (d *deliveries) round(
 	if !now.Same(was) {
 		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
 	}
-	result := &serve.Delivered{Application: now, Did: found.Did, Read: found.Read()}
+	result := &serve.Delivered{Application: now, Did: found.Did, Read: found.Read(), Again: found.Next()}
 	for _, environment := range slices.Sorted(maps.Keys(found.Errors)) {
+		if errors.Is(found.Errors[environment], serve.ErrNotRead) {
+			continue
+		}
 		result.Problems = append(result.Problems, fmt.Sprintf("environment %q: %v", environment, found.Errors[environment]))
 	}
 	if found.Promotion != nil {
@@ -173,13 +182,13 @@ func (d *deliveries) round(
 	return result, err
 }
 
-// chain takes the commits of an application further, for one round. Its statuses lead to the page of the workload.
+// chain returns the chain of an application, for one round. Its statuses link to the workload's page.
 func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
 	return &deliver.Chain{
 		Deliverer: &deliver.Deliverer{
 			Drafter: deliver.Drafter{
 				Loader: d.loader(controlPlane), Renderer: d.renderer, Memory: d.memory, Policies: boardPolicies{d.flows.board, controlPlane},
-				Scanner: d.scanner,
+				Scanner: d.scanner, Images: d.images,
 			},
 			Committer: d.flows.Commits, Forges: d.flows.Forges,
 		},
@@ -188,7 +197,7 @@ func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
 	}
 }
 
-// loader reads branches where they are now.
+// loader reads the current heads of branches.
 func (d *deliveries) loader(controlPlane string) *deliver.Loader {
 	return &deliver.Loader{
 		Repositories: repository.NewDeliveryReader(d.flows.Client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
@@ -196,7 +205,7 @@ func (d *deliveries) loader(controlPlane string) *deliver.Loader {
 	}
 }
 
-// bounds are those of the applications of a control plane. What is the platform's is known as far as rounds have read it.
+// bounds restricts the applications of a control plane. The platform's repositories are known once rounds have read them.
 func (d *deliveries) bounds(controlPlane string) deliver.Bounds {
 	urls := []string{controlPlane}
 	for _, plane := range d.flows.board.ControlPlanes() {
@@ -219,18 +228,18 @@ type boardPolicies struct {
 
 var _ deliver.Policies = boardPolicies{}
 
-// Policy implements [deliver.Policies]. Of an environment that was not read yet nobody knows the rules, so nothing is proposed there.
+// Policy implements [deliver.Policies]. Until an environment was read, the error is [serve.ErrNotRead], and nothing is proposed there.
 func (p boardPolicies) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
 	last := p.board.Outcome(p.controlPlane, environment)
 	if last == nil || last.Loaded == nil {
-		return check.Policy{}, nil, errors.New("the platform's environment was not read yet")
+		return check.Policy{}, nil, serve.ErrNotRead
 	}
 	policy, problems := check.PolicyOf(last.Loaded.Snapshot)
 	return policy, problems, nil
 }
 
-// publicClient fetches charts from public addresses, and from the hosts that are listed: an application says where its charts are,
-// and is not to make the server talk to its own network. The rules are those of verifications.
+// publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the
+// addresses, and must not make the server send requests to its own network.
 func publicClient(listed []string) *http.Client {
 	rules := &verify.Runner{Hosts: listed}
 	return &http.Client{

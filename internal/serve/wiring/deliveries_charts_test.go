@@ -18,7 +18,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
-// TestServersReadPrivateRegistries: tags are looked up with what docker's file has for the host, also when it is written later.
+// TestServersReadPrivateRegistries checks that tags are looked up with the credentials in docker's configuration file,
+// even if it is written after the start.
 func TestServersReadPrivateRegistries(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("1", 64)
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// TestSourceAndConfigurationChangeAtOnce: both are in one change for each environment, and the commit goes on with its version.
+// TestSourceAndConfigurationChangeAtOnce checks that each environment gets both in one pull request, and that the commit is
+// promoted with its version.
 func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 	s := newShop(t)
 	s.built("1.4.0")
@@ -43,17 +44,17 @@ func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 	}
 	s.mergeIn("stage")
 	d = s.quiet()
-	if got, want := s.shown(shopSource, commit, "stage"), "success Deployed 1.5.0"; got != want {
+	if got, want := s.status(shopSource, commit, "stage"), "success Deployed 1.5.0"; got != want {
 		t.Errorf("stage shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
 
-// TestTwoThatDeliverAtOnce: jobs of CI and a server work on one environment at the same time. Who comes second reads again,
-// so that nobody is refused, there is one change, and it ends in the same state.
-func TestTwoThatDeliverAtOnce(t *testing.T) {
+// TestConcurrentDeliveries lets CI jobs and a server work on one environment concurrently. The slower one reads again:
+// none fails, there is one pull request, and the final state is the same.
+func TestConcurrentDeliveries(t *testing.T) {
 	s := newShop(t)
 	commit := s.built("1.4.0")
-	order := deliver.Order{
+	order := deliver.RoundRequest{
 		Request: s.request(), Environment: "stage", Build: deliver.Build{Commit: commit, Version: "1.4.0", Image: "1.4.0"},
 	}
 	var wait sync.WaitGroup
@@ -67,7 +68,7 @@ func TestTwoThatDeliverAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 	if err := errors.Join(failed...); err != nil {
-		t.Errorf("somebody was refused: %v", err)
+		t.Errorf("a round was refused: %v", err)
 	}
 	s.chain.Deliverer.Loader = s.loader()
 	o, err := s.chain.Deliverer.Round(t.Context(), order)
@@ -83,8 +84,8 @@ func TestTwoThatDeliverAtOnce(t *testing.T) {
 	}
 }
 
-// TestRenamedEnvironment: the new name is an environment like any other, which needs its configuration first; the branch of the
-// old one stays as it is, since clusters may follow it.
+// TestRenamedEnvironment checks that the new name needs a configuration first, like any new environment, and that the old branch
+// is kept because clusters may follow it.
 func TestRenamedEnvironment(t *testing.T) {
 	s := newShop(t)
 	s.built("1.4.0")
@@ -101,10 +102,10 @@ func TestRenamedEnvironment(t *testing.T) {
 	for range 6 {
 		_, _ = s.minute() // the error is in the status
 	}
-	if got := s.shown(shopSource, commit, "uat"); !strings.HasPrefix(got, `failure environment "uat" has no configuration`) {
+	if got := s.status(shopSource, commit, "uat"); !strings.HasPrefix(got, `failure environment "uat" has no configuration`) {
 		t.Errorf("uat shows %q", got)
 	}
-	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.5.0"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "success Deployed 1.5.0"; got != want {
 		t.Errorf("dev shows %q, want %q", got, want)
 	}
 	s.Push(shopConfigs, "uat", map[string]string{"values.yaml": "greeting: good day\n", "uat-test/values.yaml": "replicas: 3\n"})
@@ -117,7 +118,8 @@ func TestRenamedEnvironment(t *testing.T) {
 	}
 }
 
-// TestChartRepositoryIsDown: what was resolved last is used, and that is said. What was never fetched holds its targets.
+// TestChartRepositoryIsDown checks that the last resolved version is used, with a problem, and that a chart that was never fetched
+// holds its targets.
 func TestChartRepositoryIsDown(t *testing.T) {
 	charts := &remotetest.Server{}
 	server := httptest.NewServer(charts)
@@ -135,7 +137,7 @@ func TestChartRepositoryIsDown(t *testing.T) {
 		d := s.chain.Deliverer.Drafter
 		d.Loader = s.loader()
 		d.Loader.Charts = repository.Charts{Client: client}
-		draft, err := d.Draft(t.Context(), deliver.Wish{Request: s.request(), Environment: "dev"})
+		draft, err := d.Draft(t.Context(), deliver.DraftRequest{Request: s.request(), Environment: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}

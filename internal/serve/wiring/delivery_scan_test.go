@@ -18,11 +18,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// scannedShop is a shop whose platform team has the images of every change scanned, by a script that counts its runs.
+// scannedShop is a shop whose platform team requires scans of images, by a script that counts its runs.
 type scannedShop struct {
 	*shop
 	scans   []check.Scan
-	digests map[string]string // by the tag
+	digests map[string]string // by tag
 	runs    string
 	scanner *scanner.Scanner
 	data    string
@@ -51,7 +51,7 @@ func newScannedShop(t *testing.T, script string, digests map[string]string) *sca
 	return s
 }
 
-// restart starts the server anew: what scans found is in its data folder, and nowhere else.
+// restart starts a new server. Only the results of scans in its data folder are kept.
 func (s *scannedShop) restart() {
 	s.Helper()
 	if s.scanner != nil {
@@ -67,7 +67,7 @@ func (s *scannedShop) restart() {
 	s.chain.Deliverer.Policies, s.chain.Deliverer.Scanner = s, scanner
 }
 
-// until lets minutes pass until something is so.
+// until runs rounds, a minute apart, until a condition holds.
 func (s *scannedShop) until(what string, so func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -87,7 +87,7 @@ func (s *scannedShop) until(what string, so func() bool) {
 	}
 }
 
-// change is the newest change of an environment, and its status.
+// change returns the newest pull request of an environment, and its status.
 func (s *scannedShop) change(environment string) (c forge.PullRequest, status string) {
 	s.Helper()
 	changes, err := s.Repo(shopGitOps).FindPullRequests(s.Context(), forge.PullRequestFilter{Base: environment})
@@ -97,7 +97,7 @@ func (s *scannedShop) change(environment string) (c forge.PullRequest, status st
 	if len(changes) == 0 {
 		return forge.PullRequest{}, ""
 	}
-	return changes[0], s.shown(shopGitOps, changes[0].Head.Commit, deliver.StatusScan)
+	return changes[0], s.status(shopGitOps, changes[0].Head.Commit, deliver.StatusScan)
 }
 
 func TestChangesWaitForScans(t *testing.T) {
@@ -117,7 +117,7 @@ func TestChangesWaitForScans(t *testing.T) {
 			t.Fatalf("the change is %s though nothing was scanned", c.State)
 		}
 	}
-	s.restart() // the run that was cut off is begun again
+	s.restart() // the interrupted scan runs again
 	if err := os.WriteFile(go1, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -141,13 +141,13 @@ func TestScansRefuseAChange(t *testing.T) {
 	commit := s.built("1.4.0")
 	s.until("refused", func() bool {
 		c, status := s.change("dev")
-		return c.State == forge.Open && status == "failure 1 refuses" && strings.Contains(s.shown(shopSource, commit, "dev"), "the scans refuse it: 1 refuses")
+		return c.State == forge.Open && status == "failure 1 refuses" && strings.Contains(s.status(shopSource, commit, "dev"), "the scans refuse it: 1 refuses")
 	})
 	c, _ := s.change("dev")
 	if !strings.Contains(c.Body, "Scans: 1 refuses") || !strings.Contains(c.Body, "  CVE-2026-1 <b>@everyone</b>\n  ```") {
 		t.Errorf("the text says\n%s", c.Body)
 	}
-	// Without scans, nothing holds it any more.
+	// Without scans, nothing blocks it.
 	s.scans = nil
 	s.until("merged", func() bool {
 		c, status := s.change("dev")
@@ -180,7 +180,8 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// TestApplicationsAreWokenWhenTheirScansEnd, and only those whose scans run, also when one ended while the round went on.
+// TestApplicationsAreWokenWhenTheirScansEnd checks that only applications that wait for scans are woken, even if a scan ends
+// during the round.
 func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
 	var woken []string
 	w := &scanWaits{wake: func(_, application string) { woken = append(woken, application) }}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -22,7 +23,7 @@ import (
 
 const registrationFile = kalypsoAPI + "kind: WorkloadRegistration\nmetadata:\n  name: NAME\nspec:\n  workload: {repo: ../NAME, branch: main, path: .}\n  workspace: kaizen\n"
 
-// registeredShop is a shop whose source is registered in a control plane, and the server's work on it.
+// registeredShop returns a shop whose source is registered in a control plane, and the server's deliveries.
 func registeredShop(t *testing.T) (*shop, *deliveries) {
 	s := newShop(t)
 	for _, name := range []string{"control-plane", "gitops"} {
@@ -49,11 +50,11 @@ func registeredShop(t *testing.T) (*shop, *deliveries) {
 	hosts.Add(s.URL)
 	return s, &deliveries{
 		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &remote.Client{},
-		renderer: deliver.InProcess{}, memory: &deliver.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
+		renderer: charttest.InProcess{}, memory: &deliver.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
 	}
 }
 
-// deliver does what the server does with the only application until nothing is left to do, and returns what it was told.
+// deliver runs the server's rounds of the only application until nothing is left to do, and returns the reported problems.
 func (s *shop) deliver(t *testing.T, d *deliveries) (problems []string) {
 	t.Helper()
 	url := s.URL + "/" + fleettest.ControlPlane
@@ -81,7 +82,7 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 	s.deliver(t, d)
 	s.report()
 	problems := s.deliver(t, d)
-	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
 		t.Errorf("dev shows %q, want %q; said %q", got, want, problems)
 	}
 	statuses, err := s.Repo(shopSource).Statuses(t.Context(), commit)
@@ -101,7 +102,7 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 	}
 }
 
-// A ledger that was written before subjects named the workload goes on as it was.
+// A ledger from before subjects contained the workload is still used.
 func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 	s := newShop(t)
 	former, subject := ledger.CleanRepository(s.URL+"/"+shopSource), deliver.SubjectOf(s.URL+"/"+shopSource, "shop")
@@ -109,7 +110,7 @@ func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 	control := &promote.Control{Ledger: s.ledger, Now: func() time.Time { return s.now }}
 	if err := errors.Join(
 		deliver.RecordBuild(t.Context(), s.ledger, former, b, "ci", s.now),
-		control.Pause(t.Context(), promote.Word{Subject: former, Environment: "dev", By: "ann", Why: "a sale"}),
+		control.Pause(t.Context(), promote.Command{Subject: former, Environment: "dev", By: "ann", Why: "a sale"}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +119,12 @@ func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 	if err != nil || builds[b.Commit] != b || d.Promotion.Environments[0].Pause == nil {
 		t.Errorf("got %v, %v\n%s", builds, err, s.story(d))
 	}
-	if err := control.Resume(t.Context(), promote.Word{Subject: subject, Environment: "dev", By: "ann"}); err != nil {
+	if err := control.Resume(t.Context(), promote.Command{Subject: subject, Environment: "dev", By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	s.reboot()
 	d = s.quiet()
-	if got, want := s.shown(shopSource, b.Commit, "dev"), "success Deployed 1.4.0"; got != want {
+	if got, want := s.status(shopSource, b.Commit, "dev"), "success Deployed 1.4.0"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
@@ -196,11 +197,12 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 		t.Error("an application wrote to the platform's repository")
 	}
 	if said := strings.Join(problems, "\n"); !strings.Contains(said, deliver.ErrPlatforms.Error()) {
-		t.Errorf("nobody was told why: %s", said)
+		t.Errorf("the reason is not in the log: %s", said)
 	}
 }
 
-// TestApplicationsReachWhatIsListed: the rights of the server are for the repositories of others only where the platform team says so.
+// TestApplicationsReachWhatIsListed checks that the server's access to other teams' repositories is used only where the platform
+// team allows it.
 func TestApplicationsReachWhatIsListed(t *testing.T) {
 	s, d := registeredShop(t)
 	s.Create("manifests")
@@ -216,7 +218,7 @@ func TestApplicationsReachWhatIsListed(t *testing.T) {
 		t.Error("an application wrote to the repository of another team")
 	}
 	if said := strings.Join(problems, "\n"); !strings.Contains(said, "spec.repositories") {
-		t.Errorf("nobody was told what to do: %s", said)
+		t.Errorf("the advice is not in the log: %s", said)
 	}
 	registration := strings.ReplaceAll(registrationFile, "NAME", "shop")
 	s.Push(fleettest.ControlPlane, "main", map[string]string{"shop.yaml": registration + "  repositories: [../manifests]\n"})
@@ -228,7 +230,7 @@ func TestApplicationsReachWhatIsListed(t *testing.T) {
 	}
 }
 
-// Where public addresses end is what verifications say; a name that the operator lists may lead to private ones.
+// Charts use the same rules for addresses as verifications: names that the operator allows may have private addresses.
 func TestChartsComeFromPublicAddresses(t *testing.T) {
 	here := httptest.NewServer(http.NotFoundHandler())
 	defer here.Close()

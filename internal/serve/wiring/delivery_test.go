@@ -21,10 +21,10 @@ func TestCommitGoesFromDevToStage(t *testing.T) {
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	d := s.quiet()
-	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
 		t.Fatalf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
-	if got, want := s.shown(shopSource, commit, "stage"), "pending Promoted 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "stage"), "pending Promoted 1.4.0"; got != want {
 		t.Fatalf("stage shows %q, want %q\n%s", got, want, s.story(d))
 	}
 	dev := s.Files(shopGitOps, "dev")
@@ -50,7 +50,7 @@ func TestCommitGoesFromDevToStage(t *testing.T) {
 	}
 	s.mergeIn("stage")
 	d = s.quiet()
-	if got, want := s.shown(shopSource, commit, "stage"), "success Deployed 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "stage"), "success Deployed 1.4.0"; got != want {
 		t.Errorf("stage shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
@@ -77,7 +77,7 @@ func TestConfigurationReachesOnlyItsEnvironment(t *testing.T) {
 	if got := s.Head(shopGitOps, "dev"); got != dev {
 		t.Errorf("dev moved from %s to %s", dev, got)
 	}
-	if got, want := s.shown(shopConfigs, config, "stage"), "success Configured 1.4.0"; got != want {
+	if got, want := s.status(shopConfigs, config, "stage"), "success Configured 1.4.0"; got != want {
 		t.Errorf("the configuration shows %q, want %q\n%s", got, want, s.story(d))
 	}
 	stage := s.Files(shopGitOps, "stage")
@@ -91,29 +91,29 @@ func TestFailedClusterStopsTheCommit(t *testing.T) {
 	commit := s.built("1.4.0")
 	s.fails["dev-1"] = "the image cannot be pulled"
 	d := s.quiet()
-	shown := s.shown(shopSource, commit, "dev")
+	status := s.status(shopSource, commit, "dev")
 	for _, want := range []string{"failure", "dev-1", "the image cannot be pulled"} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("dev shows %q, which does not say %q\n%s", shown, want, s.story(d))
+		if !strings.Contains(status, want) {
+			t.Errorf("dev shows %q, which does not say %q\n%s", status, want, s.story(d))
 		}
 	}
-	if got := s.Head(shopGitOps, "stage"); got != "" || s.shown(shopSource, commit, "stage") != "" {
+	if got := s.Head(shopGitOps, "stage"); got != "" || s.status(shopSource, commit, "stage") != "" {
 		t.Errorf("the commit went on to stage, %s", got)
 	}
-	// The fix goes on.
+	// The fix is promoted.
 	s.fails = map[string]string{}
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // mended\n"})
 	fix := s.built("1.4.1")
 	s.quiet()
 	s.mergeIn("stage")
 	d = s.quiet()
-	if got, want := s.shown(shopSource, fix, "stage"), "success Deployed 1.4.1"; got != want {
+	if got, want := s.status(shopSource, fix, "stage"), "success Deployed 1.4.1"; got != want {
 		t.Errorf("stage shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
 
-// What the ledger calls a repository says nothing about how it is reached: this forge has no https. A cluster that runs an older
-// commit makes Kalypso ask for the history of the branch.
+// The protocol is not part of a repository's name in the ledger: this forge has no https. A cluster that runs an older
+// commit makes Kalypso read the history of the branch.
 func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
 	s := newShop(t)
 	s.built("1.4.0")
@@ -126,12 +126,12 @@ func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // newer\n"})
 	commit := s.built("1.4.1")
 	d := s.quiet()
-	if got, want := s.shown(shopSource, commit, "dev"), "pending Deploying 0/1"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "pending Deploying 0/1"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
 
-func TestClusterOfNobodyPassesNoGate(t *testing.T) {
+func TestGateWithoutClusters(t *testing.T) {
 	s := newShop(t)
 	if err := s.ledger.RecordCommit(t.Context(), ledger.Commit{
 		Repository: "https://git.example/platform-gitops", Branch: "dev", SHA: strings.Repeat("b", 40), Kind: ledger.BranchPlatform,
@@ -141,7 +141,7 @@ func TestClusterOfNobodyPassesNoGate(t *testing.T) {
 	}
 	commit := s.built("1.4.0")
 	d := s.quiet()
-	if got, want := s.shown(shopSource, commit, "dev"), "pending Waits: no cluster is expected"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "pending Waits: no cluster is expected"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
@@ -165,7 +165,7 @@ func TestManualChangesAreRestoredUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestTurnedDownCommitDoesNotComeBack(t *testing.T) {
+func TestClosedPullRequestIsNotOpenedAgain(t *testing.T) {
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	s.quiet()
@@ -174,7 +174,7 @@ func TestTurnedDownCommitDoesNotComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := s.quiet()
-	if got := s.shown(shopSource, commit, "stage"); !strings.HasPrefix(got, "failure Turned down") {
+	if got := s.status(shopSource, commit, "stage"); !strings.HasPrefix(got, "failure Rejected") {
 		t.Errorf("stage shows %q\n%s", got, s.story(d))
 	}
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // more\n"})
@@ -185,7 +185,7 @@ func TestTurnedDownCommitDoesNotComeBack(t *testing.T) {
 	}
 }
 
-func TestHeldTargetIsToldAndNotMerged(t *testing.T) {
+func TestHeldTargetIsReportedAndNotMerged(t *testing.T) {
 	s := newShop(t)
 	s.Push(shopSource, "main", map[string]string{"helm/templates/broken.yaml": "{{ fail \"no\" }}\n"})
 	commit := s.built("1.4.0")
@@ -194,7 +194,7 @@ func TestHeldTargetIsToldAndNotMerged(t *testing.T) {
 	if !strings.Contains(change.Body, "broken.yaml") {
 		t.Errorf("the change does not say what is broken:\n%s", change.Body)
 	}
-	if got := s.shown(shopSource, commit, "dev"); !strings.Contains(got, "cannot be rendered") {
+	if got := s.status(shopSource, commit, "dev"); !strings.Contains(got, "cannot be rendered") {
 		t.Errorf("dev shows %q\n%s", got, s.story(d))
 	}
 }
@@ -203,7 +203,7 @@ func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
 	whole := newShop(t)
 	whole.built("1.4.0")
 	whole.quiet()
-	// Descriptors name URLs, and inventories have their hashes: each forge is at a port of its own.
+	// Descriptors and inventories contain URLs or their hashes, and each forge has its own port.
 	state := func(s *shop) map[string]string {
 		files := s.Files(shopGitOps, "dev")
 		delete(files, ".kalypso/functional-test/descriptor.yaml")
@@ -215,27 +215,26 @@ func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
 		s := newShop(t)
 		s.built("1.4.0")
 		left := n
-		s.step = func(string) error {
+		s.writes.after = func(string) error {
 			if left--; left < 0 {
 				return errCrash
 			}
 			return nil
 		}
 		_, _ = s.minute()
-		s.step = nil
 		s.reboot()
 		d := s.quiet()
 		if diff := cmp.Diff(want, state(s)); diff != "" {
-			t.Fatalf("killed after %d steps: %s\n%s", n, diff, s.story(d))
+			t.Fatalf("killed after %d writes: %s\n%s", n, diff, s.story(d))
 		}
 		changes, err := s.Repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})
 		if err != nil || len(changes) != 2 {
-			t.Fatalf("killed after %d steps: %d changes (%v)", n, len(changes), err)
+			t.Fatalf("killed after %d writes: %d changes (%v)", n, len(changes), err)
 		}
 	}
 }
 
-func TestPeopleKeepWhatTheyChanged(t *testing.T) {
+func TestManualChangesAreKept(t *testing.T) {
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -258,7 +257,7 @@ func TestPeopleKeepWhatTheyChanged(t *testing.T) {
 	}
 }
 
-func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
+func TestWorkloadsCanShareRepositories(t *testing.T) {
 	s := newShop(t)
 	second := strings.ReplaceAll(fleettest.Shop()["workload.yaml"], "name: shop\n", "name: cart\n")
 	second = strings.ReplaceAll(strings.ReplaceAll(second, "functional-test", "cart-test"), "uat-test", "cart-uat")
@@ -269,7 +268,7 @@ func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
 		s.chain.Deliverer.Loader = s.loader()
 		r := s.request()
 		r.Workload = workload
-		o, err := s.chain.Deliverer.Round(t.Context(), deliver.Order{
+		o, err := s.chain.Deliverer.Round(t.Context(), deliver.RoundRequest{
 			Request: r, Environment: "dev", Build: deliver.Build{Commit: commit, Version: "1.0.0", Image: "1.0.0"},
 		})
 		if err != nil {
@@ -287,7 +286,7 @@ func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
 	}
 }
 
-func TestEnvironmentWithoutConfigurationStopsOnlyItself(t *testing.T) {
+func TestEnvironmentWithoutConfigurationDoesNotBlockOthers(t *testing.T) {
 	s := newShop(t)
 	files := fleettest.Shop()
 	s.Push(shopSource, "main", map[string]string{
@@ -304,21 +303,21 @@ func TestEnvironmentWithoutConfigurationStopsOnlyItself(t *testing.T) {
 	if !errors.Is(failed, deliver.ErrNoConfig) {
 		t.Errorf("got error %v", failed)
 	}
-	if got := s.shown(shopSource, commit, "qa"); !strings.HasPrefix(got, `failure environment "qa" has no configuration`) {
+	if got := s.status(shopSource, commit, "qa"); !strings.HasPrefix(got, `failure environment "qa" has no configuration`) {
 		t.Errorf("qa shows %q", got)
 	}
-	if got, want := s.shown(shopSource, commit, "stage"), "pending Promoted 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "stage"), "pending Promoted 1.4.0"; got != want {
 		t.Errorf("stage shows %q, want %q", got, want)
 	}
-	// With the branch, it goes on.
+	// With the branch, the rollout continues.
 	s.Push(shopConfigs, "qa", map[string]string{"smoke/values.yaml": "replicas: 1\n"})
 	s.quiet()
-	if got, want := s.shown(shopSource, commit, "qa"), "pending Promoted 1.4.0"; got != want {
+	if got, want := s.status(shopSource, commit, "qa"), "pending Promoted 1.4.0"; got != want {
 		t.Errorf("qa shows %q, want %q", got, want)
 	}
 }
 
-func TestSourceThatWasPushedOverGoesOnWithTheNextCommit(t *testing.T) {
+func TestForcedPushToTheSource(t *testing.T) {
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -327,13 +326,13 @@ func TestSourceThatWasPushedOverGoesOnWithTheNextCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := d.Environments["dev"]; o.Stray == nil {
-		t.Fatalf("a commit that nobody has is not told: %+v", o)
+	if o := d.Environments["dev"]; o.OffBranch == nil {
+		t.Fatalf("an unknown commit is not reported: %+v", o)
 	}
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // more\n"})
 	commit := s.built("1.5.0")
 	d = s.quiet()
-	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.5.0"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "success Deployed 1.5.0"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// nginxCharts is a repository with some versions of one chart.
+// nginxCharts is a repository with versions of one chart.
 type nginxCharts struct {
 	repository.Charts
 	versions []string
 }
 
-// Fetch returns a chart that shows its version.
+// Fetch returns a chart that contains its version.
 func (c nginxCharts) Fetch(_ context.Context, ref app.Chart) (*deliver.Chart, error) {
 	return &deliver.Chart{Name: "nginx", Version: ref.Version, Digest: "sha256:" + ref.Version, Files: []chart.File{
 		{Path: "Chart.yaml", Content: []byte("apiVersion: v2\nname: nginx\nversion: " + ref.Version + "\n")},
@@ -27,7 +27,7 @@ func (c nginxCharts) Fetch(_ context.Context, ref app.Chart) (*deliver.Chart, er
 	}}, nil
 }
 
-// Versions returns the versions, the newest first.
+// Versions returns the versions, newest first.
 func (c nginxCharts) Versions(context.Context, app.Chart) ([]string, error) { return c.versions, nil }
 
 func TestUpdateProposesNewerCharts(t *testing.T) {

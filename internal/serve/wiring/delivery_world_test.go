@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -20,17 +21,17 @@ import (
 )
 
 // shop is an application on the local forge: its source, configuration and GitOps repositories, a ledger, and a cluster in
-// each environment. Time passes in minutes, and only here.
+// each environment. Tests advance its clock in minutes.
 type shop struct {
 	*world
 	ledger *sqlite.Ledger
 	now    time.Time
 	chain  *deliver.Chain
-	// silent and fails say which clusters do not report, or fail with which message.
+	// silent holds the clusters that do not report, fails the clusters that fail with a message.
 	silent map[string]bool
 	fails  map[string]string
-	// step is told of every step.
-	step func(name string) error
+	// writes interrupts the running process.
+	writes *interruption
 }
 
 const (
@@ -60,7 +61,7 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// assign records that the platform has a target on the clusters of a type, and registers one of them.
+// assign records the assignment of a target to a cluster type, and registers a cluster of the type.
 func (s *shop) assign(environment, target string) {
 	s.Helper()
 	err := s.ledger.RecordCommit(s.Context(), ledger.Commit{
@@ -78,21 +79,16 @@ func (s *shop) assign(environment, target string) {
 	}
 }
 
-// reboot starts a new process: nothing is remembered.
+// reboot starts a new process with empty caches.
 func (s *shop) reboot() {
 	now := func() time.Time { return s.now }
-	step := func(name string) error {
-		if s.step == nil {
-			return nil
-		}
-		return s.step(name)
-	}
-	promoter := &promote.Promoter{Ledger: s.ledger, Ancestry: &repository.Ancestry{Client: s.flows.Client}, Now: now, Step: step}
+	s.writes = &interruption{}
+	promoter := &promote.Promoter{Ledger: interruptedLedger{s.ledger, s.writes}, Ancestry: &repository.Ancestry{Client: s.flows.Client}, Now: now}
 	s.Cleanup(promoter.Close)
 	s.chain = &deliver.Chain{
 		Deliverer: &deliver.Deliverer{
-			Drafter:   deliver.Drafter{Loader: s.loader(), Memory: &deliver.Memory{}},
-			Committer: interruptedCommitter{s.flows.Commits, step}, Forges: interruptedForges{s.flows.Forges, step},
+			Drafter:   deliver.Drafter{Renderer: charttest.InProcess{}, Loader: s.loader(), Memory: &deliver.Memory{}},
+			Committer: interruptedCommitter{s.flows.Commits, s.writes}, Forges: interruptedForges{s.flows.Forges, s.writes},
 		},
 		Promoter: promoter, Lines: repository.Lines{Client: s.flows.Client}, Ledger: s.ledger, Now: now,
 	}
@@ -106,7 +102,7 @@ func (s *shop) loader() *deliver.Loader {
 
 func (s *shop) request() deliver.Request { return deliver.Request{Source: s.URL + "/" + shopSource} }
 
-// built says what CI made of the head of main.
+// built records the build of the head of main.
 func (s *shop) built(version string) string {
 	s.Helper()
 	commit := s.Head(shopSource, "main")
@@ -118,7 +114,7 @@ func (s *shop) built(version string) string {
 	return commit
 }
 
-// report lets all clusters apply what their branches have, and say so.
+// report makes all clusters apply their branches and report.
 func (s *shop) report() {
 	s.Helper()
 	for environment, target := range map[string]string{"dev": "functional-test", "stage": "uat-test"} {
@@ -143,7 +139,7 @@ func (s *shop) report() {
 	}
 }
 
-// minute lets a minute pass: clusters, rounds, promotion.
+// minute advances the clock by a minute and runs clusters, rounds and promotion.
 func (s *shop) minute() (*deliver.Delivered, error) {
 	s.Helper()
 	s.now = s.now.Add(time.Minute)
@@ -152,7 +148,7 @@ func (s *shop) minute() (*deliver.Delivered, error) {
 	return s.chain.Round(s.Context(), s.request())
 }
 
-// quiet lets minutes pass until nothing is done any more.
+// quiet runs minutes until nothing is left to do.
 func (s *shop) quiet() *deliver.Delivered {
 	s.Helper()
 	idle := 0
@@ -175,7 +171,7 @@ func (s *shop) quiet() *deliver.Delivered {
 	return nil
 }
 
-// open returns the open change of an environment.
+// open returns the open pull request of an environment.
 func (s *shop) open(environment string) forge.PullRequest {
 	s.Helper()
 	changes, err := s.Repo(shopGitOps).FindPullRequests(s.Context(), forge.PullRequestFilter{State: forge.Open, Base: environment})
@@ -193,8 +189,8 @@ func (s *shop) mergeIn(environment string) {
 	}
 }
 
-// shown is the status of a commit in a context: "success Deployed".
-func (s *shop) shown(repo, commit, context string) string {
+// status returns the status of a commit in a context, such as "success Deployed".
+func (s *shop) status(repo, commit, context string) string {
 	s.Helper()
 	statuses, err := s.Repo(repo).Statuses(s.Context(), commit)
 	if err != nil {
@@ -207,7 +203,7 @@ func (s *shop) shown(repo, commit, context string) string {
 	return string(statuses[i].State) + " " + statuses[i].Description
 }
 
-// story says how everything stands, for a failing test.
+// story describes the whole state, for a failing test.
 func (s *shop) story(d *deliver.Delivered) string {
 	var b strings.Builder
 	for _, e := range d.Promotion.Environments {

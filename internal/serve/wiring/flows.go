@@ -2,10 +2,14 @@ package wiring
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
@@ -30,14 +34,18 @@ type Flows struct {
 	board *serve.Board
 	// previewForks allows previews of pull requests from forks.
 	previewForks bool
-	// tracing is optional.
-	tracing *tracing
+	// local is the embedded forge. Optional.
+	local *local.Forge
+	// tracing and progress are optional.
+	tracing  *tracing
+	progress func(what string)
 }
 
 var _ serve.Flows = (*Flows)(nil)
 
 // serveLocally adds the local forge, whose repositories are read and written in place.
 func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
+	f.local = host
 	f.Forges = append(f.Forges, host)
 	f.Client.Map = append(f.Client.Map, at)
 	f.Commits.Pushed = func(ctx context.Context, repo string) error {
@@ -49,31 +57,61 @@ func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
 }
 
 // drafter makes drafts for trials and previews. Rounds add the memory.
-func (f *Flows) drafter() *schedule.Drafter { return &schedule.Drafter{Loader: f.loader()} }
+func (f *Flows) drafter() *schedule.Drafter {
+	return &schedule.Drafter{Loader: f.loader(), Charts: &sandbox.Runner{}}
+}
 
 func (f *Flows) loader() *schedule.Loader {
-	return &schedule.Loader{Repositories: repository.NewReader(f.Client), Cache: f.cache}
+	return &schedule.Loader{Repositories: repository.NewReader(f.Client), Cache: f.cache, Progress: f.progress}
 }
 
 // Environments returns the names of a control plane's environments.
 func (f *Flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
-	names, _, err := f.loader().Environments(ctx, schedule.Request{ControlPlane: controlPlane})
+	names, problems, err := f.loader().Environments(ctx, schedule.Request{ControlPlane: controlPlane})
 	if err != nil {
+		err = f.notPushed(controlPlane, err)
 		f.board.Unread(controlPlane, err)
 		return nil, err
 	}
+	names = f.withUnreadable(controlPlane, names, problems)
 	f.board.Environments(controlPlane, names)
 	return names, nil
+}
+
+// notPushed replaces the error of reading a control plane that the local forge is going to have, once it is pushed.
+func (f *Flows) notPushed(controlPlane string, err error) error {
+	if f.local == nil || !errors.Is(err, git.ErrRepositoryNotFound) && !errors.Is(err, git.ErrEmpty) {
+		return err
+	}
+	if _, elsewhere := f.local.Repository(controlPlane); elsewhere != nil {
+		return err
+	}
+	return fmt.Errorf("%w: push its branches to %s", serve.ErrNotPushed, controlPlane)
+}
+
+// withUnreadable adds the environments whose documents cannot be read: their rounds fail with the reason, which is shown. A document without
+// a readable name may be any environment, so all that were there before stay.
+func (f *Flows) withUnreadable(controlPlane string, names []string, problems []fleet.Problem) []string {
+	for _, p := range problems {
+		switch {
+		case p.Severity != fleet.SeverityError:
+		case p.Object.Name != "":
+			names = append(names, p.Object.Name)
+		default:
+			names = append(names, f.board.Known(controlPlane)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Round brings the pull request of an environment up to date.
 func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o *schedule.Outcome, err error) {
 	p := &schedule.Proposer{Drafter: f.drafter(), Committer: f.Commits, Forges: f.Forges}
 	p.Drafter.Memory = f.memory
+	ctx, end := f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
+	defer func() { end(err) }()
 	if f.tracing != nil {
-		var end func(error)
-		ctx, end = f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
-		defer func() { end(err) }()
 		p.Drafter.Trace = f.tracing.part
 	}
 	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
@@ -96,11 +134,8 @@ func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullR
 
 // Preview comments on a pull request of a control plane what it changes. It returns nil for one from a fork that is not planned.
 func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
-	if f.tracing != nil {
-		var end func(error)
-		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
-		defer func() { end(err) }()
-	}
+	ctx, end := f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
+	defer func() { end(err) }()
 	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
 	return p.Preview(ctx, controlPlane, change)
 }
@@ -108,10 +143,10 @@ func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.P
 // trials plans what users try on the pages.
 func (f *Flows) trials() *trial.Planner {
 	comparisons := &schedule.Comparisons{}
-	return &trial.Planner{Plan: func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	return &trial.Planner{Plan: func(ctx context.Context, t schedule.PlanRequest) (*schedule.Preview, error) {
 		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
 		p.Drafter.Comparisons = comparisons
-		return p.Try(ctx, t)
+		return p.Plan(ctx, t)
 	}}
 }
 

@@ -6,11 +6,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// TestARoundWithNothingToDoAsksTheForgeTwice counts requests to the API; those of Git do not count.
+// TestARoundWithNothingToDoAsksTheForgeTwice counts API requests, without those of Git.
 func TestARoundWithNothingToDoAsksTheForgeTwice(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
-	asked := func(when string) {
+	wantRequests := func(when string) {
 		t.Helper()
 		gitea.Faults.Clear()
 		if o := w.round("dev"); len(o.Did) > 0 {
@@ -22,8 +22,8 @@ func TestARoundWithNothingToDoAsksTheForgeTwice(t *testing.T) {
 	}
 	w.Push(fleettest.ControlPlane, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
 	w.round("dev")
-	asked("a change and an issue are open")
+	wantRequests("a change and an issue are open")
 	w.Push(fleettest.GitOps, "dev", w.Files(fleettest.GitOps, "kalypso/dev"))
 	w.round("dev")
-	asked("everything is published")
+	wantRequests("everything is published")
 }

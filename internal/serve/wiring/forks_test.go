@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// Whoever can fork a control plane can name repositories in it: none of them is read, until somebody allows it.
+// Anyone who can fork a control plane can name repositories in it. None of them is read unless the operator allows it.
 func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
 	w := newWorld(t)
 	repo := w.Repo(fleettest.ControlPlane)
@@ -38,7 +38,7 @@ func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
 	}
 	for _, fork := range []string{"stranger/control-plane", "unknown"} {
 		change.Head.Fork = fork
-		// Without a loader, it could not read anything if it wanted to.
+		// Without a loader, it cannot read anything.
 		p := &schedule.Previewer{Forges: w.flows.Forges}
 		preview, err := p.Preview(t.Context(), w.URL+"/"+fleettest.ControlPlane, change)
 		if preview != nil || err != nil || comments() > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// TestJourneyOfAPlatformTeam takes the example fleet through what platform teams do all day.
-// Everything before the first merge is one change, updated in place.
+// TestJourneyOfAPlatformTeam performs the daily work of a platform team with the example fleet.
+// Everything before the first merge is in one pull request, updated in place.
 func TestJourneyOfAPlatformTeam(t *testing.T) {
 	w := newWorld(t)
 	functional := w.Files(fleettest.ControlPlane, "dev")["scheduling/kaizen/functional-test-policy.yaml"]
@@ -27,7 +27,7 @@ func TestJourneyOfAPlatformTeam(t *testing.T) {
 		what  string
 		do    func()
 		title string
-		file  string // that the branch has then, with the text
+		file  string // content of the file on the branch
 		text  string
 	}{
 		{
@@ -74,7 +74,7 @@ func TestJourneyOfAPlatformTeam(t *testing.T) {
 	}
 	w.Merge()
 
-	// Without the policy all platform services would go: more than the budget, so a person has to agree.
+	// Without the policy, all platform services are removed: more than the budget, so a user has to approve.
 	w.Push(fleettest.ControlPlane, "dev", map[string]string{"scheduling/platform/platform-services-policy.yaml": ""})
 	w.round("dev")
 	c := w.OpenPullRequest()

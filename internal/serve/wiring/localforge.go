@@ -26,7 +26,7 @@ func (s *Server) openLocalForge(ctx context.Context) error {
 		return nil
 	}
 	host, err := local.Open(ctx, local.Options{
-		Dir: filepath.Join(s.Config.Data, LocalForgeFolder), URL: s.Config.URL, PublicRead: OnLoopback(s.Config.Listen), Log: s.Log,
+		Dir: filepath.Join(s.Config.Data, LocalForgeFolder), URL: s.Config.URL, PublicRead: func(r *http.Request) bool { return s.API.Guard.Open(r) }, Log: s.Log,
 		Reserved: reservedOwners(), Places: forgePlaces(), Search: "/search", Visitor: s.forgeVisitor,
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) openLocalForge(ctx context.Context) error {
 	if err := s.createForgeToken(ctx, host); err != nil {
 		return err
 	}
-	s.onClose(host.Subscribe(s.Keeper.Handle))
+	s.onClose(host.Subscribe(s.Keeper.HandleEvent))
 	s.LocalForge, s.server.Forge = host, host.Handler()
 	s.Flows.serveLocally(host, git.Mapping{From: s.Config.URL, To: filepath.Join(s.Config.Data, LocalForgeFolder, "repos")})
 	return nil
@@ -48,8 +48,8 @@ func (s *Server) createForgeToken(ctx context.Context, host *local.Forge) error 
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	token, _, err := host.CreateToken(ctx, "admin", local.Account{Name: "admin", Right: local.Admin})
-	if err != nil {
+	token := access.NewToken(access.Admin)
+	if _, err := host.AddToken(ctx, "admin", token, local.Account{Name: "admin", Right: local.Admin}); err != nil {
 		return err
 	}
 	if err := writeSecret(file, token); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// slowForge says for a while that what it has merged is still open, as forges do that move the branch first.
+// slowForge returns merged pull requests as open for a while, like forges that update the branch first.
 type slowForge struct{ forge.Forge }
 
 func (f slowForge) Repository(url string) (forge.Repository, error) {

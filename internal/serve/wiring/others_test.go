@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// TestARepositoryOfTheOriginalIsAdoptedByOneChange takes over what the original scheduler wrote, file by file.
+// TestARepositoryOfTheOriginalIsAdoptedByOneChange takes over the files of the original scheduler.
 func TestARepositoryOfTheOriginalIsAdoptedByOneChange(t *testing.T) {
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", w.original())
@@ -45,7 +45,7 @@ func TestARepositoryOfTheOriginalIsAdoptedByOneChange(t *testing.T) {
 	}
 }
 
-// original is the branch dev as the original scheduler wrote it, and somebody added to.
+// original returns the branch dev as the original scheduler wrote it, with files that a user added.
 func (w *world) original() map[string]string {
 	w.Helper()
 	model := newWorld(w.TB.(*testing.T))
@@ -69,16 +69,16 @@ func (w *world) original() map[string]string {
 	return files
 }
 
-// TestNothingOfOthersChanges compares the whole repository before and after all that rounds do.
+// TestNothingOfOthersChanges compares the whole repository before and after rounds.
 func TestNothingOfOthersChanges(t *testing.T) {
 	w := newWorld(t)
 	w.populate()
 	before := w.others()
 	w.Push(fleettest.ControlPlane, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
-	w.round("dev") // opens a change and an issue
+	w.round("dev") // opens a pull request and an issue
 	w.Push(fleettest.ControlPlane, "dev", map[string]string{"broken.yaml": ""})
 	w.Edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
-	w.round("dev") // edits the one, closes the other
+	w.round("dev") // updates the pull request, closes the issue
 	w.Edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
 	if o := w.round("dev"); o.PullRequest.State != forge.Merged {
 		t.Fatalf("not merged: %s", o.Waits)
@@ -87,13 +87,13 @@ func TestNothingOfOthersChanges(t *testing.T) {
 	w.Edit("dev", "gitops-repo.yaml", "autoMerge: true", "autoMerge: false")
 	w.round("dev")
 	w.Edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
-	w.round("dev") // nothing is left to change: closes the change and deletes its branch
+	w.round("dev") // nothing is left to change: closes the pull request and deletes its branch
 	if diff := cmp.Diff(before, w.others()); diff != "" {
 		t.Errorf("something of others changed (-before +after):\n%s", diff)
 	}
 }
 
-// populate gives the GitOps repository people who work in it.
+// populate adds branches, pull requests and issues of other users to the GitOps repository.
 func (w *world) populate() {
 	w.Helper()
 	mine := map[string]string{"README.md": "mine\n", "drone/notes.md": "mine\n", "apps/app.yaml": "a: b\n"}
@@ -123,7 +123,7 @@ func (w *world) populate() {
 	w.say(commit, "build", forge.Failure)
 }
 
-// others says everything about the GitOps repository that is not ours.
+// others describes everything in the GitOps repository that Kalypso did not create.
 func (w *world) others() string {
 	w.Helper()
 	var b strings.Builder
@@ -155,7 +155,7 @@ func (w *world) others() string {
 		if err != nil {
 			w.Fatal(err)
 		}
-		c.Base.Commit = "" // it moves
+		c.Base.Commit = "" // it changes
 		fmt.Fprintf(&b, "%+v %+v %+v\n", c, comments, statuses)
 	}
 	for _, i := range w.Issues("") {

@@ -17,40 +17,40 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// thereAndBack takes one commit to stage by itself, and another one back from there because it fails.
+// thereAndBack promotes a commit to stage automatically, and rolls back one that fails there.
 var thereAndBack = map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest, onFailure: rollback}"}
 
-// live is what happens in the tests of bad days: a commit goes all the way, the next one fails in stage.
-// calm is called where the world waits until promotion is done.
+// live is the story of these tests: a commit is deployed everywhere, and the next one fails in stage.
+// calm is called where the story waits until promotion has nothing left to do.
 func (w *promotionWorld) live(calm func()) {
 	w.Helper()
 	calm()
 	w.commit("one")
 	calm()
-	w.agree()
+	w.approve()
 	calm()
 	w.commit("two")
 	calm()
-	w.agree()
+	w.approve()
 	w.cluster("stage-1").fails = "Deployment shop/cart: image not found"
 	calm()
 }
 
-// TestPromotionEndsTheSameWhereverItWasInterrupted ends the process after each step, and starts it again.
+// TestPromotionEndsTheSameWhereverItWasInterrupted kills the process after each write, and starts it again.
 func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	whole := newPromotionWorld(t, thereAndBack)
-	var steps []string
-	whole.step = func(name string) error { steps = append(steps, name); return nil }
+	var writes []string
+	whole.writes.after = func(name string) error { writes = append(writes, name); return nil }
 	whole.live(func() { whole.quiet() })
 	want := whole.story()
-	if len(steps) < 25 || !strings.Contains(want, "Take stage back") {
-		t.Fatalf("%d steps: %v\n%s", len(steps), steps, want)
+	if len(writes) < 25 || !strings.Contains(want, "Take stage back") {
+		t.Fatalf("%d writes: %v\n%s", len(writes), writes, want)
 	}
-	for n := range steps {
-		if slices.Contains(steps[:n], steps[n]) && slices.Contains(steps[n+1:], steps[n]) {
-			continue // the first and the last of each name
+	for n := range writes {
+		if slices.Contains(writes[:n], writes[n]) && slices.Contains(writes[n+1:], writes[n]) {
+			continue // the first and the last write of each kind
 		}
-		t.Run(fmt.Sprintf("%d %s", n, steps[n]), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", n, writes[n]), func(t *testing.T) {
 			w := newPromotionWorld(t, thereAndBack)
 			name := w.crashed(n)
 			w.live(func() {
@@ -64,7 +64,6 @@ func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 					}
 				}
 				if *name != "" {
-					w.step = nil
 					w.reboot()
 				}
 				w.quiet()
@@ -79,7 +78,7 @@ func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	}
 }
 
-// TestTwoPromotersAtOnce work on one ledger and one forge, and end as one alone does.
+// TestTwoPromotersAtOnce checks that two promoters with one ledger and one forge lead to the same state as one.
 func TestTwoPromotersAtOnce(t *testing.T) {
 	alone := newPromotionWorld(t, thereAndBack)
 	alone.live(func() { alone.quiet() })
@@ -92,7 +91,7 @@ func TestTwoPromotersAtOnce(t *testing.T) {
 			}
 			var wait sync.WaitGroup
 			for range 3 {
-				wait.Go(func() { _, _ = other.Round(t.Context(), w.pipeline()) }) // who comes too late may fail, and tries again
+				wait.Go(func() { _, _ = other.Round(t.Context(), w.pipeline()) }) // the slower one may fail, and tries again
 				wait.Go(func() { _, _ = w.promoter.Round(t.Context(), w.pipeline()) })
 			}
 			wait.Wait()
@@ -104,7 +103,7 @@ func TestTwoPromotersAtOnce(t *testing.T) {
 	}
 }
 
-// changesOnly is the story without what is in the ledger: there, one thing may be twice, which counts once.
+// changesOnly returns the story without the ledger, which may contain a step twice.
 func (w *promotionWorld) changesOnly() string {
 	var lines []string
 	for line := range strings.Lines(w.story()) {
@@ -116,7 +115,7 @@ func (w *promotionWorld) changesOnly() string {
 	return strings.Join(lines, "")
 }
 
-// failing is a forge of which one request fails.
+// failing is a forge that fails one request.
 type failing struct {
 	forge.Forge
 	left *int
@@ -178,7 +177,7 @@ func (r failingRepository) UpsertComment(ctx context.Context, change int, marker
 	return r.Repository.UpsertComment(ctx, change, marker, body)
 }
 
-// TestPromotionEndsTheSameWhicheverRequestFails lets each request of promotion to the forge fail in turn.
+// TestPromotionEndsTheSameWhicheverRequestFails fails each of promotion's requests to the forge in turn.
 func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
 	left, name := 1<<30, ""
 	live := func(w *promotionWorld) {
@@ -205,7 +204,7 @@ func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
 	if requests < 60 {
 		t.Fatalf("only %d requests", requests)
 	}
-	for n := 1; n <= requests; n += 1 + n/2 { // most of the later ones are like earlier ones
+	for n := 1; n <= requests; n += 1 + n/2 { // most later requests are like earlier ones
 		w := newPromotionWorld(t, thereAndBack)
 		left = n
 		live(w)
@@ -215,7 +214,7 @@ func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
 	}
 }
 
-// TestAForcedPush: history is kept, and it is said what happened; a new commit goes on.
+// TestAForcedPush checks that history is kept, that the reason is shown, and that a new commit is promoted.
 func TestAForcedPush(t *testing.T) {
 	t.Run("of main", func(t *testing.T) {
 		w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}"})
@@ -249,7 +248,7 @@ func TestAForcedPush(t *testing.T) {
 	})
 }
 
-// restartBranch replaces a branch of the control plane by a commit without history, which has the same environments.
+// restartBranch replaces a branch of the control plane with a commit without history that has the same environments.
 func (w *promotionWorld) restartBranch(branch string, files map[string]string) {
 	w.Helper()
 	for path, content := range w.Files(fleettest.ControlPlane, branch) {
@@ -260,8 +259,9 @@ func (w *promotionWorld) restartBranch(branch string, files map[string]string) {
 	w.world.restart(fleettest.ControlPlane, branch, files)
 }
 
-// TestAnEnvironmentThatGoes: renamed or removed, the others go on, and who came after it waits and says so.
-func TestAnEnvironmentThatGoes(t *testing.T) {
+// TestRemovedEnvironment checks that after an environment is renamed or removed, other environments are not affected, and
+// that the next ones wait with a reason.
+func TestRemovedEnvironment(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage]}"})
 	old := w.commit("one")
 	w.want(w.quiet(), "prod", decide.Deployed, old)
@@ -282,8 +282,8 @@ func TestAnEnvironmentThatGoes(t *testing.T) {
 	}
 }
 
-// TestABranchThatIsProtected takes proposals only, whatever the rules say.
-func TestABranchThatIsProtected(t *testing.T) {
+// TestProtectedBranch checks that a protected branch gets pull requests, whatever the rules are.
+func TestProtectedBranch(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}"})
 	w.quiet()
 	protector := w.Repo(fleettest.ControlPlane).(forge.Protector)
@@ -292,6 +292,6 @@ func TestABranchThatIsProtected(t *testing.T) {
 	}
 	commit := w.commit("one")
 	w.quiet()
-	w.agree()
+	w.approve()
 	w.want(w.quiet(), "dev", decide.Deployed, commit)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// TestACommitWalksThroughTheChain is the whole way of a commit: dev, stage, and prod when people agree.
-func TestACommitWalksThroughTheChain(t *testing.T) {
+// TestCommitIsPromotedAlongTheChain promotes a commit to dev, stage and, after approval, prod.
+func TestCommitIsPromotedAlongTheChain(t *testing.T) {
 	w := newPromotionWorld(t, chainOfThree)
 	commit := w.commit("one")
 	o := w.quiet()
@@ -25,7 +25,7 @@ func TestACommitWalksThroughTheChain(t *testing.T) {
 	if s := standing(o, "prod"); s.Commit == commit || s.Candidate != commit || !strings.Contains(s.Reason, "waits for its promotion to be merged") {
 		t.Errorf("prod: %+v", s)
 	}
-	w.agree()
+	w.approve()
 	o = w.quiet()
 	w.want(o, "prod", decide.Deployed, commit)
 	for environment := range chainOfThree {
@@ -33,7 +33,7 @@ func TestACommitWalksThroughTheChain(t *testing.T) {
 			t.Errorf("the BaseRepo of %s:\n%s", environment, base)
 		}
 		for _, on := range []string{commit, w.Head(fleettest.ControlPlane, environment)} {
-			if got := w.shown(on, environment); got != "success Deployed" {
+			if got := w.status(on, environment); got != "success Deployed" {
 				t.Errorf("%s of %s: %q", on, environment, got)
 			}
 		}
@@ -48,7 +48,7 @@ func TestACommitWalksThroughTheChain(t *testing.T) {
 	}
 }
 
-// TestAFailingClusterStopsACommit with a status that names it; mended, the commit goes on.
+// TestAFailingClusterStopsACommit checks that the status names the cluster, and that the commit is promoted after a repair.
 func TestAFailingClusterStopsACommit(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}"})
 	w.quiet()
@@ -56,17 +56,17 @@ func TestAFailingClusterStopsACommit(t *testing.T) {
 	commit := w.commit("bad")
 	o := w.quiet()
 	w.want(o, "dev", decide.Failed, commit)
-	if s := standing(o, "stage"); s.Commit == commit || !strings.Contains(s.Reason, "in dev it failed") {
+	if s := standing(o, "stage"); s.Commit == commit || !strings.Contains(s.Reason, "it failed in dev") {
 		t.Errorf("stage: %+v", s)
 	}
-	if got := w.shown(commit, "dev"); !strings.HasPrefix(got, "failure ") || !strings.Contains(got, "dev-2") || !strings.Contains(got, "image not found") {
+	if got := w.status(commit, "dev"); !strings.HasPrefix(got, "failure ") || !strings.Contains(got, "dev-2") || !strings.Contains(got, "image not found") {
 		t.Errorf("status %q", got)
 	}
 	w.cluster("dev-2").fails = ""
 	o = w.quiet()
 	w.want(o, "dev", decide.Deployed, commit)
 	w.want(o, "stage", decide.Deployed, commit)
-	if got := w.shown(commit, "dev"); got != "success Deployed" {
+	if got := w.status(commit, "dev"); got != "success Deployed" {
 		t.Errorf("status %q", got)
 	}
 }
@@ -83,26 +83,26 @@ func TestASilentClusterIsNotGreen(t *testing.T) {
 	if s := standing(o, "dev"); s.Phase != decide.Deploying || !strings.Contains(s.Reason, "dev-1 offline since") {
 		t.Errorf("dev: %s %s", s.Phase, s.Reason)
 	}
-	if got := w.shown(commit, "dev"); got != "pending Deploying 1/2" {
+	if got := w.status(commit, "dev"); got != "pending Deploying 1/2" {
 		t.Errorf("status %q", got)
 	}
 }
 
-// TestAnEnvironmentThatNamesNoCommitIsPinned to what it follows already, and from then on commits come by its rules.
-func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
+// TestEnvironmentWithoutCommitIsPinned checks that the environment keeps its commit, and gets later commits by its rules.
+func TestEnvironmentWithoutCommitIsPinned(t *testing.T) {
 	for approval, people := range map[string]bool{"automatic": false, "pullRequest": true} {
 		t.Run(approval, func(t *testing.T) {
 			w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: " + approval + "}"})
 			bare := strings.ReplaceAll(baseRepoFile, "  commit: COMMIT # by promotion\n", "")
 			w.Push(fleettest.ControlPlane, "stage", map[string]string{"base-repo.yaml": bare})
 			head := w.Head(fleettest.ControlPlane, "main")
-			w.cluster("dev-1").silent = true // nothing arrives in dev
+			w.cluster("dev-1").silent = true // nothing is deployed to dev
 			o := w.quiet()
 			if people {
 				if s := standing(o, "stage"); !strings.Contains(s.Reason, "follows the branch") {
 					t.Errorf("stage: %s", s.Reason)
 				}
-				w.agree()
+				w.approve()
 				w.quiet()
 			}
 			if got, want := w.Files(fleettest.ControlPlane, "stage")["base-repo.yaml"], bare+"  commit: "+head+"\n"; got != want {
@@ -115,23 +115,23 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 	}
 }
 
-// TestThePeopleHaveTheirSay pauses, orders, aborts and turns down.
-func TestThePeopleHaveTheirSay(t *testing.T) {
+// TestCommandsOfUsers pauses, requests, aborts and closes.
+func TestCommandsOfUsers(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest}"})
 	control := &promote.Control{
 		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: repository.NewDeliveryReader(w.flows.Client),
 	}
-	word := func(say func(promote.Word) error, environment, commit string) {
+	word := func(say func(promote.Command) error, environment, commit string) {
 		t.Helper()
 		w.now = w.now.Add(time.Second)
-		if err := say(promote.Word{Subject: w.URL + "/" + fleettest.ControlPlane, Environment: environment, Commit: commit, By: "anna", Why: "an incident"}); err != nil {
+		if err := say(promote.Command{Subject: w.URL + "/" + fleettest.ControlPlane, Environment: environment, Commit: commit, By: "anna", Why: "an incident"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pause := func(v promote.Word) error { return control.Pause(t.Context(), v) }
-	resume := func(v promote.Word) error { return control.Resume(t.Context(), v) }
-	abort := func(v promote.Word) error { return control.Abort(t.Context(), v) }
-	order := func(v promote.Word) error { return control.Order(t.Context(), v) }
+	pause := func(v promote.Command) error { return control.Pause(t.Context(), v) }
+	resume := func(v promote.Command) error { return control.Resume(t.Context(), v) }
+	abort := func(v promote.Command) error { return control.Abort(t.Context(), v) }
+	order := func(v promote.Command) error { return control.Order(t.Context(), v) }
 
 	old := w.Head(fleettest.ControlPlane, "main")
 	w.quiet()
@@ -146,16 +146,16 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 
 	closed := w.proposed()[0]
 	w.close(closed.Number)
-	if s := standing(w.quiet(), "stage"); !strings.Contains(s.Reason, "turned down") || len(w.proposed()) > 0 {
+	if s := standing(w.quiet(), "stage"); !strings.Contains(s.Reason, "rejected") || len(w.proposed()) > 0 {
 		t.Errorf("turned down: %s", s.Reason)
 	}
 	word(order, "stage", one)
 	w.quiet()
-	w.agree()
+	w.approve()
 	o = w.quiet()
 	w.want(o, "stage", decide.Deployed, one)
-	if s := standing(o, "stage"); s.Order != nil {
-		t.Errorf("the order is not fulfilled: %+v", s.Order)
+	if s := standing(o, "stage"); s.Request != nil {
+		t.Errorf("the order is not fulfilled: %+v", s.Request)
 	}
 
 	onHold := w.commit("on hold")
@@ -169,9 +169,9 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("not withdrawn: %+v, %v", open, w.steps("stage"))
 	}
 
-	err := order(promote.Word{Subject: w.URL + "/" + fleettest.ControlPlane, Environment: "dev", Commit: strings.Repeat("f", 40), By: "anna"})
+	err := order(promote.Command{Subject: w.URL + "/" + fleettest.ControlPlane, Environment: "dev", Commit: strings.Repeat("f", 40), By: "anna"})
 	if !errors.Is(err, ledger.ErrInvalid) {
-		t.Errorf("ordered what nobody has: %v", err)
+		t.Errorf("requested an unknown commit: %v", err)
 	}
 	two := w.commit("two")
 	word(abort, "dev", two)
@@ -181,6 +181,6 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 	}
 	word(order, "dev", two)
 	w.want(w.quiet(), "dev", decide.Deployed, two)
-	word(order, "dev", one) // back, though it is older
+	word(order, "dev", one) // back to an older commit
 	w.want(w.quiet(), "dev", decide.Deployed, one)
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // promotionWorld is a small control plane on the local forge, a ledger, and clusters that follow their GitOps branches
-// and report. Time passes in minutes, and only here.
+// and report. Tests advance its clock in minutes.
 type promotionWorld struct {
 	*world
 	ledger   *sqlite.Ledger
@@ -31,29 +31,29 @@ type promotionWorld struct {
 	now      time.Time
 	clusters []*simulated
 	outcomes outcomes
-	// step is told of every step, as a crash is.
-	step func(name string) error
-	// scheduled is what each environment was scheduled from, so that this is done again only when something moved.
+	// writes interrupts the running process.
+	writes *interruption
+	// scheduled holds the inputs of each environment's last scheduling round, which is repeated only after a change.
 	scheduled map[string]string
 }
 
-// outcomes are the last ones of scheduling.
+// outcomes holds the results of the last scheduling rounds.
 type outcomes map[string]*schedule.Outcome
 
-// Rollout returns the last one of an environment.
+// Rollout returns the last result of an environment.
 func (o outcomes) Rollout(_ context.Context, environment string) (*schedule.Outcome, error) {
 	return o[environment], nil
 }
 
-// simulated is a cluster that runs what its branch has, unless it is cut off or cannot.
+// simulated is a cluster that runs the head of its branch, unless it is cut off or fails.
 type simulated struct {
 	name, environment string
-	branch            string // of the GitOps repository; the environment's name when it is empty
+	branch            string // of the GitOps repository; defaults to the environment's name
 	silent            bool
-	fails             string // the message it fails with
+	fails             string // the message of its failure
 }
 
-// chainOfThree are the environments of the world and their rules.
+// chainOfThree holds the environments and their rules.
 var chainOfThree = map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage], approval: pullRequest}"}
 
 func newPromotionWorld(t *testing.T, rules map[string]string) *promotionWorld {
@@ -107,26 +107,19 @@ func sortedKeys[V any](m map[string]V) []string {
 	return all
 }
 
-// reboot starts a new process: nothing is remembered.
+// reboot starts a new process with empty caches.
 func (w *promotionWorld) reboot() {
+	w.writes = &interruption{}
 	w.promoter = w.newPromoter()
 	w.outcomes = outcomes{}
 }
 
 func (w *promotionWorld) newPromoter() *promote.Promoter {
 	p := &promote.Promoter{
-		Ledger: w.ledger, Ancestry: &repository.Ancestry{Client: w.flows.Client}, Now: func() time.Time { return w.now },
-		Step: func(name string) error { return w.did(name) },
+		Ledger: interruptedLedger{w.ledger, w.writes}, Ancestry: &repository.Ancestry{Client: w.flows.Client}, Now: func() time.Time { return w.now },
 	}
 	w.Cleanup(p.Close)
 	return p
-}
-
-func (w *promotionWorld) did(step string) error {
-	if w.step == nil {
-		return nil
-	}
-	return w.step(step)
 }
 
 // join registers a cluster.
@@ -148,7 +141,7 @@ func (w *promotionWorld) cluster(name string) *simulated {
 	return w.clusters[i]
 }
 
-// report lets all clusters apply what their branches have, and say so.
+// report makes all clusters apply their branches and report.
 func (w *promotionWorld) report() {
 	w.Helper()
 	for _, c := range w.clusters {
@@ -185,17 +178,17 @@ func (w *promotionWorld) environments() []string {
 
 func (w *promotionWorld) pipeline() *promote.Platform {
 	p := w.flows.platform(w.URL+"/"+fleettest.ControlPlane, nil, w.outcomes)
-	p.Step, p.Committer = w.did, interruptedCommitter{p.Committer, w.did}
+	p.Committer = interruptedCommitter{p.Committer, w.writes}
 	return p
 }
 
-// minute lets a minute pass: scheduling, clusters, promotion.
+// minute advances the clock by a minute and runs scheduling, clusters and promotion.
 func (w *promotionWorld) minute() (*promote.Outcome, error) {
 	w.Helper()
 	return w.minuteThrough(w.Host)
 }
 
-// minuteThrough lets a minute pass, in which promotion sees the forge through another one.
+// minuteThrough is like minute, but promotion uses another forge.
 func (w *promotionWorld) minuteThrough(host forge.Forge) (*promote.Outcome, error) {
 	w.Helper()
 	w.now = w.now.Add(time.Minute)
@@ -208,12 +201,12 @@ func (w *promotionWorld) minuteThrough(host forge.Forge) (*promote.Outcome, erro
 	p := w.pipeline()
 	p.Forges = forge.Forges{host}
 	if _, ok := host.(*local.Forge); ok {
-		p.Forges = interruptedForges{p.Forges, w.did}
+		p.Forges = interruptedForges{p.Forges, w.writes}
 	}
 	return w.promoter.Round(w.Context(), p)
 }
 
-// inputs are the heads of all branches that an environment is scheduled from, and to.
+// inputs returns the heads of all branches that an environment's scheduling reads or writes.
 func (w *promotionWorld) inputs(environment string) string {
 	w.Helper()
 	heads := environment
@@ -225,7 +218,7 @@ func (w *promotionWorld) inputs(environment string) string {
 	return heads
 }
 
-// quiet lets minutes pass until nothing is done any more, and returns how things stand then.
+// quiet runs minutes until nothing is left to do, and returns the last outcome.
 func (w *promotionWorld) quiet() *promote.Outcome {
 	w.Helper()
 	idle := 0
@@ -245,7 +238,7 @@ func (w *promotionWorld) quiet() *promote.Outcome {
 	return nil
 }
 
-// stands returns how an environment stands: "deployed 1234567".
+// stands returns the state of an environment, such as "deployed 1234567".
 func (w *promotionWorld) stands(o *promote.Outcome, environment string) string {
 	w.Helper()
 	s := standing(o, environment)
@@ -268,7 +261,7 @@ func (w *promotionWorld) want(o *promote.Outcome, environment string, phase deci
 	}
 }
 
-// commit makes a new commit on main.
+// commit adds a commit to main.
 func (w *promotionWorld) commit(what string) string {
 	w.Helper()
 	return w.Push(fleettest.ControlPlane, "main", map[string]string{"notes.md": what + "\n"})
@@ -284,8 +277,8 @@ func (w *promotionWorld) proposed() []forge.PullRequest {
 	return open
 }
 
-// agree merges the one open proposal.
-func (w *promotionWorld) agree() {
+// approve merges the only open proposal.
+func (w *promotionWorld) approve() {
 	w.Helper()
 	open := w.proposed()
 	if len(open) != 1 {
@@ -296,8 +289,8 @@ func (w *promotionWorld) agree() {
 	}
 }
 
-// shown is the status of a commit in an environment: "success Deployed".
-func (w *promotionWorld) shown(commit, environment string) string {
+// status returns the status of a commit in an environment, such as "success Deployed".
+func (w *promotionWorld) status(commit, environment string) string {
 	w.Helper()
 	statuses, err := w.Repo(fleettest.ControlPlane).Statuses(w.Context(), commit)
 	if err != nil {
@@ -311,7 +304,7 @@ func (w *promotionWorld) shown(commit, environment string) string {
 	return ""
 }
 
-// steps are those on record in an environment, from old to new: "entered 1234567". Decisions and statuses are left out.
+// steps returns the recorded steps of an environment, oldest first, such as "entered 1234567", without decisions and statuses.
 func (w *promotionWorld) steps(environment string) []string {
 	w.Helper()
 	all, err := w.ledger.Steps(w.Context(), ledger.StepQuery{Environment: environment})
@@ -321,21 +314,21 @@ func (w *promotionWorld) steps(environment string) []string {
 	slices.Reverse(all)
 	var steps []string
 	for _, s := range all {
-		if s.Kind != string(promote.Decided) && s.Kind != string(promote.Shown) {
+		if s.Kind != string(promote.StateChanged) && s.Kind != string(promote.StatusPosted) {
 			steps = append(steps, s.Kind+" "+s.Commit[:min(7, len(s.Commit))])
 		}
 	}
 	return steps
 }
 
-// story says everything that promotion is responsible for. Commits of main have their names; those that the forge dates are all alike.
+// story describes the whole state that promotion writes. Commits of main have names; commits that the forge dates look the same.
 func (w *promotionWorld) story() string {
 	w.Helper()
 	var b strings.Builder
 	for _, environment := range w.environments() {
 		fmt.Fprintf(&b, "%s at %s: %s\n", environment, w.Head(fleettest.ControlPlane, environment), strings.Join(w.steps(environment), ", "))
 		for _, branch := range []string{"main", environment} {
-			fmt.Fprintf(&b, "  %s shows %q\n", branch, w.shown(w.Head(fleettest.ControlPlane, branch), environment))
+			fmt.Fprintf(&b, "  %s shows %q\n", branch, w.status(w.Head(fleettest.ControlPlane, branch), environment))
 		}
 	}
 	changes, err := w.Repo(fleettest.ControlPlane).FindPullRequests(w.Context(), forge.PullRequestFilter{})
@@ -356,7 +349,7 @@ func (w *promotionWorld) story() string {
 
 var anyCommit = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)
 
-// line are the commits of main.
+// line returns the commits of main.
 func (w *promotionWorld) line() []string {
 	w.Helper()
 	line, err := repository.Lines{Client: w.flows.Client}.Line(w.Context(), schedule.Location{Repo: w.URL + "/" + fleettest.ControlPlane, Branch: "main"}, 100)
@@ -370,12 +363,12 @@ func (w *promotionWorld) line() []string {
 	return all
 }
 
-// crashed makes the n-th step from now on the last one of its round.
+// crashed kills the process after n more writes, and returns a pointer to the name of the last one.
 func (w *promotionWorld) crashed(n int) (name *string) {
 	name = new(string)
-	w.step = func(step string) error {
+	w.writes.after = func(write string) error {
 		if n--; n < 0 {
-			*name = step
+			*name = write
 			return errCrash
 		}
 		return nil
@@ -383,7 +376,7 @@ func (w *promotionWorld) crashed(n int) (name *string) {
 	return name
 }
 
-// close closes a proposal by hand.
+// close closes a proposal manually.
 func (w *promotionWorld) close(number int) {
 	w.Helper()
 	closed := forge.Closed

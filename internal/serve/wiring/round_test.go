@@ -51,7 +51,7 @@ func keys(files map[string]string) []string {
 	return names
 }
 
-// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its writes, as a crash would, and runs it again.
+// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its writes, like a crash, and runs it again.
 func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	for name, prepare := range map[string]func(w *world){
 		"proposing": func(w *world) {
@@ -90,7 +90,7 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	}
 }
 
-// crashAfter runs a round, and ends it after one write and n more.
+// crashAfter runs a round, and ends it after n+1 writes.
 func (w *world) crashAfter(n int) error {
 	return w.interrupted(w.Context(), func(string) error {
 		if n--; n < 0 {
@@ -100,8 +100,8 @@ func (w *world) crashAfter(n int) error {
 	})
 }
 
-// TestWhatWasWithdrawnMayBeProposedAgain: nobody has refused it.
-func TestWhatWasWithdrawnMayBeProposedAgain(t *testing.T) {
+// TestWithdrawnPullRequestIsOpenedAgain checks that a withdrawn pull request does not count as refused.
+func TestWithdrawnPullRequestIsOpenedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.round("dev")
 	w.Merge()
@@ -127,7 +127,7 @@ func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			for range 5 { // each server tries again until the others are out of its way
+			for range 5 { // each server retries until no other one is in its way
 				if _, err := w.flows.Round(t.Context(), w.URL+"/"+fleettest.ControlPlane, "dev"); err == nil {
 					return
 				}
@@ -141,7 +141,7 @@ func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
+func TestManualEditsOfAPullRequest(t *testing.T) {
 	closed, title := forge.Closed, "my own words"
 	tests := map[string]struct {
 		person func(w *world, c forge.PullRequest)
@@ -204,7 +204,7 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 				}
 			},
 		},
-		"somebody does it by hand: the change has nothing to do and is closed": {
+		"a user does it by hand: the change has nothing to do and is closed": {
 			func(w *world, _ forge.PullRequest) {
 				files := w.Files(fleettest.GitOps, "kalypso/dev")
 				w.Push(fleettest.GitOps, "dev", files)
@@ -242,6 +242,10 @@ func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 		t.Fatalf("it does not wait: %v, %+v", o.Did, o)
 	}
 	repo := w.Repo(fleettest.GitOps)
+	_, err := repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	if !errors.Is(err, forge.ErrConflict) || !strings.Contains(err.Error(), "the label kalypso/allow-deletions approves them") {
+		t.Errorf("merged by a user though too much is removed: %v", err)
+	}
 	if err := repo.AddLabels(t.Context(), c.Number, pullrequest.LabelAllowDeletions); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +287,7 @@ func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
 		}
 	}
 	if w.Head(fleettest.GitOps, "feature") != feature || w.Head(fleettest.ControlPlane, "stage") != stage {
-		t.Error("a branch of somebody else moved")
+		t.Error("a branch of another user moved")
 	}
 	branches := w.Branches(fleettest.GitOps)
 	if diff := cmp.Diff([]string{"dev", "feature", "kalypso/dev"}, branches); diff != "" {
@@ -291,7 +295,7 @@ func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheControlPlaneSaysWhatItWouldDo(t *testing.T) {
+func TestControlPlanePullRequestsArePreviewed(t *testing.T) {
 	w := newWorld(t)
 	content := w.Files(fleettest.ControlPlane, "dev")[westConfig]
 	repo := w.Repo(fleettest.ControlPlane)

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 )
 
-// newScanner runs the scans of control planes on a server, whose operator lists the programs. What they find is kept in its data
-// folder. Close it.
+// newScanner returns the scanner of a server. programs are those that the configuration allows. Results are stored in the data folder.
+// Close it.
 func newScanner(data string, programs []string, images scanner.Images, changed func()) (*scanner.Scanner, error) {
 	records, err := folder.New(filepath.Join(data, "scans"))
 	if err != nil {
@@ -22,9 +22,9 @@ func newScanner(data string, programs []string, images scanner.Images, changed f
 	return &scanner.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
 }
 
-// scanWaits are the applications with changes whose scans run: those that are to be looked at when one has ended.
+// scanWaits are the applications that wait for running scans, or for digests of images. When one ends, they are delivered again.
 type scanWaits struct {
-	// wake has an application looked at again.
+	// wake schedules a round of an application.
 	wake func(controlPlane, application string)
 
 	mu      sync.Mutex
@@ -33,18 +33,18 @@ type scanWaits struct {
 	ended int
 }
 
-// begin is called before a round. What ended after that, the round may not have seen.
+// begin is called before a round, which may not see the scans that end after it.
 func (w *scanWaits) begin() (ended int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ended
 }
 
-// note notes whether scans of an application run, by what a round found that began after so many had ended.
+// note stores whether scans of an application run after a round that began when so many had ended.
 func (w *scanWaits) note(at deliveredTo, found *deliver.Delivered, ended int) {
 	running := false
 	for _, o := range found.Environments {
-		running = running || o != nil && o.Draft != nil && slices.ContainsFunc(o.Draft.Scans, scan.Result.Runs)
+		running = running || o != nil && o.Draft != nil && (slices.ContainsFunc(o.Draft.Scans, scan.Result.Runs) || looksUp(o.Draft.Plan))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,12 +61,24 @@ func (w *scanWaits) note(at deliveredTo, found *deliver.Delivered, ended int) {
 	}
 }
 
-// changed has everything looked at that waits.
+// looksUp reports whether digests of a plan are still looked up.
+func looksUp(p *deliver.Plan) bool {
+	if p != nil {
+		for _, d := range p.Digests {
+			if d.Pending {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changed schedules all waiting applications.
 func (w *scanWaits) changed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended++
-	for at := range w.waiting { // the queue brings them into an order of its own
+	for at := range w.waiting { // in any order
 		w.wake(at.controlPlane, at.application)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -69,6 +70,7 @@ type Server struct {
 	chains     *chains
 	deliveries *deliveries
 	sessions   *session.Sessions
+	disk       *disk
 	// closers are called in reverse order.
 	closers []func()
 }
@@ -92,6 +94,9 @@ func (s *Server) wire(ctx context.Context) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s.metrics = serve.NewMetrics(registry)
+	s.disk = newDisk(s.Config.Data)
+	registry.MustRegister(s.disk)
+	registry.MustRegister(&sourceMetrics{func() []git.Unavailable { return s.Flows.Client.Unavailable() }})
 	forges, err := connect.All(s.Config.Forges, s.Env, transport.Config{
 		Base:    tracing.transport(),
 		Observe: func(call transport.Call) { s.metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
@@ -104,34 +109,46 @@ func (s *Server) wire(ctx context.Context) error {
 	}
 	s.Keeper = &serve.Keeper{
 		Flows: s.Flows, ControlPlanes: s.Config.ControlPlanes,
-		Poll: s.Config.Poll.Duration, Workers: s.Config.Workers, Log: s.Log, Metrics: s.metrics,
+		Poll: s.Config.Poll.Duration, Workers: s.Config.Workers, Log: s.Log, Metrics: s.metrics, OnError: s.disk.note,
 	}
 	s.server = &serve.Server{
-		Keeper: s.Keeper, Hooks: hooks(s.Config.Forges, forges, s.Env), Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Log: s.Log,
+		Keeper: s.Keeper, Hooks: hooks(s.Config.Forges, forges, s.Env), Log: s.Log,
+		Health: s.health,
 	}
 	if s.listener, err = s.Listen(); err != nil {
 		return err
 	}
 	s.onClose(func() { _ = s.listener.Close() }) // it is closed already if the server ran
-	for _, step := range []func(context.Context) error{s.openLocalForge, s.openLedger, s.wirePromotion, s.wireDeliveries, s.openSessions} {
-		if err := step(ctx); err != nil {
+	if err := s.openLocalForge(ctx); err != nil {
+		return err
+	}
+	if err := s.openLedger(ctx); err != nil {
+		return err
+	}
+	for _, step := range []func() error{s.wirePromotion, s.wireDeliveries, s.openSessions} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
+	s.server.Metrics = s.API.Guard.Restrict(access.Reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return nil
 }
 
+// sourceWait is how long a round waits for another one that reads the same repository. It holds what needs the repository then.
+const sourceWait = 30 * time.Second
+
 // wireFlows connects the flows to Git and the forges.
 func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
-	access, err := connect.Git(s.Config.Forges, forges, s.Env)
+	origins, err := connect.Git(s.Config.Forges, forges, s.Env)
 	if err != nil {
 		return err
 	}
 	s.Flows = &Flows{
 		board: &serve.Board{}, Forges: forges, cache: &fleet.Cache{}, memory: &schedule.Memory{}, tracing: tracing, previewForks: s.Config.PreviewForks,
 		Client: &git.Client{
-			Map: slices.Concat(s.Maps, mappings(s.Config.Map), access.Maps), Credentials: access.Credentials,
+			Map: slices.Concat(s.Maps, mappings(s.Config.Map), origins.Maps), Credentials: origins.Credentials,
 			Env: func(name string) string { return s.Env[name] }, Elsewhere: true,
+			Limits: git.Limits{Answer: s.Config.Sources.Answer.Duration, Transfer: s.Config.Sources.Transfer.Duration, Wait: sourceWait},
 		},
 	}
 	s.onClose(func() { _ = s.Flows.Client.Close() }) // the process ends

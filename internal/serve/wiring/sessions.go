@@ -1,7 +1,6 @@
 package wiring
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // openSessions adds the pages, and lets browsers sign in to all pages of the server, the local forge and the API.
-func (s *Server) openSessions(context.Context) error {
+func (s *Server) openSessions() error {
 	key, err := KeptSecret(filepath.Join(s.Config.Data, sessionKeyFile))
 	if err != nil {
 		return err
@@ -31,20 +30,24 @@ func (s *Server) openSessions(context.Context) error {
 	guard.Others = append(guard.Others, s.sessions)
 	pages := &web.Pages{
 		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: s.Flows.trials(),
-		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told,
+		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told, Alerts: s.alerts,
 	}
 	if *s.Config.LocalForge {
 		pages.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(s.Config)}}
 	}
 	actions := &action.Handlers{
 		Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.Log,
-		Trail: access.Trail{Store: s.Ledger}, Forges: s.Flows.Forges, Merged: s.API.Spoken,
+		Trail: access.Trail{Store: s.Ledger}, Forges: s.Flows.Forges, Merged: s.API.OnCommand,
 	}
 	s.server.Pages = func(mux *http.ServeMux) {
 		pages.Register(mux)
 		s.sessions.Register(mux)
 		actions.Register(mux)
 	}
-	s.server.Around = s.sessions.Renew
-	return nil
+	front, err := front(s.Config)
+	s.server.Around = func(next http.Handler) http.Handler {
+		front.Next = s.sessions.Renew(next)
+		return front
+	}
+	return err
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
-// tracing shows where the time of a round goes, as spans: the round, its parts, and the requests to forges.
-// What a span says is names, hosts, paths and errors; the errors go through hide.
+// tracing records spans of rounds, their parts, and requests to forges. Spans contain names, hosts, paths and errors;
+// hide removes secrets from errors.
 type tracing struct {
 	tracer trace.Tracer
 	hide   func(string) string
-	// stop sends what is not sent yet.
+	// stop sends the remaining spans.
 	stop func(context.Context) error
 }
 
-// startTracing sends spans by OTLP over HTTP where the configuration or the standard environment variables say so.
+// startTracing sends spans by OTLP over HTTP, if the configuration or the standard environment variables enable it.
 func startTracing(
 	ctx context.Context, c serve.TracingConfig, env map[string]string, hide func(string) string, log *slog.Logger, version string,
 ) (*tracing, error) {
@@ -51,14 +51,17 @@ func startTracing(
 	if err != nil {
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}
-	// OpenTelemetry has one place for the whole process where it complains.
+	// The error handler is global.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans were not sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &tracing{provider.Tracer("github.com/kalypso-io/kalypso"), hide, provider.Shutdown}, nil
 }
 
-// begin begins a span, and returns how to end it.
+// begin starts a span, and returns the function that ends it. Without tracing, it does nothing.
 func (t *tracing) begin(ctx context.Context, name string, about ...attribute.KeyValue) (context.Context, func(error)) {
+	if t == nil {
+		return ctx, func(error) {}
+	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(about...))
 	return ctx, func(err error) {
 		if err != nil {
@@ -68,18 +71,18 @@ func (t *tracing) begin(ctx context.Context, name string, about ...attribute.Key
 	}
 }
 
-// part begins a part of a round.
+// part starts a part of a round.
 func (t *tracing) part(ctx context.Context, name string) (context.Context, func(error)) {
 	return t.begin(ctx, name)
 }
 
-// forgeRequests makes a span of every request to a forge. The query is left out: it may carry a token.
+// forgeRequests records a span for every request to a forge, without the query, which may contain a token.
 type forgeRequests struct {
 	*tracing
 	base http.RoundTripper
 }
 
-// RoundTrip sends a request.
+// RoundTrip implements [http.RoundTripper].
 func (f forgeRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, end := f.begin(r.Context(), "forge "+r.Method,
 		attribute.String("server.address", r.URL.Host), attribute.String("url.path", r.URL.Path))
@@ -91,7 +94,7 @@ func (f forgeRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// transport is what requests to forges go through; nil for the usual when nothing is traced.
+// transport returns the transport for requests to forges; nil for the default if tracing is off.
 func (t *tracing) transport() http.RoundTripper {
 	usual, ok := http.DefaultTransport.(*http.Transport)
 	if _, off := t.tracer.(noop.Tracer); off || !ok {

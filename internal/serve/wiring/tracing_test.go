@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// collector takes spans, and keeps their bytes: texts are readable in them.
+// collector receives spans, and keeps their bytes, which contain readable texts.
 type collector struct {
 	*httptest.Server
 	mu   sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
-// world is the hello fleet on a forge, and the flows of a server on it.
+// world is the hello fleet on a forge, with the flows of a server.
 type world struct {
 	*fleettest.Fleet
 	flows *Flows
@@ -49,7 +49,7 @@ func newGiteaWorld(t *testing.T) (*world, *fleettest.Gitea) {
 	return w, gitea
 }
 
-// newFlows returns flows that know no forge yet.
+// newFlows returns flows without forges.
 func newFlows(t testing.TB) *Flows {
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	t.Cleanup(func() { _ = client.Close() })

@@ -64,7 +64,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What somebody reads to decide about it is not shortened without a word.
+// Text that a user decides about is not shortened without a hint.
 func TestMask(t *testing.T) {
 	for text, want := range map[string]string{
 		"image: https://host/a?{x:y,privileged:true}": "image: https://host/a?***",

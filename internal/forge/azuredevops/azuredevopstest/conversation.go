@@ -20,19 +20,17 @@ func thread(c *forge.Comment, kind string) map[string]any {
 
 // listThreads includes the comments that the forge itself writes.
 func (c *call) listThreads() {
-	change := c.Pull
-	all := []map[string]any{thread(&forge.Comment{ID: "1", Author: "system", Body: "The reference was updated.", CreatedAt: change.CreatedAt}, "system")}
-	for _, comment := range change.Comments {
+	all := []map[string]any{thread(&forge.Comment{ID: "1", Author: "system", Body: "The reference was updated.", CreatedAt: c.Pull.CreatedAt}, "system")}
+	for _, comment := range c.Pull.Comments {
 		all = append(all, thread(comment, "text"))
 	}
-	for _, n := range change.Notes {
+	for _, n := range c.Pull.Notes {
 		all = append(all, threadAt(n))
 	}
 	c.list(all)
 }
 
 func (c *call) createThread() {
-	change := c.Pull
 	var in struct {
 		Comments []struct {
 			Content string `json:"content"`
@@ -46,10 +44,10 @@ func (c *call) createThread() {
 		return
 	}
 	if in.Place != nil {
-		c.createThreadAt(change, *in.Place, in.Status, in.Comments[0].Content)
+		c.createThreadAt(c.Pull, *in.Place, in.Status, in.Comments[0].Content)
 		return
 	}
-	c.JSON(http.StatusOK, thread(c.Repo.AddComment(c.Actor, change, in.Comments[0].Content), "text"))
+	c.JSON(http.StatusOK, thread(c.Repo.AddComment(c.Actor, c.Pull, in.Comments[0].Content), "text"))
 }
 
 func (c *call) editComment() {
@@ -115,7 +113,7 @@ func (c *call) listStatuses() {
 			if state == s.State {
 				all = append(all, map[string]any{
 					"id": i + 1, "state": word, "description": s.Description, "targetUrl": s.URL, "creationDate": s.Time,
-					"context": map[string]any{"genre": genre, "name": name}, "createdBy": account("somebody"),
+					"context": map[string]any{"genre": genre, "name": name}, "createdBy": account("a-person"),
 				})
 			}
 		}

@@ -18,14 +18,12 @@ type subscription struct {
 
 // listSubscriptions leaves out passwords.
 func (c *call) listSubscriptions() {
-	all := []map[string]any{}
-	for _, s := range c.subscriptions {
-		all = append(all, map[string]any{
+	c.list(forgetest.Shapes(c.subscriptions, func(s *subscription) map[string]any {
+		return map[string]any{
 			"id": s.ID, "eventType": s.EventType, "publisherInputs": s.PublisherInputs,
 			"consumerInputs": map[string]any{"url": s.ConsumerInputs["url"], "basicAuthPassword": "********"},
-		})
-	}
-	c.list(all)
+		}
+	}))
 }
 
 func (c *call) subscribe() {
@@ -64,7 +62,7 @@ func (s *Server) Subscriptions() int {
 }
 
 // deliver sends an event to its subscriptions, in the forge's format.
-func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening) {
+func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Event) {
 	event, resource := s.resource(r, e)
 	for _, sub := range s.subscriptions {
 		if sub.EventType != event || sub.PublisherInputs["repository"] != guid(1, r.ID) {
@@ -79,7 +77,7 @@ func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening)
 	}
 }
 
-func (s *Server) resource(r *forgetest.Repo, e forgetest.Happening) (event string, resource map[string]any) {
+func (s *Server) resource(r *forgetest.Repo, e forgetest.Event) (event string, resource map[string]any) {
 	c := &call{Server: s, Call: &forgetest.Call{Repo: r}, more: s.extra(r)}
 	switch e.Kind {
 	case forge.EventPush:

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
 // workItem is a work item of a project.
@@ -64,13 +66,9 @@ func (c *call) readItems() {
 		c.refuse(http.StatusBadRequest, "VssPropertyValidationException", "VS403474: There can be no more than 200 ids.")
 		return
 	}
-	all := []map[string]any{}
-	for _, w := range c.items {
-		if slices.Contains(in.IDs, w.id) {
-			all = append(all, w.shape())
-		}
-	}
-	c.list(all)
+	c.list(forgetest.Shapes(slices.DeleteFunc(slices.Clone(c.items), func(w *workItem) bool {
+		return !slices.Contains(in.IDs, w.id)
+	}), (*workItem).shape))
 }
 
 // item returns the work item that the path names. If it does not exist, item answers the request and returns nil.

@@ -31,14 +31,14 @@ func threadAt(n *forgetest.Note) map[string]any {
 }
 
 // createThreadAt accepts any line, as the forge does.
-func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, text string) {
+func (c *call) createThreadAt(pr *forgetest.PullRequest, at place, status, text string) {
 	n := forgetest.Note{Author: c.Actor, Text: text, Resolved: status != "active"}
 	if len(at.File) < 2 || at.File[0] != '/' || at.Start != nil && (at.Start.Line < 1 || at.Start.Offset < 1 || at.End == nil) {
 		c.refuse(http.StatusBadRequest, "ArgumentException", "The thread context is not valid.")
 		return
 	}
 	n.File = at.File[1:]
-	added, err := c.Repo.AddNote(change, change.Head.Commit, n)
+	added, err := c.Repo.AddNote(pr, pr.Head.Commit, n)
 	if err != nil {
 		added = &forgetest.Note{ID: "0", File: n.File} // not visible anywhere
 	}

@@ -86,10 +86,10 @@ func (c *call) deletePolicy() {
 }
 
 // unfulfilled returns the policies that block a pull request's completion.
-func (c *call) unfulfilled(change *forgetest.PullRequest) []string {
+func (c *call) unfulfilled(pr *forgetest.PullRequest) []string {
 	var names []string
 	for _, p := range c.more.policies {
-		if at(p, "settings", "scope", 0, "refName") != heads+change.Base.Branch {
+		if at(p, "settings", "scope", 0, "refName") != heads+pr.Base.Branch {
 			continue
 		}
 		switch at(p, "type", "id") {
@@ -98,7 +98,7 @@ func (c *call) unfulfilled(change *forgetest.PullRequest) []string {
 		case statusPolicy:
 			genre, _ := at(p, "settings", "statusGenre").(string)
 			name, _ := at(p, "settings", "statusName").(string)
-			if s := c.more.statuses[change][genre+"\n"+name]; s.state != "succeeded" || s.head != change.Head.Commit {
+			if s := c.more.statuses[pr][genre+"\n"+name]; s.state != "succeeded" || s.head != pr.Head.Commit {
 				names = append(names, name)
 			}
 		}

@@ -14,33 +14,33 @@ const heads = "refs/heads/"
 var stateNames = map[forge.State]string{forge.Open: "active", forge.Closed: "abandoned", forge.Merged: "completed"}
 
 // pull returns a single pull request, which has no labels.
-func (c *call) pull(change *forgetest.PullRequest) map[string]any {
+func (c *call) pull(pr *forgetest.PullRequest) map[string]any {
 	ref := func(commit string) map[string]any { return map[string]any{"commitId": commit} }
 	p := map[string]any{
-		"pullRequestId": change.Number, "status": stateNames[change.State], "title": change.Title, "description": change.Body,
-		"isDraft": change.Draft, "createdBy": account(change.Author), "creationDate": change.CreatedAt,
-		"sourceRefName": heads + change.Head.Branch, "targetRefName": heads + change.Base.Branch, "mergeStatus": "succeeded",
-		"lastMergeSourceCommit": ref(change.Head.Commit), "lastMergeTargetCommit": ref(change.Base.Commit),
+		"pullRequestId": pr.Number, "status": stateNames[pr.State], "title": pr.Title, "description": pr.Body,
+		"isDraft": pr.Draft, "createdBy": account(pr.Author), "creationDate": pr.CreatedAt,
+		"sourceRefName": heads + pr.Head.Branch, "targetRefName": heads + pr.Base.Branch, "mergeStatus": "succeeded",
+		"lastMergeSourceCommit": ref(pr.Head.Commit), "lastMergeTargetCommit": ref(pr.Base.Commit),
 		"lastMergeCommit": ref("0123456789abcdef0123456789abcdef01234567"), "repository": c.shape(c.Repo),
 	}
-	if change.State != forge.Open {
-		p["closedDate"], p["closedBy"] = change.EndedAt, account(change.EndedBy)
+	if pr.State != forge.Open {
+		p["closedDate"], p["closedBy"] = pr.EndedAt, account(pr.EndedBy)
 	}
-	if change.State == forge.Merged {
-		p["lastMergeCommit"] = ref(change.MergeCommit)
+	if pr.State == forge.Merged {
+		p["lastMergeCommit"] = ref(pr.MergeCommit)
 	}
 	switch {
-	case c.more.queued[change] != nil:
+	case c.more.queued[pr] != nil:
 		p["mergeStatus"] = "queued"
-	case change.Mergeable == forge.MergeableNo:
+	case pr.Mergeable == forge.MergeableNo:
 		p["mergeStatus"] = "conflicts"
 	}
-	if fork := change.Head.Fork; fork != "" {
+	if fork := pr.Head.Fork; fork != "" {
 		source := map[string]any{}
 		if other := c.World.Repo(fork); other != nil {
 			source = c.shape(other)
 		}
-		p["forkSource"] = map[string]any{"name": heads + change.Head.Branch, "repository": source}
+		p["forkSource"] = map[string]any{"name": heads + pr.Head.Branch, "repository": source}
 	}
 	return p
 }
@@ -49,18 +49,18 @@ func (c *call) pull(change *forgetest.PullRequest) map[string]any {
 func (c *call) listPulls() {
 	query := c.Request.URL.Query()
 	found := []map[string]any{}
-	for _, change := range slices.Backward(c.Repo.PullRequests) {
+	for _, pr := range slices.Backward(c.Repo.PullRequests) {
 		state := query.Get("searchCriteria.status")
-		if (state != "all" && state != stateNames[change.State] && (state != "" || change.State != forge.Open)) ||
-			differs(query.Get("searchCriteria.sourceRefName"), change.Head.Branch) ||
-			differs(query.Get("searchCriteria.targetRefName"), change.Base.Branch) {
+		if (state != "all" && state != stateNames[pr.State] && (state != "" || pr.State != forge.Open)) ||
+			differs(query.Get("searchCriteria.sourceRefName"), pr.Head.Branch) ||
+			differs(query.Get("searchCriteria.targetRefName"), pr.Base.Branch) {
 			continue
 		}
-		p := c.pull(change)
-		if text := []rune(change.Body); len(text) > 400 {
+		p := c.pull(pr)
+		if text := []rune(pr.Body); len(text) > 400 {
 			p["description"] = string(text[:400])
 		}
-		p["labels"] = labels(change)
+		p["labels"] = labels(pr)
 		found = append(found, p)
 	}
 	c.part(found, "$")
@@ -70,14 +70,13 @@ func differs(ref, branch string) bool { return ref != "" && ref != heads+branch 
 
 // readPull also runs merges in the background: they happen at the second read.
 func (c *call) readPull() {
-	change := c.Pull
-	if queued := c.more.queued[change]; queued != nil {
-		if queued.looks++; queued.looks > 1 {
-			delete(c.more.queued, change)
-			_ = c.Repo.Merge(queued.actor, change, forge.Merge{Head: queued.head})
+	if queued := c.more.queued[c.Pull]; queued != nil {
+		if queued.reads++; queued.reads > 1 {
+			delete(c.more.queued, c.Pull)
+			_ = c.Repo.Merge(queued.actor, c.Pull, forge.Merge{Head: queued.head})
 		}
 	}
-	c.JSON(http.StatusOK, c.pull(change))
+	c.JSON(http.StatusOK, c.pull(c.Pull))
 }
 
 func (c *call) openPull() {
@@ -92,7 +91,7 @@ func (c *call) openPull() {
 	if c.tooLong(in.Title, in.Description) {
 		return
 	}
-	change, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{
+	pr, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{
 		Head: strings.TrimPrefix(in.Source, heads), Base: strings.TrimPrefix(in.Target, heads), Title: in.Title, Body: in.Description,
 		Draft: in.Draft,
 	})
@@ -100,7 +99,7 @@ func (c *call) openPull() {
 		c.no(err)
 		return
 	}
-	c.JSON(http.StatusCreated, c.pull(change))
+	c.JSON(http.StatusCreated, c.pull(pr))
 }
 
 // tooLong refuses texts longer than 4,000 UTF-16 units.
@@ -138,20 +137,19 @@ type edit struct {
 }
 
 func (c *call) editPull() {
-	change := c.Pull
 	var in edit
 	c.Read(&in)
 	switch {
 	case in.Status != nil && *in.Status == "completed":
-		c.complete(change, in.Head.ID)
+		c.complete(c.Pull, in.Head.ID)
 	case in.Auto != nil:
-		c.completeLater(change, in.Auto.ID)
+		c.completeLater(c.Pull, in.Auto.ID)
 	default:
-		c.editFields(change, in)
+		c.editFields(c.Pull, in)
 	}
 }
 
-func (c *call) editFields(change *forgetest.PullRequest, in edit) {
+func (c *call) editFields(pr *forgetest.PullRequest, in edit) {
 	e := forge.PullRequestEdit{Title: in.Title, Body: in.Description}
 	if in.Target != nil {
 		e.Base = new(strings.TrimPrefix(*in.Target, heads))
@@ -162,111 +160,105 @@ func (c *call) editFields(change *forgetest.PullRequest, in edit) {
 	if (e.Title != nil && c.tooLong(*e.Title, "")) || (e.Body != nil && c.tooLong("", *e.Body)) {
 		return
 	}
-	if err := c.Repo.EditPullRequest(c.Actor, change, e); err != nil {
+	if err := c.Repo.EditPullRequest(c.Actor, pr, e); err != nil {
 		c.no(err)
 		return
 	}
-	c.JSON(http.StatusOK, c.pull(change))
+	c.JSON(http.StatusOK, c.pull(pr))
 }
 
-func (c *call) complete(change *forgetest.PullRequest, head string) {
+func (c *call) complete(pr *forgetest.PullRequest, head string) {
 	switch {
 	case head == "":
 		c.refuse(http.StatusBadRequest, "InvalidArgumentValueException", "You must specify a valid LastMergeSourceCommit to perform this operation.")
-	case change.State != forge.Open:
+	case pr.State != forge.Open:
 		c.refuse(http.StatusConflict, "GitPullRequestNotEditableException", "TF401181: The pull request cannot be edited due to its state.")
-	case head != change.Head.Commit:
+	case head != pr.Head.Commit:
 		c.refuse(http.StatusConflict, "GitPullRequestStaleException", "TF401192: The pull request was updated since it was read.")
-	case len(c.unfulfilled(change)) > 0:
+	case len(c.unfulfilled(pr)) > 0:
 		c.refuse(http.StatusForbidden, "GitPullRequestUpdateRejectedByPolicyException",
-			"The update of the pull request was rejected by policy: "+strings.Join(c.unfulfilled(change), ", "))
+			"The update of the pull request was rejected by policy: "+strings.Join(c.unfulfilled(pr), ", "))
 	default:
-		c.more.queued[change] = &merge{actor: c.Actor, head: head}
-		c.JSON(http.StatusOK, c.pull(change))
+		c.more.queued[pr] = &merge{actor: c.Actor, head: head}
+		c.JSON(http.StatusOK, c.pull(pr))
 	}
 }
 
-func (c *call) completeLater(change *forgetest.PullRequest, by string) {
+func (c *call) completeLater(pr *forgetest.PullRequest, by string) {
 	if by != "id-of-"+c.Actor {
 		c.refuse(http.StatusForbidden, "GitNeedsPermissionException", "Only yourself can set auto-complete in your name.")
 		return
 	}
-	c.more.auto[change] = merge{actor: c.Actor, head: change.Head.Commit}
+	c.more.auto[pr] = merge{actor: c.Actor, head: pr.Head.Commit}
 	c.completeWaiting()
-	c.JSON(http.StatusOK, c.pull(change))
+	c.JSON(http.StatusOK, c.pull(pr))
 }
 
 // completeWaiting completes pull requests whose policies are now fulfilled.
 func (c *call) completeWaiting() {
-	for change, m := range c.more.auto {
-		if change.State == forge.Open && len(c.unfulfilled(change)) == 0 {
-			delete(c.more.auto, change)
-			_ = c.Repo.Merge(m.actor, change, forge.Merge{Head: change.Head.Commit})
+	for pr, m := range c.more.auto {
+		if pr.State == forge.Open && len(c.unfulfilled(pr)) == 0 {
+			delete(c.more.auto, pr)
+			_ = c.Repo.Merge(m.actor, pr, forge.Merge{Head: pr.Head.Commit})
 		}
 	}
 }
 
 // iterations returns the heads that a pull request had when it was read.
-func (c *call) iterations(change *forgetest.PullRequest) []string {
-	known := c.more.iterations[change]
-	if len(known) == 0 || known[len(known)-1] != change.Head.Commit {
-		known = append(known, change.Head.Commit)
-		c.more.iterations[change] = known
+func (c *call) iterations(pr *forgetest.PullRequest) []string {
+	known := c.more.iterations[pr]
+	if len(known) == 0 || known[len(known)-1] != pr.Head.Commit {
+		known = append(known, pr.Head.Commit)
+		c.more.iterations[pr] = known
 	}
 	return known
 }
 
 func (c *call) listIterations() {
-	change := c.Pull
 	all := []map[string]any{}
-	for i, head := range c.iterations(change) {
+	for i, head := range c.iterations(c.Pull) {
 		all = append(all, map[string]any{"id": i + 1, "sourceRefCommit": map[string]any{"commitId": head}})
 	}
 	c.list(all)
 }
 
 func (c *call) setPullStatus() {
-	change := c.Pull
-	iterations, n := c.iterations(change), c.Number("iteration")
+	iterations, n := c.iterations(c.Pull), c.Number("iteration")
 	if n < 1 || n > len(iterations) {
 		c.refuse(http.StatusNotFound, "GitPullRequestIterationNotFoundException", "The iteration was not found.")
 		return
 	}
 	var in status
 	c.Read(&in)
-	if c.more.statuses[change] == nil {
-		c.more.statuses[change] = map[string]said{}
+	if c.more.statuses[c.Pull] == nil {
+		c.more.statuses[c.Pull] = map[string]postedStatus{}
 	}
-	c.more.statuses[change][in.Context.name()] = said{in.State, iterations[n-1]}
+	c.more.statuses[c.Pull][in.Context.name()] = postedStatus{in.State, iterations[n-1]}
 	c.completeWaiting()
 	c.JSON(http.StatusOK, in)
 }
 
-func labels(change *forgetest.PullRequest) []map[string]any {
-	all := []map[string]any{}
-	for _, name := range change.Labels {
-		all = append(all, map[string]any{"id": name, "name": name, "active": true})
-	}
-	return all
+func labels(pr *forgetest.PullRequest) []map[string]any {
+	return forgetest.Shapes(pr.Labels, label)
 }
 
-func (c *call) listLabels() {
-	c.list(labels(c.Pull))
+func label(name string) map[string]any {
+	return map[string]any{"id": name, "name": name, "active": true}
 }
+
+func (c *call) listLabels() { c.list(labels(c.Pull)) }
 
 func (c *call) addLabel() {
-	change := c.Pull
 	var in struct {
 		Name string `json:"name"`
 	}
 	c.Read(&in)
-	c.Repo.AddLabelTo(c.Actor, change, in.Name)
-	c.JSON(http.StatusOK, map[string]any{"id": in.Name, "name": in.Name, "active": true})
+	c.Repo.AddLabelTo(c.Actor, c.Pull, in.Name)
+	c.JSON(http.StatusOK, label(in.Name))
 }
 
 func (c *call) removeLabel() {
-	change := c.Pull
-	if !c.Repo.RemoveLabelFrom(c.Actor, change, c.PathValue("label")) {
+	if !c.Repo.RemoveLabelFrom(c.Actor, c.Pull, c.PathValue("label")) {
 		c.refuse(http.StatusNotFound, "TagNotFoundException", "The tag was not found.")
 		return
 	}

@@ -30,18 +30,18 @@ type repository struct {
 	// iterations are the heads that each pull request had.
 	iterations map[*forgetest.PullRequest][]string
 	// statuses holds each pull request's statuses, by context.
-	statuses map[*forgetest.PullRequest]map[string]said
+	statuses map[*forgetest.PullRequest]map[string]postedStatus
 	// queued holds merges that run in the background later, auto those that wait for policies.
 	queued map[*forgetest.PullRequest]*merge
 	auto   map[*forgetest.PullRequest]merge
 }
 
-// said is the status of a pull request, and the head it applies to.
-type said struct{ state, head string }
+// postedStatus is the status of a pull request, and the head it applies to.
+type postedStatus struct{ state, head string }
 
 type merge struct {
 	actor, head string
-	looks       int
+	reads       int
 }
 
 // New starts an Azure DevOps, and stops it when the test ends.
@@ -159,7 +159,7 @@ func (s *Server) route(pattern string, serve func(c *call)) {
 func (s *Server) extra(repo *forgetest.Repo) *repository {
 	if s.repos[repo] == nil {
 		s.repos[repo] = &repository{
-			iterations: map[*forgetest.PullRequest][]string{}, statuses: map[*forgetest.PullRequest]map[string]said{},
+			iterations: map[*forgetest.PullRequest][]string{}, statuses: map[*forgetest.PullRequest]map[string]postedStatus{},
 			queued: map[*forgetest.PullRequest]*merge{}, auto: map[*forgetest.PullRequest]merge{},
 		}
 	}

@@ -89,40 +89,50 @@ type call struct {
 
 // routes are the requests about repositories that the fake serves.
 var routes = map[string]func(*call){
-	"GET ":                                 (*call).getRepository,
-	"DELETE ":                              (*call).removeRepository,
-	"GET /pulls":                           (*call).listPulls,
-	"POST /pulls":                          (*call).openPull,
-	"GET /pulls/{pull}":                    (*call).getPull,
-	"PATCH /pulls/{pull}":                  (*call).editPull,
-	"POST /pulls/{pull}/merge":             (*call).mergePull,
-	"GET /pulls/{pull}/reviews":            (*call).listReviews,
-	"POST /pulls/{pull}/reviews":           (*call).createReview,
-	"DELETE /pulls/{pull}/reviews/{id}":    (*call).deleteReview,
-	"GET /labels":                          (*call).listLabels,
-	"POST /labels":                         (*call).createLabel,
-	"GET /issues/{pull}/labels":            (*call).pullLabels,
-	"POST /issues/{number}/labels":         (*call).addLabels,
-	"DELETE /issues/{pull}/labels/{label}": (*call).removeLabel,
-	"GET /issues/{pull}/timeline":          (*call).timeline,
-	"GET /issues/{number}/comments":        (*call).listComments,
-	"POST /issues/{pull}/comments":         (*call).createComment,
-	"PATCH /issues/comments/{comment}":     (*call).editComment,
-	"GET /issues":                          (*call).listIssues,
-	"POST /issues":                         (*call).openIssue,
-	"PATCH /issues/{issue}":                (*call).editIssue,
-	"POST /statuses/{commit}":              (*call).setStatus,
-	"GET /commits/{commit}/status":         (*call).statuses,
-	"GET /branches/{branch}":               (*call).getBranch,
-	"POST /branches":                       (*call).createBranch,
-	"DELETE /branches/{branch}":            (*call).deleteBranch,
-	"GET /branch_protections/{branch}":     (*call).getProtection,
-	"POST /branch_protections":             (*call).createProtection,
-	"PATCH /branch_protections/{branch}":   (*call).editProtection,
-	"DELETE /branch_protections/{branch}":  (*call).deleteProtection,
-	"GET /hooks":                           (*call).listHooks,
-	"POST /hooks":                          (*call).createHook,
-	"DELETE /hooks/{hook}":                 (*call).deleteHook,
+	"GET ":                                   (*call).getRepository,
+	"DELETE ":                                (*call).removeRepository,
+	"GET /pulls":                             (*call).listPulls,
+	"POST /pulls":                            (*call).openPull,
+	"GET /pulls/{pull}":                      (*call).getPull,
+	"PATCH /pulls/{pull}":                    (*call).editPull,
+	"POST /pulls/{pull}/merge":               (*call).mergePull,
+	"GET /pulls/{pull}/reviews":              (*call).listReviews,
+	"POST /pulls/{pull}/reviews":             (*call).createReview,
+	"DELETE /pulls/{pull}/reviews/{id}":      (*call).deleteReview,
+	"GET /labels":                            (*call).listLabels,
+	"POST /labels":                           (*call).createLabel,
+	"GET /issues/{pull}/labels":              (*call).pullLabels,
+	"POST /issues/{number}/labels":           (*call).addLabels,
+	"DELETE /issues/{pull}/labels/{label}":   (*call).removeLabel,
+	"GET /issues/{pull}/timeline":            (*call).timeline,
+	"GET /issues/{number}/comments":          (*call).listComments,
+	"POST /issues/{pull}/comments":           (*call).createComment,
+	"PATCH /issues/comments/{comment}":       (*call).editComment,
+	"GET /issues":                            (*call).listIssues,
+	"POST /issues":                           (*call).openIssue,
+	"PATCH /issues/{issue}":                  (*call).editIssue,
+	"POST /statuses/{commit}":                (*call).setStatus,
+	"GET /commits/{commit}/status":           (*call).statuses,
+	"GET /branches/{branch}":                 (*call).getBranch,
+	"POST /branches":                         (*call).createBranch,
+	"DELETE /branches/{branch}":              (*call).deleteBranch,
+	"GET /branch_protections/{protected}":    (*call).getProtection,
+	"POST /branch_protections":               (*call).createProtection,
+	"PATCH /branch_protections/{protected}":  (*call).editProtection,
+	"DELETE /branch_protections/{protected}": (*call).deleteProtection,
+	"GET /hooks":                             (*call).listHooks,
+	"POST /hooks":                            (*call).createHook,
+	"DELETE /hooks/{hook}":                   (*call).deleteHook,
+}
+
+// page answers with one page of a list.
+func (c *call) page(all []object) { c.JSON(200, forgetest.Page(c.Call, all, "limit", 50)) }
+
+// unlinked answers with one page of a list, and does not link the next one.
+func (c *call) unlinked(all []object) {
+	page := forgetest.Page(c.Call, all, "limit", 50)
+	c.Out.Header().Del("Link")
+	c.JSON(200, page)
 }
 
 func (c *call) fail(status int, message string) {

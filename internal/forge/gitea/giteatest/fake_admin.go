@@ -1,9 +1,7 @@
 package giteatest
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,12 +11,8 @@ import (
 )
 
 func (c *call) getBranch() {
-	commit, ok := c.Repo.Branches[c.PathValue("branch")]
-	if !ok {
-		c.fail(404, "not found")
-		return
-	}
-	c.JSON(200, object{"name": c.PathValue("branch"), "commit": object{"id": commit}})
+	name := c.PathValue("branch")
+	c.JSON(200, object{"name": name, "commit": object{"id": c.Repo.Branches[name]}})
 }
 
 func (c *call) createBranch() {
@@ -39,10 +33,6 @@ func (c *call) createBranch() {
 }
 
 func (c *call) deleteBranch() {
-	if c.Repo.Branches[c.PathValue("branch")] == "" {
-		c.fail(404, "not found")
-		return
-	}
 	c.Repo.Move(c.PathValue("branch"), "", c.Actor)
 	c.JSON(204, nil)
 }
@@ -58,24 +48,13 @@ type rule struct {
 }
 
 func (c *call) getProtection() {
-	p, ok := c.Repo.Protections[c.PathValue("branch")]
-	if !ok {
-		c.fail(404, "not found")
-		return
-	}
-	c.JSON(200, rule{c.PathValue("branch"), !p.PullRequestsOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
+	p := c.Repo.Protections[c.PathValue("protected")]
+	c.JSON(200, rule{c.PathValue("protected"), !p.PullRequestsOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
 }
 
 func (c *call) createProtection() { c.protect(201, "") }
 
-func (c *call) editProtection() {
-	branch := c.PathValue("branch")
-	if _, ok := c.Repo.Protections[branch]; !ok {
-		c.fail(404, "not found")
-		return
-	}
-	c.protect(200, branch)
-}
+func (c *call) editProtection() { c.protect(200, c.PathValue("protected")) }
 
 func (c *call) protect(status int, branch string) {
 	var in rule
@@ -90,11 +69,7 @@ func (c *call) protect(status int, branch string) {
 }
 
 func (c *call) deleteProtection() {
-	if _, ok := c.Repo.Protections[c.PathValue("branch")]; !ok {
-		c.fail(404, "not found")
-		return
-	}
-	delete(c.Repo.Protections, c.PathValue("branch"))
+	delete(c.Repo.Protections, c.PathValue("protected"))
 	c.JSON(204, nil)
 }
 
@@ -108,7 +83,7 @@ func (c *call) listHooks() {
 	for i, h := range c.Repo.Hooks {
 		all = append(all, hookOf(i+1, h))
 	}
-	c.JSON(200, forgetest.Page(c.Call, all, "limit", 50))
+	c.page(all)
 }
 
 func (c *call) createHook() {
@@ -128,19 +103,17 @@ func (c *call) deleteHook() {
 }
 
 // deliver sends an event to a hook, in the forge's format.
-func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
+func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Event) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
 	forgetest.Post(h.URL, body, func(r *http.Request, encoded []byte) {
-		mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
-		_, _ = mac.Write(encoded)
-		r.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("X-Gitea-Signature", forgetest.Sign(encoded, h.Secret))
 		r.Header.Set("X-Gitea-Event-Type", kind)
 		r.Header.Set("X-Gitea-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
 	})
 }
 
-func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
+func describe(r *forgetest.Repo, e forgetest.Event) (string, object) {
 	switch e.Kind {
 	case forge.EventPush:
 		after := e.Commit

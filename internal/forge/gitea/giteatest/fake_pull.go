@@ -86,7 +86,7 @@ func (c *call) listPulls() {
 		}
 		found = append(found, pullOf(c.fake.URL, c.Repo, p))
 	}
-	c.JSON(200, forgetest.Page(c.Call, found, "limit", 50))
+	c.page(found)
 }
 
 func (c *call) getPull() {
@@ -110,9 +110,8 @@ func (c *call) editPull() {
 		Body        *string
 		State       *forge.State
 	}
-	p := c.Pull
 	c.Read(&in)
-	if in.State != nil && p.State == forge.Merged {
+	if in.State != nil && c.Pull.State == forge.Merged {
 		c.fail(412, "cannot change state of this pull request, it was already merged")
 		return
 	}
@@ -123,8 +122,8 @@ func (c *call) editPull() {
 	if in.Base != "" {
 		edit.Base = &in.Base
 	}
-	if !c.refuse(c.Repo.EditPullRequest(c.Actor, p, edit)) {
-		c.JSON(201, pullOf(c.fake.URL, c.Repo, p))
+	if !c.refuse(c.Repo.EditPullRequest(c.Actor, c.Pull, edit)) {
+		c.JSON(201, pullOf(c.fake.URL, c.Repo, c.Pull))
 	}
 }
 
@@ -133,19 +132,18 @@ func (c *call) mergePull() {
 		HeadCommitID string `json:"head_commit_id"`
 		Later        bool   `json:"merge_when_checks_succeed"`
 	}
-	p := c.Pull
 	c.Read(&in)
 	// An automatic merge is not compared with the head, and not refused for missing checks.
-	if in.Later && c.Repo.AutoMerge(c.Actor, p, forge.Merge{}) == nil {
+	if in.Later && c.Repo.AutoMerge(c.Actor, c.Pull, forge.Merge{}) == nil {
 		c.JSON(201, nil)
 		return
 	}
-	switch err := c.Repo.Merge(c.Actor, p, forge.Merge{Head: in.HeadCommitID}); {
-	case p.State == forge.Closed:
+	switch err := c.Repo.Merge(c.Actor, c.Pull, forge.Merge{Head: in.HeadCommitID}); {
+	case c.Pull.State == forge.Closed:
 		c.fail(404, "not found")
 	case err == nil:
 		c.JSON(200, nil)
-	case p.State == forge.Merged:
+	case c.Pull.State == forge.Merged:
 		c.fail(405, "The PR is already merged")
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Not all required status checks successful")
@@ -155,19 +153,12 @@ func (c *call) mergePull() {
 }
 
 func (c *call) timeline() {
-	p := c.Pull
-	events := []object{}
-	for _, e := range p.History {
-		body := ""
-		if e.Added {
-			body = "1"
-		}
-		events = append(events, object{"type": "label", "user": userOf(e.Actor), "body": body, "label": object{"name": e.Label}})
+	events := forgetest.Shapes(c.Pull.History, func(e forgetest.LabelEvent) object {
+		body := map[bool]string{true: "1"}[e.Added]
+		return object{"type": "label", "user": userOf(e.Actor), "body": body, "label": object{"name": e.Label}}
+	})
+	if c.Pull.State == forge.Closed {
+		events = append(events, object{"type": "close", "user": userOf(c.Pull.EndedBy), "label": nil})
 	}
-	if p.State == forge.Closed {
-		events = append(events, object{"type": "close", "user": userOf(p.EndedBy), "label": nil})
-	}
-	page := forgetest.Page(c.Call, events, "limit", 50)
-	c.Out.Header().Del("Link")
-	c.JSON(200, page)
+	c.unlinked(events)
 }

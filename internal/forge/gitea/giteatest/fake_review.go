@@ -19,14 +19,7 @@ func (v *review) object() object {
 
 // listReviews does not link the next page, like the forge.
 func (c *call) listReviews() {
-	p := c.Pull
-	all := []object{}
-	for _, v := range c.fake.reviews[p] {
-		all = append(all, v.object())
-	}
-	page := forgetest.Page(c.Call, all, "limit", 50)
-	c.Out.Header().Del("Link")
-	c.JSON(200, page)
+	c.unlinked(forgetest.Shapes(c.fake.reviews[c.Pull], (*review).object))
 }
 
 // createReview accepts any line of any file, like the forge. Lines outside the diff are not shown.
@@ -39,7 +32,6 @@ func (c *call) createReview() {
 			Line       int `json:"new_position"`
 		}
 	}
-	p := c.Pull
 	c.Read(&in)
 	if in.Event != "COMMENT" || in.Body == "" && len(in.Comments) == 0 {
 		c.fail(422, "review event COMMENT requires a body or a comment")
@@ -48,29 +40,28 @@ func (c *call) createReview() {
 	c.fake.counter++
 	v := &review{id: c.fake.counter, author: c.Actor, body: in.Body}
 	for _, comment := range in.Comments {
-		n, err := c.Repo.AddNote(p, in.Commit, forgetest.Note{Author: c.Actor, File: comment.Path, Text: comment.Body})
+		n, err := c.Repo.AddNote(c.Pull, in.Commit, forgetest.Note{Author: c.Actor, File: comment.Path, Text: comment.Body})
 		if err == nil {
 			n.Line = comment.Line
 			v.notes = append(v.notes, n)
 		}
 	}
-	c.fake.reviews[p] = append(c.fake.reviews[p], v)
+	c.fake.reviews[c.Pull] = append(c.fake.reviews[c.Pull], v)
 	c.JSON(200, v.object())
 }
 
 func (c *call) deleteReview() {
-	p := c.Pull
-	i := slices.IndexFunc(c.fake.reviews[p], func(v *review) bool { return v.id == c.Number("id") })
+	i := slices.IndexFunc(c.fake.reviews[c.Pull], func(v *review) bool { return v.id == c.Number("id") })
 	switch {
 	case i < 0:
 		c.fail(404, "not found")
-	case c.fake.reviews[p][i].author != c.Actor:
+	case c.fake.reviews[c.Pull][i].author != c.Actor:
 		c.fail(403, "")
 	default:
-		for _, n := range c.fake.reviews[p][i].notes {
+		for _, n := range c.fake.reviews[c.Pull][i].notes {
 			c.Repo.RemoveNote(n)
 		}
-		c.fake.reviews[p] = slices.Delete(c.fake.reviews[p], i, i+1)
+		c.fake.reviews[c.Pull] = slices.Delete(c.fake.reviews[c.Pull], i, i+1)
 		c.JSON(204, nil)
 	}
 }

@@ -10,11 +10,7 @@ import (
 )
 
 func (c *call) listLabels() {
-	var all []object
-	for _, l := range c.Repo.Labels {
-		all = append(all, labelOf(l))
-	}
-	c.JSON(200, forgetest.Page(c.Call, all, "limit", 50))
+	c.page(forgetest.Shapes(c.Repo.Labels, labelOf))
 }
 
 func (c *call) createLabel() {
@@ -57,10 +53,9 @@ func (c *call) addLabels() {
 }
 
 func (c *call) removeLabel() {
-	p := c.Pull
 	for _, l := range c.Repo.Labels {
 		if l.ID == c.Number("label") {
-			c.Repo.RemoveLabelFrom(c.Actor, p, l.Name)
+			c.Repo.RemoveLabelFrom(c.Actor, c.Pull, l.Name)
 			c.JSON(204, nil)
 			return
 		}
@@ -80,11 +75,7 @@ func (c *call) listComments() {
 		c.fail(500, "")
 		return
 	}
-	out := []object{}
-	for _, comment := range p.Comments {
-		out = append(out, commentOf(comment))
-	}
-	c.JSON(200, out)
+	c.JSON(200, forgetest.Shapes(p.Comments, commentOf))
 }
 
 func (c *call) createComment() {
@@ -119,7 +110,7 @@ func (c *call) listIssues() {
 		}
 		found = append(found, c.issueOf(i))
 	}
-	c.JSON(200, forgetest.Page(c.Call, found, "limit", 50))
+	c.page(found)
 }
 
 func (c *call) openIssue() {
@@ -166,10 +157,8 @@ func (c *call) statuses() {
 		c.fail(404, "not found")
 		return
 	}
-	var all []object
-	for _, s := range slices.Backward(forge.LatestStatuses(c.Repo.Statuses[c.PathValue("commit")])) {
-		all = append(all, statusOf(s))
-	}
+	all := forgetest.Shapes(forge.LatestStatuses(c.Repo.Statuses[c.PathValue("commit")]), statusOf)
+	slices.Reverse(all)
 	page := forgetest.Page(c.Call, all, "limit", 50)
 	c.JSON(200, object{"state": "", "statuses": page, "total_count": len(all)})
 }

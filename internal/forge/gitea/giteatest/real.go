@@ -72,10 +72,10 @@ func (h *realHarness) put(t *testing.T, url, branch, file, text string) {
 }
 
 // notes reads all comments of all reviews.
-func (h *realHarness) notes(t *testing.T, url string, change int) []forgetest.Note {
+func (h *realHarness) notes(t *testing.T, url string, number int) []forgetest.Note {
 	t.Helper()
 	var reviews []struct{ ID int }
-	path := fmt.Sprintf("/pulls/%d/reviews", change)
+	path := fmt.Sprintf("/pulls/%d/reviews", number)
 	h.get(t, url, path, &reviews)
 	notes := []forgetest.Note{}
 	for _, v := range reviews {
@@ -97,7 +97,7 @@ func (h *realHarness) get(t *testing.T, url, path string, out any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.client(t, h.real.Token).Do(t.Context(), rest.Request{
+	err = h.client(t, h.real.Token).Do(t.Context(), rest.Request{
 		Op: "read", Where: url, Path: "/repos" + rest.Path(id.Owner(), id.Name()) + path, Out: out,
 	})
 	if err != nil {
@@ -117,13 +117,13 @@ func (h *realHarness) fork(t *testing.T, url, branch string) int {
 		t.Fatal(err)
 	}
 	client, path := h.client(t, h.real.Person), "/repos"+rest.Path(id.Owner(), id.Name())
-	_, err = client.Do(t.Context(), rest.Request{Op: "fork", Where: url, Method: http.MethodPost, Path: path + "/forks", In: map[string]any{}})
+	err = client.Do(t.Context(), rest.Request{Op: "fork", Where: url, Method: http.MethodPost, Path: path + "/forks", In: map[string]any{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.commitAs(t, h.real.Person, h.real.URL+"/"+person+"/"+id.Name(), branch)
 	var out struct{ Number int }
-	_, err = client.Do(t.Context(), rest.Request{
+	err = client.Do(t.Context(), rest.Request{
 		Op: "open pull request", Where: url, Method: http.MethodPost, Path: path + "/pulls", Out: &out,
 		In: map[string]any{"head": person + ":" + branch, "base": "main", "title": "From a fork"},
 	})
@@ -153,7 +153,7 @@ func (h *realHarness) putAs(t *testing.T, token forge.Secret, url, branch, file,
 			"operation": "create", "path": file, "content": base64.StdEncoding.EncodeToString([]byte(text)),
 		}},
 	}
-	_, err = client.Do(t.Context(), rest.Request{Op: "read branch", Where: url, Path: path + "/branches" + rest.Path(branch)})
+	err = client.Do(t.Context(), rest.Request{Op: "read branch", Where: url, Path: path + "/branches" + rest.Path(branch)})
 	if err == nil || branch == "main" {
 		delete(in, "new_branch")
 		in["branch"] = branch
@@ -165,7 +165,7 @@ func (h *realHarness) putAs(t *testing.T, token forge.Secret, url, branch, file,
 			SHA string `json:"sha"`
 		} `json:"commit"`
 	}
-	_, err = client.Do(t.Context(), rest.Request{
+	err = client.Do(t.Context(), rest.Request{
 		Op: "commit", Where: url, Method: http.MethodPost, Path: path + "/contents", In: in, Out: &out,
 	})
 	if err != nil {

@@ -19,6 +19,10 @@ type Fake struct {
 	*forgetest.Server
 	// CheckRuns maps commits to check runs, as the API describes them.
 	CheckRuns map[string][]map[string]any
+	// Rules maps branches to the rules of rulesets, as the API describes them.
+	Rules map[string][]map[string]any
+	// Methods are the ways to merge that repositories allow; nil means all.
+	Methods []string
 	// Apps serves requests about apps. Optional.
 	Apps http.Handler
 }
@@ -55,12 +59,16 @@ func New(t *testing.T) *Fake {
 // refuse answers a request that cannot be served.
 func refuse(c *forgetest.Call, r forgetest.Refusal) {
 	no := &call{Call: c}
-	switch r {
-	case forgetest.UnknownToken:
+	switch {
+	case r == forgetest.UnknownToken:
 		no.fail(401, "Bad credentials")
-	case forgetest.ReadOnly:
+	case r == forgetest.ReadOnly:
 		c.Out.Header().Set("X-Accepted-GitHub-Permissions", "pull_requests=write")
 		no.fail(403, "Resource not accessible by personal access token")
+	case r == forgetest.NoBranch && c.Method == http.MethodDelete:
+		no.fail(422, "Reference does not exist")
+	case r == forgetest.NoProtection:
+		no.fail(404, "Branch not protected")
 	default:
 		no.fail(404, "Not Found")
 	}

@@ -1,9 +1,7 @@
 package githubtest
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,10 +16,6 @@ func refOf(branch, commit string) object {
 
 func (c *call) getRef() {
 	branch := c.PathValue("branch")
-	if c.Repo.Branches[branch] == "" {
-		c.fail(404, "Not Found")
-		return
-	}
 	c.JSON(200, refOf(branch, c.Repo.Branches[branch]))
 }
 
@@ -41,12 +35,7 @@ func (c *call) createRef() {
 }
 
 func (c *call) deleteRef() {
-	branch := c.PathValue("branch")
-	if c.Repo.Branches[branch] == "" {
-		c.fail(422, "Reference does not exist")
-		return
-	}
-	c.Repo.Move(branch, "", c.Actor)
+	c.Repo.Move(c.PathValue("branch"), "", c.Actor)
 	c.JSON(204, nil)
 }
 
@@ -64,12 +53,7 @@ func protectionOf(p forge.Protection) object {
 }
 
 func (c *call) getProtection() {
-	p, ok := c.Repo.Protections[c.PathValue("branch")]
-	if !ok {
-		c.fail(404, "Branch not protected")
-		return
-	}
-	c.JSON(200, protectionOf(p))
+	c.JSON(200, protectionOf(c.Repo.Protections[c.PathValue("protected")]))
 }
 
 func (c *call) setProtection() {
@@ -90,16 +74,12 @@ func (c *call) setProtection() {
 	if in.Reviews != nil {
 		p.PullRequestsOnly, p.CodeOwners, p.Approvals = true, in.Reviews.Owners, in.Reviews.Needed
 	}
-	c.Repo.Protections[c.PathValue("branch")] = p
+	c.Repo.Protections[c.PathValue("name")] = p
 	c.JSON(200, protectionOf(p))
 }
 
 func (c *call) removeProtection() {
-	if _, ok := c.Repo.Protections[c.PathValue("branch")]; !ok {
-		c.fail(404, "Branch not protected")
-		return
-	}
-	delete(c.Repo.Protections, c.PathValue("branch"))
+	delete(c.Repo.Protections, c.PathValue("protected"))
 	c.JSON(204, nil)
 }
 
@@ -138,19 +118,17 @@ func (c *call) editHook() {
 }
 
 // deliver sends an event to a hook, in GitHub's format.
-func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
+func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Event) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
 	forgetest.Post(h.URL, body, func(r *http.Request, encoded []byte) {
-		mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
-		_, _ = mac.Write(encoded)
-		r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("X-Hub-Signature-256", "sha256="+forgetest.Sign(encoded, h.Secret))
 		r.Header.Set("X-GitHub-Event", kind)
 		r.Header.Set("X-GitHub-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
 	})
 }
 
-func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
+func describe(r *forgetest.Repo, e forgetest.Event) (string, object) {
 	switch e.Kind {
 	case forge.EventPush:
 		after := e.Commit

@@ -20,12 +20,7 @@ func noteOf(n *forgetest.Note) object {
 }
 
 func (c *call) listNotes() {
-	p := c.Pull
-	var all []object
-	for _, n := range p.Notes {
-		all = append(all, noteOf(n))
-	}
-	page(c, all)
+	page(c, forgetest.Shapes(c.Pull.Notes, noteOf))
 }
 
 // createNote refuses a line outside the diff, like GitHub.
@@ -36,7 +31,6 @@ func (c *call) createNote() {
 		Subject          string `json:"subject_type"`
 		Commit           string `json:"commit_id"`
 	}
-	p := c.Pull
 	c.Read(&in)
 	n := forgetest.Note{Author: c.Actor, File: in.Path, Text: in.Body}
 	if in.Subject == "line" {
@@ -46,7 +40,7 @@ func (c *call) createNote() {
 		}
 		n.Line = *in.Line
 	}
-	added, err := c.Repo.AddNote(p, in.Commit, n)
+	added, err := c.Repo.AddNote(c.Pull, in.Commit, n)
 	if !c.tooLong("", in.Body) && !c.refuse("PullRequestReviewComment", err) {
 		c.JSON(201, noteOf(added))
 	}

@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,34 +160,40 @@ func (c *call) editPull() {
 		Title, Body, Base *string
 		State             *forge.State
 	}
-	p := c.Pull
 	c.Read(&in)
-	if in.State != nil && *in.State == forge.Open && p.State == forge.Merged {
+	if in.State != nil && *in.State == forge.Open && c.Pull.State == forge.Merged {
 		c.fail(422, "Validation Failed", object{
 			"resource": "PullRequest", "code": "invalid", "field": "state",
 			"message": "state cannot be changed. The pull request cannot be reopened.",
 		})
 		return
 	}
-	if in.State != nil && *in.State == forge.Closed && p.State == forge.Merged {
+	if in.State != nil && *in.State == forge.Closed && c.Pull.State == forge.Merged {
 		in.State = nil
 	}
 	if in.Title != nil && c.tooLong(*in.Title, "") || in.Body != nil && c.tooLong("", *in.Body) {
 		return
 	}
 	edit := forge.PullRequestEdit{Title: in.Title, Body: in.Body, Base: in.Base, State: in.State}
-	if !c.refuse("PullRequest", c.Repo.EditPullRequest(c.Actor, p, edit)) {
-		c.JSON(200, fullPullOf(c.Repo, p))
+	if !c.refuse("PullRequest", c.Repo.EditPullRequest(c.Actor, c.Pull, edit)) {
+		c.JSON(200, fullPullOf(c.Repo, c.Pull))
 	}
 }
 
 func (c *call) mergePull() {
-	var in struct{ SHA string }
-	p := c.Pull
+	var in struct {
+		SHA    string
+		Method string `json:"merge_method"`
+	}
 	c.Read(&in)
-	switch err := c.Repo.Merge(c.Actor, p, forge.Merge{Head: in.SHA}); {
+	if c.fake.Methods != nil && !slices.Contains(c.fake.Methods, cmp.Or(in.Method, "merge")) {
+		c.fail(405, map[string]string{"": "Merge commits", "merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges"}[in.Method]+
+			" are not allowed on this repository.")
+		return
+	}
+	switch err := c.Repo.Merge(c.Actor, c.Pull, forge.Merge{Head: in.SHA}); {
 	case err == nil:
-		c.JSON(200, object{"sha": p.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
+		c.JSON(200, object{"sha": c.Pull.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Required status check is expected.")
 	case strings.Contains(err.Error(), "modified"):
@@ -215,6 +222,10 @@ func (c *call) graphQL() {
 	for _, p := range r.PullRequests {
 		if fmt.Sprint(p.Number) != number {
 			continue
+		}
+		if method := strings.ToLower(input.MergeMethod); c.fake.Methods != nil && !slices.Contains(c.fake.Methods, method) {
+			c.JSON(200, object{"errors": []object{{"type": "UNPROCESSABLE", "message": "Merge method " + method + " is not allowed on this repository"}}})
+			return
 		}
 		if err := r.AutoMerge(c.Actor, p, forge.Merge{Head: input.ExpectedHeadOid}); err != nil {
 			c.JSON(200, object{"data": object{"enablePullRequestAutoMerge": nil}, "errors": []object{{

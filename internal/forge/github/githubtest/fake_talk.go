@@ -28,40 +28,30 @@ func (c *call) createLabel() {
 // addLabels creates labels that do not exist, like GitHub.
 func (c *call) addLabels() {
 	var in []string
-	p := c.Pull
 	c.Read(&in)
 	for _, name := range in {
 		l := c.Repo.Label(name)
 		if l == nil {
 			l, _ = c.Repo.AddLabel(forge.Label{Name: name, Color: forge.DefaultColor})
 		}
-		c.Repo.AddLabelTo(c.Actor, p, l.Name)
+		c.Repo.AddLabelTo(c.Actor, c.Pull, l.Name)
 	}
-	c.JSON(200, labelsOf(c.Repo, p.Labels))
+	c.JSON(200, labelsOf(c.Repo, c.Pull.Labels))
 }
 
 func (c *call) removeLabel() {
-	p := c.Pull
-	if !c.Repo.RemoveLabelFrom(c.Actor, p, c.PathValue("label")) {
+	if !c.Repo.RemoveLabelFrom(c.Actor, c.Pull, c.PathValue("label")) {
 		c.fail(404, "Label does not exist")
 		return
 	}
-	c.JSON(200, labelsOf(c.Repo, p.Labels))
+	c.JSON(200, labelsOf(c.Repo, c.Pull.Labels))
 }
 
 func (c *call) events() {
-	p := c.Pull
-	var all []object
-	for i, e := range p.History {
-		kind := "unlabeled"
-		if e.Added {
-			kind = "labeled"
-		}
-		all = append(all, object{
-			"id": i, "event": kind, "actor": userOf(e.Actor), "label": object{"name": e.Label}, "created_at": e.Time,
-		})
-	}
-	page(c, all)
+	page(c, forgetest.Shapes(c.Pull.History, func(e forgetest.LabelEvent) object {
+		kind := map[bool]string{true: "labeled", false: "unlabeled"}[e.Added]
+		return object{"id": 1, "event": kind, "actor": userOf(e.Actor), "label": object{"name": e.Label}, "created_at": e.Time}
+	}))
 }
 
 func (c *call) commentOf(comment *forge.Comment) object {
@@ -73,20 +63,14 @@ func (c *call) commentOf(comment *forge.Comment) object {
 }
 
 func (c *call) listComments() {
-	p := c.Pull
-	var all []object
-	for _, comment := range p.Comments {
-		all = append(all, c.commentOf(comment))
-	}
-	page(c, all)
+	page(c, forgetest.Shapes(c.Pull.Comments, c.commentOf))
 }
 
 func (c *call) createComment() {
 	var in struct{ Body string }
-	p := c.Pull
 	c.Read(&in)
 	if !c.tooLong("", in.Body) {
-		c.JSON(201, c.commentOf(c.Repo.AddComment(c.Actor, p, in.Body)))
+		c.JSON(201, c.commentOf(c.Repo.AddComment(c.Actor, c.Pull, in.Body)))
 	}
 }
 
@@ -107,12 +91,11 @@ func (c *call) issueOf(i *forgetest.Issue) object {
 
 // pullIssueOf returns the issue that belongs to a pull request.
 func (c *call) pullIssueOf(p *forgetest.PullRequest) object {
-	out := object{
+	return object{
 		"id": p.Number, "number": p.Number, "title": p.Title, "body": p.Body, "state": stateOf(p.State), "user": userOf(p.Author),
 		"labels": labelsOf(c.Repo, p.Labels), "closed_by": userOf(p.EndedBy), "created_at": p.CreatedAt,
 		"pull_request": object{"url": "https://github.example.com/api/v3/pulls/1"},
 	}
-	return out
 }
 
 func (c *call) listIssues() {
@@ -187,10 +170,8 @@ func (c *call) combinedStatus() {
 		c.fail(422, "No commit found for SHA: "+c.PathValue("commit"))
 		return
 	}
-	var all []object
-	for _, s := range slices.Backward(forge.LatestStatuses(c.Repo.Statuses[c.PathValue("commit")])) {
-		all = append(all, statusOf(s))
-	}
+	all := forgetest.Shapes(forge.LatestStatuses(c.Repo.Statuses[c.PathValue("commit")]), statusOf)
+	slices.Reverse(all)
 	statuses := forgetest.Page(c.Call, all, "per_page", 100)
 	c.JSON(200, object{"state": "pending", "sha": c.PathValue("commit"), "total_count": len(all), "statuses": statuses})
 }
@@ -199,3 +180,5 @@ func (c *call) checkRuns() {
 	all := c.fake.CheckRuns[c.PathValue("commit")]
 	c.JSON(200, object{"total_count": len(all), "check_runs": forgetest.Page(c.Call, all, "per_page", 100)})
 }
+
+func (c *call) rules() { page(c, c.fake.Rules[c.PathValue("name")]) }

@@ -19,13 +19,12 @@ func note(n *forge.Comment, system bool) map[string]any {
 
 // listNotes includes the entries that GitLab itself writes.
 func (c *call) listNotes() {
-	change := c.Pull
-	notes := []map[string]any{note(&forge.Comment{ID: "1", Body: "assigned to @somebody", Author: "gitlab", CreatedAt: change.CreatedAt}, true)}
-	for _, n := range change.Comments {
+	notes := []map[string]any{note(&forge.Comment{ID: "1", Body: "assigned to @a-person", Author: "gitlab", CreatedAt: c.Pull.CreatedAt}, true)}
+	for _, n := range c.Pull.Comments {
 		notes = append(notes, note(n, false))
 	}
-	for _, n := range change.Notes {
-		notes = append(notes, diffNote(change, n))
+	for _, n := range c.Pull.Notes {
+		notes = append(notes, diffNote(c.Pull, n))
 	}
 	pages(c, notes)
 }

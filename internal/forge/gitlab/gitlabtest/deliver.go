@@ -14,7 +14,7 @@ import (
 )
 
 // deliver sends an event to a hook, in GitLab's format.
-func (s *Server) deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
+func (s *Server) deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Event) {
 	event, payload := s.payload(r, e)
 	if event == "" {
 		return
@@ -50,7 +50,7 @@ func sign(header http.Header, id string, body []byte, token string) {
 	header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
-func (s *Server) payload(r *forgetest.Repo, e forgetest.Happening) (event string, body map[string]any) {
+func (s *Server) payload(r *forgetest.Repo, e forgetest.Event) (event string, body map[string]any) {
 	body = map[string]any{
 		"user":    map[string]any{"username": e.Actor, "name": e.Actor},
 		"project": map[string]any{"id": r.ID, "path_with_namespace": r.Path, "web_url": s.URL + "/" + r.Path},
@@ -91,7 +91,7 @@ var actions = map[string]string{
 	"labeled": "update", "unlabeled": "update",
 }
 
-func attributes(e forgetest.Happening) map[string]any {
+func attributes(e forgetest.Event) map[string]any {
 	c := e.PullRequest
 	action := actions[e.Action]
 	if c.State == forge.Merged {

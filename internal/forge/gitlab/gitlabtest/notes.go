@@ -7,16 +7,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// Demand makes the project at a URL require resolved threads.
-func (s *Server) Demand(url string) {
+// RequireResolved makes the project at a URL require resolved threads.
+func (s *Server) RequireResolved(url string) {
 	s.World.Lock()
 	defer s.World.Unlock()
 	s.projectAt(url).threads = true
 }
 
 // diffNote returns a comment in the diff. Its position moves with later diffs until it is outdated.
-func diffNote(change *forgetest.PullRequest, n *forgetest.Note) map[string]any {
-	position := map[string]any{"head_sha": change.Head.Commit, "new_path": n.File, "new_line": nil, "position_type": "file"}
+func diffNote(pr *forgetest.PullRequest, n *forgetest.Note) map[string]any {
+	position := map[string]any{"head_sha": pr.Head.Commit, "new_path": n.File, "new_line": nil, "position_type": "file"}
 	if n.Line > 0 {
 		position["new_line"], position["position_type"] = n.Line, "text"
 	}
@@ -30,7 +30,6 @@ func diffNote(change *forgetest.PullRequest, n *forgetest.Note) map[string]any {
 
 // startDiscussion refuses a line outside the diff, like GitLab.
 func (c *call) startDiscussion() {
-	change := c.Pull
 	position, _ := c.in["position"].(map[string]any)
 	part := func(name string) string { text, _ := position[name].(string); return text }
 	n := forgetest.Note{Author: c.Actor, File: part("new_path"), Text: c.text("body")}
@@ -41,13 +40,13 @@ func (c *call) startDiscussion() {
 		c.JSON(http.StatusBadRequest, map[string]any{"error": "position is incomplete"})
 		return
 	}
-	added, err := c.Repo.AddNote(change, part("head_sha"), n)
+	added, err := c.Repo.AddNote(c.Pull, part("head_sha"), n)
 	if err != nil {
 		c.JSON(http.StatusBadRequest, map[string]any{"message": "400 Bad request - Note {:line_code=>[\"can't be blank\"]}"})
 		return
 	}
 	c.JSON(http.StatusCreated, map[string]any{
-		"id": added.ID, "individual_note": false, "notes": []any{diffNote(change, added)},
+		"id": added.ID, "individual_note": false, "notes": []any{diffNote(c.Pull, added)},
 	})
 }
 

@@ -2,16 +2,15 @@ package gitlabtest
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
 // namespace returns the number of a group.
 func (s *Server) namespace(path string) int {
-	for i, known := range s.namespaces {
-		if known == path {
-			return i + 1
-		}
+	if i := slices.Index(s.namespaces, path); i >= 0 {
+		return i + 1
 	}
 	s.namespaces = append(s.namespaces, path)
 	return len(s.namespaces)
@@ -55,10 +54,6 @@ func (c *call) editProject() {
 
 func (c *call) readBranch() {
 	name := c.PathValue("branch")
-	if c.Repo.Branches[name] == "" {
-		c.notFound("Branch")
-		return
-	}
 	c.JSON(http.StatusOK, map[string]any{"name": name, "commit": map[string]any{"id": c.Repo.Branches[name]}})
 }
 
@@ -76,12 +71,7 @@ func (c *call) createBranch() {
 }
 
 func (c *call) deleteBranch() {
-	name := c.PathValue("branch")
-	if c.Repo.Branches[name] == "" {
-		c.notFound("Branch")
-		return
-	}
-	c.Repo.Move(name, "", c.Actor)
+	c.Repo.Move(c.PathValue("branch"), "", c.Actor)
 	c.Out.WriteHeader(http.StatusNoContent)
 }
 

@@ -3,7 +3,9 @@ package gitlabtest
 import (
 	"fmt"
 	"net/http"
-	"strconv"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
 type protectedBranch struct {
@@ -36,7 +38,7 @@ func (p *protectedBranch) shape(name string) map[string]any {
 }
 
 func (c *call) readProtection() {
-	name := c.PathValue("branch")
+	name := c.PathValue("name")
 	p := c.project.protected[name]
 	if p == nil {
 		c.say(http.StatusNotFound, "404 Not found")
@@ -60,11 +62,11 @@ func (c *call) protect() {
 }
 
 func (c *call) unprotect() {
-	if c.project.protected[c.PathValue("branch")] == nil {
+	if c.project.protected[c.PathValue("name")] == nil {
 		c.say(http.StatusNotFound, "404 Not found")
 		return
 	}
-	delete(c.project.protected, c.PathValue("branch"))
+	delete(c.project.protected, c.PathValue("name"))
 	c.Out.WriteHeader(http.StatusNoContent)
 }
 
@@ -75,11 +77,7 @@ func (r *approvalRule) shape() map[string]any {
 }
 
 func (c *call) listRules() {
-	rules := []map[string]any{}
-	for _, r := range c.project.rules {
-		rules = append(rules, r.shape())
-	}
-	pages(c, rules)
+	pages(c, forgetest.Shapes(c.project.rules, (*approvalRule).shape))
 }
 
 func (c *call) createRule() {
@@ -93,14 +91,13 @@ func (c *call) createRule() {
 }
 
 func (c *call) editRule() {
-	for _, r := range c.project.rules {
-		if strconv.Itoa(r.id) == c.PathValue("rule") {
-			r.approvals = c.number("approvals_required")
-			c.JSON(http.StatusOK, r.shape())
-			return
-		}
+	i := slices.IndexFunc(c.project.rules, func(r *approvalRule) bool { return r.id == c.Number("rule") })
+	if i < 0 {
+		c.notFound("Approval Rule")
+		return
 	}
-	c.notFound("Approval Rule")
+	c.project.rules[i].approvals = c.number("approvals_required")
+	c.JSON(http.StatusOK, c.project.rules[i].shape())
 }
 
 // ProtectByHand protects a branch of the project at a URL, as a user would.

@@ -20,6 +20,12 @@ type Server struct {
 	// Signing makes the fake sign deliveries, like GitLab 19 and later.
 	Signing bool
 
+	// Pipelines maps commits to their pipelines, as the API describes them. Statuses are in none of them.
+	Pipelines map[string][]map[string]any
+
+	// Placed are the places of statuses, "pipeline ref", in the order in which they were set.
+	Placed []string
+
 	projects   map[*forgetest.Repo]*project
 	namespaces []string
 	counter    int
@@ -90,13 +96,15 @@ var routes = map[string]func(*call){
 	"GET /labels/{label}":     (*call).readLabel,
 	"POST /labels":            (*call).createLabel,
 	"POST /statuses/{commit}": (*call).setStatus,
-	"GET /repository/commits/{commit}/statuses": (*call).listStatuses,
-	"GET /protected_branches/{branch}":          (*call).readProtection,
-	"POST /protected_branches":                  (*call).protect,
-	"DELETE /protected_branches/{branch}":       (*call).unprotect,
-	"GET /approval_rules":                       premium((*call).listRules),
-	"POST /approval_rules":                      premium((*call).createRule),
-	"PUT /approval_rules/{rule}":                premium((*call).editRule),
+	"GET /repository/commits/{commit}/statuses":       (*call).listStatuses,
+	"GET /repository/commits/{commit}/merge_requests": (*call).listMergeRequestsOf,
+	"GET /pipelines":                    (*call).listPipelines,
+	"GET /protected_branches/{name}":    (*call).readProtection,
+	"POST /protected_branches":          (*call).protect,
+	"DELETE /protected_branches/{name}": (*call).unprotect,
+	"GET /approval_rules":               premium((*call).listRules),
+	"POST /approval_rules":              premium((*call).createRule),
+	"PUT /approval_rules/{rule}":        premium((*call).editRule),
 }
 
 // token returns the token of a request, from one of three headers.

@@ -36,6 +36,12 @@ func (c *call) setStatus() {
 		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"description": []string{"is too long (maximum is 255 characters)"}}})
 		return
 	}
+	if len(c.text("target_url")) > 255 {
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"target_url": []string{"is too long (maximum is 255 characters)"}}})
+		return
+	}
+	pipeline, _ := c.in["pipeline_id"].(float64)
+	c.Placed = append(c.Placed, fmt.Sprintf("%d %s", int(pipeline), c.text("ref")))
 	now := c.latest(commit)[c.text("name")]
 	if s := steps[state]; slices.Contains(s.from, now) {
 		c.say(http.StatusBadRequest, fmt.Sprintf(
@@ -89,10 +95,10 @@ func (c *call) pipeline(commit string) string {
 
 // mergeWaiting runs the merges that waited for a commit's pipeline.
 func (c *call) mergeWaiting(commit string) {
-	for change, auto := range c.project.auto {
-		if change.Head.Commit == commit && c.pipeline(commit) == "success" {
-			delete(c.project.auto, change)
-			_ = c.Repo.Merge(auto.actor, change, auto.merge)
+	for pr, auto := range c.project.auto {
+		if pr.Head.Commit == commit && c.pipeline(commit) == "success" {
+			delete(c.project.auto, pr)
+			_ = c.Repo.Merge(auto.actor, pr, auto.merge)
 		}
 	}
 }
@@ -107,8 +113,20 @@ func (c *call) listStatuses() {
 	for i, s := range forge.LatestStatuses(c.Repo.Statuses[commit]) {
 		found = append(found, map[string]any{
 			"id": i + 1, "sha": commit, "ref": "main", "name": s.Context, "status": word(s.State), "target_url": s.URL,
-			"description": s.Description, "created_at": s.Time, "author": account("somebody"),
+			"description": s.Description, "created_at": s.Time, "author": account("a-person"),
 		})
 	}
 	pages(c, found)
+}
+
+func (c *call) listPipelines() { pages(c, c.Pipelines[c.URL.Query().Get("sha")]) }
+
+func (c *call) listMergeRequestsOf() {
+	found := []map[string]any{}
+	for _, p := range c.Repo.PullRequests {
+		if p.Head.Commit == c.PathValue("commit") && p.State == forge.Open {
+			found = append(found, c.mergeRequest(p))
+		}
+	}
+	c.JSON(http.StatusOK, found)
 }

@@ -95,10 +95,10 @@ func TestActionsRefuse(t *testing.T) {
 		get    func() seen
 		status int
 	}{
-		"nobody, who is asked to sign in": {func() seen { return w.browser("").see(path) }, http.StatusSeeOther},
-		"the form of nobody":              {func() seen { return w.browser("").send(path, good) }, http.StatusUnauthorized},
-		"a reader":                        {func() seen { return w.browser(access.Reader).see(path) }, http.StatusForbidden},
-		"the form of a reader":            {func() seen { return w.browser(access.Reader).send(path, good) }, http.StatusForbidden},
+		"an anonymous user, who is asked to sign in": {func() seen { return w.browser("").see(path) }, http.StatusSeeOther},
+		"an anonymous form":                          {func() seen { return w.browser("").send(path, good) }, http.StatusUnauthorized},
+		"a reader":                                   {func() seen { return w.browser(access.Reader).see(path) }, http.StatusForbidden},
+		"the form of a reader":                       {func() seen { return w.browser(access.Reader).send(path, good) }, http.StatusForbidden},
 		"a form without its token": {func() seen {
 			return operator.send(path, url.Values{"seen": {present}})
 		}, http.StatusForbidden},

@@ -167,8 +167,8 @@ func statusOf(err error) int {
 }
 
 // planRequest returns what the page previews; false for nothing.
-func (v *view) planRequest() (schedule.Trial, bool) {
-	t := schedule.Trial{ControlPlane: v.Environment.ControlPlane, Environment: v.Environment.Name}
+func (v *view) planRequest() (schedule.PlanRequest, bool) {
+	t := schedule.PlanRequest{ControlPlane: v.Environment.ControlPlane, Environment: v.Environment.Name}
 	switch {
 	case v.Open != nil && v.Open.Of == approveFiles && v.Open.State == forge.Open:
 		return t, true

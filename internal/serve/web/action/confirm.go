@@ -72,7 +72,7 @@ const maxReason = 500
 
 // confirmation returns the page for an action. given has the parameters of the address or the form.
 func (s *service) confirmation(r *request, given url.Values) (*view, error) {
-	standing, err := s.choose(r.name, given.Get("controlPlane"))
+	standing, err := s.Pages.Observer.Standing(r.name, given.Get("controlPlane"))
 	if err != nil {
 		return nil, err
 	}
@@ -219,30 +219,26 @@ func (s *service) choices(r *request, v *view) ([]choice, error) {
 // maxEarlier limits the commits that a rollback offers.
 const maxEarlier = 10
 
-// earlierCommits returns the commits that were deployed here before the current one and have not failed since, latest first.
+// earlierCommits returns the commits to which the environment can be rolled back, the latest first.
 func (s *service) earlierCommits(r *request, v *view) ([]choice, error) {
-	page, err := s.Pages.Observer.Promotions(r.Context(), query.PromotionsQuery{
-		Subject: v.Environment.ControlPlane, Environment: v.Environment.Name, Paging: query.Paging{Limit: query.MaxLimit},
-	})
+	commits, err := s.Pages.Observer.GoodCommits(r.Context(), v.Environment.ControlPlane, v.Environment.Name)
 	if err != nil {
 		return nil, err
 	}
 	var all []choice
-	for _, p := range page.Items {
-		if p.Commit == v.Environment.Commit || len(all) == maxEarlier {
-			continue
-		}
-		way, err := s.Pages.Observer.Promotion(r.Context(), query.PromotionQuery{Commit: p.Commit, Subject: p.Subject})
+	for _, commit := range commits[:min(len(commits), maxEarlier)] {
+		p, err := s.Pages.Observer.Promotion(r.Context(), query.PromotionQuery{Commit: commit, Subject: v.Environment.ControlPlane})
 		if err != nil {
 			return nil, err
 		}
-		for _, stage := range way.Stages {
-			if stage.Environment == v.Environment.Name && !stage.Arrived.IsZero() && !stage.Failed.After(stage.Arrived) {
-				all = append(all, choice{Commit: p.Commit, About: cmp.Or(way.Title, "deployed successfully"), At: stage.Arrived})
+		c := choice{Commit: commit, About: cmp.Or(p.Title, "deployed successfully")}
+		for _, stage := range p.Stages {
+			if stage.Environment == v.Environment.Name {
+				c.At = stage.Arrived
 			}
 		}
+		all = append(all, c)
 	}
-	slices.SortStableFunc(all, func(a, b choice) int { return b.At.Compare(a.At) })
 	return all, nil
 }
 

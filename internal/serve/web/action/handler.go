@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"embed"
 	"errors"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
 
-	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
@@ -153,30 +151,4 @@ func (s *service) show(r *request, status int, v *view) {
 	s.frame.Show(r.w, r.Request, r.who, web.Main{
 		Status: status, Title: v.Verb + " " + v.Environment.Name, Section: "/", Template: s.template, Page: v,
 	})
-}
-
-// choose finds an environment. controlPlane is required only if several control planes have one of that name.
-func (s *service) choose(name, controlPlane string) (query.Standing, error) {
-	var found []query.Standing
-	var planes, names []string
-	for _, standing := range s.Pages.Observer.Standings() {
-		planes = append(planes, standing.ControlPlane)
-		if controlPlane == "" || standing.ControlPlane == controlPlane {
-			names = append(names, standing.Environment)
-		}
-		if standing.Environment == name && (controlPlane == "" || standing.ControlPlane == controlPlane) {
-			found = append(found, standing)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) == 0 && len(names) == 0 && controlPlane != "":
-		return query.Standing{}, query.Unknown("control plane", controlPlane, planes)
-	case len(found) == 0:
-		return query.Standing{}, query.Unknown("environment", name, names)
-	}
-	return query.Standing{}, &access.Refusal{
-		Kind: access.ErrForbidden, What: fmt.Sprintf("%d control planes have an environment %q", len(found), name), Next: "start at the page of the environment you mean",
-	}
 }

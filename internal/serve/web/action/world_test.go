@@ -32,7 +32,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-const controlPlane = "https://git.example.com/acme/control-plane"
+const controlPlane = "http://git.example.com/acme/control-plane.git"
+
+// recordedAs is how ledgers spell the control plane.
+const recordedAs = "https://git.example.com/acme/control-plane"
 
 // The commits of main, the oldest first.
 var older, old, present, next = commit("1"), commit("2"), commit("3"), commit("4")
@@ -75,12 +78,12 @@ func newWorld(t *testing.T) *world {
 		{Environment: "prod", Phase: decide.Deployed, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}},
 	}}
 	for i, c := range []string{older, old, present} {
-		w.step(c, "prod", decide.Entered, 10*(5-i))
-		w.step(c, "prod", decide.Arrived, 10*(5-i)-5)
+		w.step(c, "prod", decide.StepStarted, 10*(5-i))
+		w.step(c, "prod", decide.StepDeployed, 10*(5-i)-5)
 	}
-	w.step(old, "prod", decide.FailedHere, 1)
-	w.step(next, "dev", decide.Entered, 9)
-	w.step(next, "dev", decide.Arrived, 8)
+	w.step(old, "prod", decide.StepFailed, 1)
+	w.step(next, "dev", decide.StepStarted, 9)
+	w.step(next, "dev", decide.StepDeployed, 8)
 	w.serve()
 	return w
 }
@@ -88,7 +91,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) step(c, environment string, kind decide.StepKind, minutesAgo int) {
 	w.t.Helper()
 	must(w.t, w.ledger.RecordStep(w.t.Context(), ledger.Step{
-		PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: c, Environment: environment}, Kind: string(kind),
+		PromotionID: ledger.PromotionID{Subject: recordedAs, Commit: c, Environment: environment}, Kind: string(kind),
 		At: time.Now().Add(-time.Duration(minutesAgo) * time.Minute),
 	}))
 }
@@ -105,17 +108,17 @@ func (w *world) serve() {
 	observer := &query.Observer{Ledger: w.ledger, Fleet: w, Now: time.Now}
 	operations := &api.Server{
 		Observer: observer, Control: &promote.Control{Ledger: w.ledger}, Guard: w.guard, Ledger: w.ledger, Events: &api.Events{}, Log: log,
-		Spoken: func(_, environment string) { w.spoken = append(w.spoken, environment) },
+		OnCommand: func(_, environment string) { w.spoken = append(w.spoken, environment) },
 	}
 	pages := &web.Pages{Observer: observer, Guard: w.guard, Log: log}
 	pages.Register(mux)
 	w.sessions.Register(mux)
-	pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
+	pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.PlanRequest) (*schedule.Preview, error) {
 		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: q.Environment, Before: "was", After: "with " + q.Commit, Counts: plan.Counts{Removed: 3}}}}}, nil
 	}}
 	(&action.Handlers{
 		Pages: pages, Forms: w.sessions, API: operations.Handler(), Log: log, Forges: w.host, Trail: access.Trail{Store: w.ledger},
-		Merged: operations.Spoken,
+		Merged: operations.OnCommand,
 	}).Register(mux)
 	mux.HandleFunc("GET /told", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(rw, w.sessions.Told(rw, r)) })
 }

@@ -30,14 +30,14 @@ const (
 // Planner plans questions, one at a time in each of two queues. It must not be copied after first use.
 type Planner struct {
 	// Plan answers a question. // required
-	Plan func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error)
+	Plan func(ctx context.Context, t schedule.PlanRequest) (*schedule.Preview, error)
 	// Now returns the time; nil means [time.Now].
 	Now func() time.Time
 	// Wait is how long Preview waits; 0 means [DefaultWait].
 	Wait time.Duration
 
 	mu     sync.Mutex
-	jobs   map[schedule.Trial]*job
+	jobs   map[schedule.PlanRequest]*job
 	queues [2]queue
 }
 
@@ -66,7 +66,7 @@ func (p *Pending) Error() string { return "it is being planned" }
 
 // job is a question, queued or being planned.
 type job struct {
-	question schedule.Trial
+	question schedule.PlanRequest
 	// done is closed when answer and err are set.
 	done   chan struct{}
 	answer Answer
@@ -84,7 +84,7 @@ type queue struct {
 
 // Preview returns the plans of a question, or [Pending] if they are not there after Wait: then ask again.
 // Urgent questions have a queue of their own. Other errors are [ErrBusy] and those of Plan.
-func (d *Planner) Preview(ctx context.Context, question schedule.Trial, urgent bool) (Answer, error) {
+func (d *Planner) Preview(ctx context.Context, question schedule.PlanRequest, urgent bool) (Answer, error) {
 	j, err := d.join(question, urgent)
 	if err != nil {
 		return Answer{}, err
@@ -102,7 +102,7 @@ func (d *Planner) Preview(ctx context.Context, question schedule.Trial, urgent b
 }
 
 // join returns the job of a question, which it enqueues if it is new.
-func (d *Planner) join(question schedule.Trial, urgent bool) (*job, error) {
+func (d *Planner) join(question schedule.PlanRequest, urgent bool) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -128,7 +128,7 @@ func (d *Planner) join(question schedule.Trial, urgent bool) (*job, error) {
 	}
 	j := &job{question: question, done: make(chan struct{}), since: now, asked: now}
 	if d.jobs == nil {
-		d.jobs = map[schedule.Trial]*job{}
+		d.jobs = map[schedule.PlanRequest]*job{}
 	}
 	d.jobs[question] = j
 	d.enqueue(l, j)
@@ -196,7 +196,7 @@ func (d *Planner) next(l *queue) *job {
 }
 
 // plan answers a question. A panic becomes an error of this question only.
-func (d *Planner) plan(ctx context.Context, question schedule.Trial) (answer Answer, err error) {
+func (d *Planner) plan(ctx context.Context, question schedule.PlanRequest) (answer Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = &PanicError{Cause: cause, Stack: debug.Stack()}

@@ -18,7 +18,7 @@ import (
 func slow() (*trial.Planner, *[]string) {
 	var mu sync.Mutex // there are two queues
 	var planned []string
-	return &trial.Planner{Wait: time.Hour, Plan: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	return &trial.Planner{Wait: time.Hour, Plan: func(_ context.Context, t schedule.PlanRequest) (*schedule.Preview, error) {
 		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
@@ -30,7 +30,7 @@ func slow() (*trial.Planner, *[]string) {
 func ask(d *trial.Planner, branch string, urgent bool, patience time.Duration) (trial.Answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return d.Preview(ctx, schedule.Trial{Branch: branch}, urgent)
+	return d.Preview(ctx, schedule.PlanRequest{Branch: branch}, urgent)
 }
 
 func TestEqualQuestionsArePlannedOnce(t *testing.T) {
@@ -106,7 +106,7 @@ func TestQuestionOfAReaderBecomesUrgentForAnOperator(t *testing.T) {
 
 func TestErrorsAndPanicsAreAnswers(t *testing.T) {
 	wrong := errors.New("wrong")
-	d := &trial.Planner{Plan: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	d := &trial.Planner{Plan: func(_ context.Context, t schedule.PlanRequest) (*schedule.Preview, error) {
 		if t.Branch == "panic" {
 			panic("at the disco")
 		}

@@ -51,8 +51,8 @@ type Row struct {
 	// Config are some of the configuration keys that differ; MoreConfig is the number of the others.
 	Config     []Key
 	MoreConfig int
-	// Gone are namespaces that are removed.
-	Gone []string
+	// Gone are objects that clusters delete.
+	Gone []plan.Object
 	// Diff is the diff of First; empty if there is no room for it.
 	Diff []plan.DiffLine
 	// Cut is true if Diff is incomplete.

@@ -44,7 +44,7 @@ func NewLocal(t testing.TB) (*Fleet, *local.Forge) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	host, err := local.Open(t.Context(), local.Options{Dir: dir, URL: server.URL, PublicRead: true})
+	host, err := local.Open(t.Context(), local.Options{Dir: dir, URL: server.URL, PublicRead: func(*http.Request) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (f *Fleet) PushExample() {
 var Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Push commits files to a branch, from whatever it is at. Empty content deletes a file. It returns the commit.
-// Like somebody whose push is refused since a server pushed meanwhile, it starts over.
+// If the push is refused, because a server pushed meanwhile, it starts over.
 func (f *Fleet) Push(repo, branch string, files map[string]string) string {
 	f.Helper()
 	r, err := f.Client.Open(f.Context(), f.URL+"/"+repo)

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// completionTimeout is how long a shell waits for names at most.
+const completionTimeout = 2 * time.Second
+
+// complete turns a list of names into a completion. What cannot be read has no names: a shell has no place for errors.
+func complete(list func(ctx context.Context, cmd *cobra.Command, args []string) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+		defer cancel()
+		names, err := list(ctx, cmd, args)
+		if err != nil {
+			cobra.CompDebugln(err.Error(), false)
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var matching []cobra.Completion
+		for _, name := range names {
+			// A terminal would interpret control characters, and a line break would be another name.
+			if strings.HasPrefix(name, word) && terminal.Printable(name) == name {
+				matching = append(matching, name)
+			}
+		}
+		return matching, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFlag completes the value of a flag.
+func completeFlag(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
+		panic(fmt.Sprintf("complete --%s of %s: %v", flag, cmd.CommandPath(), err)) // the flag does not exist
+	}
+}
+
+// completeEnvironments completes with the environments of the control plane.
+func (f *sourceFlags) completeEnvironments(t *terminal.Terminal) cobra.CompletionFunc {
+	return complete(func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
+		session, err := f.open(ctx, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer session.close()
+		names, _, err := session.drafter.Loader.Environments(ctx, session.request)
+		return names, err
+	})
+}
+
+// completePairs completes a deployment target, and then a cluster type.
+func (f *sourceFlags) completePairs(t *terminal.Terminal) cobra.CompletionFunc {
+	return complete(func(ctx context.Context, _ *cobra.Command, args []string) (names []string, err error) {
+		if f.environment == "" || len(args) > 1 {
+			return nil, nil
+		}
+		session, err := f.open(ctx, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer session.close()
+		draft, err := session.drafter.Draft(ctx, schedule.DraftRequest{Request: session.request, Unpublished: true})
+		if err != nil {
+			return nil, err
+		}
+		snapshot := draft.Bundle.Snapshot
+		if len(args) == 1 {
+			for _, clusterType := range snapshot.ClusterTypes {
+				names = append(names, clusterType.Name)
+			}
+			return names, nil
+		}
+		for _, target := range snapshot.Targets {
+			names = append(names, target.Workload+"/"+target.ShortName)
+		}
+		return names, nil
+	})
+}
+
+// quiet returns a terminal that prints nothing: the output of a completion belongs to the shell.
+func quiet(t *terminal.Terminal) *terminal.Terminal {
+	q := *t
+	q.Out, q.Err = io.Discard, io.Discard
+	return &q
+}
+
+// completeFleet completes with names that a server or a ledger knows.
+func completeFleet(flags *backend.Flags, t *terminal.Terminal, list func(context.Context, *backend.Fleet) ([]string, error)) cobra.CompletionFunc {
+	return complete(func(ctx context.Context, cmd *cobra.Command, _ []string) ([]string, error) {
+		cmd.SetContext(ctx)
+		fleet, err := flags.Open(cmd, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer fleet.Close() //nolint:errcheck // it was only read
+		return list(ctx, fleet)
+	})
+}
+
+// manyNames is the longest list that a shell is offered.
+var manyNames = query.Paging{Limit: 1000}
+
+func environmentNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
+	for i := range page.Items {
+		names = append(names, page.Items[i].Name)
+	}
+	return names, err
+}
+
+func clusterNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Clusters(ctx, query.ClustersQuery{Paging: manyNames})
+	for i := range page.Items {
+		names = append(names, page.Items[i].Name)
+	}
+	return names, err
+}
+
+func applicationNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Applications(ctx, query.ApplicationsQuery{Paging: manyNames})
+	for i := range page.Items {
+		names = append(names, page.Items[i].Name)
+	}
+	return names, err
+}
+
+// completeFirst completes only the first argument.
+func completeFirst(with cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return with(cmd, args, word)
+	}
+}

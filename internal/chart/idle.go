@@ -1,0 +1,96 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+)
+
+// Idle is a value that was set for the rendering and changes nothing in the manifests.
+type Idle struct {
+	// Path is the path of the value.
+	Path string `json:"path"`
+	// Unknown reports that neither the values nor the templates of the chart have the key, so that it is probably misspelled.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// idle returns the values of Set and SetString without effect on a target's manifests. A value that is the same without being set is
+// not among them.
+func (p *prepared) idle(j *Job, t Target, composed *values.Composed, m *Manifests) []Idle {
+	set, err := t.set()
+	if err != nil || len(t.Set)+len(t.SetString) == 0 {
+		return nil
+	}
+	var paths []string
+	for _, layer := range set[:len(set)-1] { // the last one is the image
+		paths = append(paths, layer.Paths()...)
+	}
+	slices.Sort(paths)
+	var idle []Idle
+	for _, path := range slices.Compact(paths) {
+		if p.changesNothing(j, t, composed, m, path) {
+			idle = append(idle, Idle{Path: path, Unknown: !p.knows(j, t, path)})
+		}
+	}
+	return idle
+}
+
+// without composes the values of a target without the value that was set at a path.
+func (p *prepared) without(j *Job, t Target, path string) *values.Composed {
+	set, err := t.set()
+	if err != nil {
+		return nil
+	}
+	var layers []*values.Layer
+	for _, name := range t.Layers {
+		layers = append(layers, p.layers[name])
+	}
+	for _, layer := range set {
+		layers = append(layers, layer.Without(path))
+	}
+	return values.Compose(layers, j.Vars)
+}
+
+// changesNothing reports whether the manifests are the same without a value, although the values are not.
+func (p *prepared) changesNothing(j *Job, t Target, composed *values.Composed, m *Manifests, path string) bool {
+	other := p.without(j, t, path)
+	if other == nil || bytes.Equal(encoded(p.visible(other)), encoded(p.visible(composed))) {
+		return false
+	}
+	again, _ := p.chart.Render(other, p.schema, t.Options)
+	return again != nil && bytes.Equal(again.Content, m.Content)
+}
+
+// visible returns the values that templates see.
+func (p *prepared) visible(composed *values.Composed) map[string]any {
+	all, err := commonutil.CoalesceValues(copyOf(p.chart.loaded), composed.Data)
+	if err != nil {
+		return composed.Data
+	}
+	return all
+}
+
+// encoded returns values as JSON, in which numbers of different types are the same.
+func encoded(data map[string]any) []byte {
+	text, _ := json.Marshal(data) // values came from YAML, so each has a JSON form
+	return text
+}
+
+// knows reports whether the chart has a value at a path, or a template mentions its key.
+func (p *prepared) knows(j *Job, t Target, path string) bool {
+	if without := p.without(j, t, path); without != nil {
+		if _, value := textAt(p.visible(without), path); value != nil {
+			return true
+		}
+	}
+	key := path[strings.LastIndexByte(path, '.')+1:]
+	return slices.ContainsFunc(templatesOf(p.chart.loaded), func(t chartTemplate) bool {
+		return strings.Contains(t.text, "."+key) || strings.Contains(t.text, fmt.Sprintf("%q", key))
+	})
+}

@@ -1,0 +1,60 @@
+package deliver
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// Platform reads from a control plane what it requires of applications and gives them. It reads each environment once, and
+// is safe for concurrent use.
+type Platform struct {
+	// ControlPlane is the URL or path of the repository. // required
+	ControlPlane string
+	// Loader reads it. // required
+	Loader *schedule.Loader
+
+	mu     sync.Mutex
+	loaded map[string]*schedule.Loaded
+}
+
+var _ Policies = (*Platform)(nil)
+
+func (p *Platform) load(ctx context.Context, environment string) (*schedule.Loaded, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.loaded[environment]; known != nil {
+		return known, nil
+	}
+	loaded, err := p.Loader.Load(ctx, schedule.Request{ControlPlane: p.ControlPlane, Environment: environment})
+	if err != nil {
+		return nil, err
+	}
+	if p.loaded == nil {
+		p.loaded = map[string]*schedule.Loaded{}
+	}
+	p.loaded[environment] = loaded
+	return loaded, nil
+}
+
+// Policy implements [Policies].
+func (p *Platform) Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return check.Policy{}, nil, err
+	}
+	policy, problems := check.PolicyOf(loaded.Snapshot)
+	return policy, problems, nil
+}
+
+// Contract returns what a workload needs of the platform in an environment; see [Contract].
+func (p *Platform) Contract(ctx context.Context, environment, workload string) ([]Need, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	return Contract(loaded.Snapshot, workload), nil
+}

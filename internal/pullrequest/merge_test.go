@@ -1,0 +1,219 @@
+package pullrequest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+	"github.com/kalypso-io/kalypso/internal/forge/github"
+	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+)
+
+// committer commits to the branch of a fake. A commit with the same files is the same commit.
+type committer struct {
+	fake   *githubtest.Fake
+	url    string
+	branch string
+	made   string
+}
+
+func (c *committer) Commit(context.Context, pullrequest.Commit) (string, error) {
+	if c.made == "" {
+		c.made = c.fake.Commit(c.url, c.branch)
+	}
+	return c.made, nil
+}
+
+func (c *committer) Head(context.Context, string, string) (string, error)       { return c.made, nil }
+func (c *committer) Push(context.Context, string, string, string, string) error { return nil }
+
+// merging is an automatic merge on a GitHub whose clock does not move, and a clock of ours.
+type merging struct {
+	*githubtest.Fake
+	t      *testing.T
+	repo   forge.Repository
+	commit *committer
+	now    time.Time
+}
+
+func newMerging(t *testing.T) *merging {
+	t.Helper()
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	fake.Commit(url, "dev")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &merging{Fake: fake, t: t, repo: repo, commit: &committer{fake: fake, url: url, branch: "kalypso/dev"}}
+	m.round() // pushes and opens
+	m.now = m.Fake.World.Repo("acme/gitops").PullRequest(1).CreatedAt
+	return m
+}
+
+// round returns the pull request after a round.
+func (m *merging) round() *pullrequest.PullRequest {
+	m.t.Helper()
+	p := &pullrequest.PullRequest{
+		Repository: m.repo, Committer: m.commit, URL: m.commit.url, Base: "dev", Commit: "base", Head: "kalypso/dev", Name: "dev",
+		Settle: time.Minute, Now: func() time.Time { return m.now },
+		Fork: func(context.Context, string, string) (string, error) { return "", errors.New("not needed") },
+	}
+	if err := p.Find(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	err := p.Propose(m.t.Context(), pullrequest.Proposal{
+		Title: "dev: 1 added", Body: func(int) string { return "the plan" }, Digest: "d",
+		Statuses:       []forge.Status{{Context: "kalypso/checks", State: forge.Success}},
+		RequiredChecks: []string{"kalypso/checks"}, AutoMerge: true,
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return p
+}
+
+// runs sets the state of the CI run of the head; empty if CI has not started.
+func (m *merging) runs(status, conclusion string) {
+	m.CheckRuns = map[string][]map[string]any{m.commit.made: {{"id": 1, "name": "build", "status": status, "conclusion": conclusion}}}
+}
+
+func (m *merging) wantOpen(p *pullrequest.PullRequest, waits string) {
+	m.t.Helper()
+	if p.Open.State != forge.Open || !strings.HasPrefix(p.Waits, waits) {
+		m.t.Fatalf("%s, waits %q, want %q; did %v", p.Open.State, p.Waits, waits, p.Did)
+	}
+}
+
+func (m *merging) wantMerged(p *pullrequest.PullRequest) {
+	m.t.Helper()
+	if p.Open.State != forge.Merged || !p.Next.IsZero() {
+		m.t.Fatalf("%s, waits %q until %v; did %v", p.Open.State, p.Waits, p.Next, p.Did)
+	}
+}
+
+// CI starts some time after a push. Until then, a commit without checks is not one whose checks have succeeded.
+func TestMergeWaitsForChecksThatAppearLate(t *testing.T) {
+	m := newMerging(t)
+	m.now = m.now.Add(5 * time.Second)
+	p := m.round()
+	m.wantOpen(p, "checks of the commit may still appear, until ")
+	if wait := p.Next.Sub(m.now); wait <= 0 || wait > time.Minute {
+		t.Errorf("the next round is in %v", wait)
+	}
+	m.runs("queued", "")
+	m.now = m.now.Add(time.Hour)
+	m.wantOpen(m.round(), "status build is pending")
+	m.runs("completed", "failure")
+	m.wantOpen(m.round(), "status build is failure")
+	m.runs("completed", "success")
+	m.wantMerged(m.round())
+}
+
+// A check that was seen ends the wait: CI has started.
+func TestMergeDoesNotWaitLongerOnceAChecksWasSeen(t *testing.T) {
+	m := newMerging(t)
+	m.runs("completed", "success")
+	m.wantMerged(m.round())
+}
+
+func TestMergeWithoutCIWaitsOnce(t *testing.T) {
+	m := newMerging(t)
+	m.wantOpen(m.round(), "checks of the commit may still appear")
+	m.now = m.now.Add(2 * time.Minute)
+	m.wantMerged(m.round())
+}
+
+// The wait starts over when the head moves, since CI starts over.
+func TestMergeWaitsAgainAfterAPush(t *testing.T) {
+	m := newMerging(t)
+	m.now = m.now.Add(2 * time.Minute)
+	m.commit.made = ""
+	m.World.Do(func() { m.World.Wait(2 * time.Minute) })
+	m.Commit(m.commit.url, "dev")
+	m.wantOpen(m.round(), "checks of the commit may still appear")
+}
+
+// A forge whose clock is ahead, or whose lists are late, makes the wait start now.
+func TestMergeWaitsWhileTheForgeIsLate(t *testing.T) {
+	m := newMerging(t)
+	m.now = m.now.Add(2 * time.Minute)
+	m.Faults.Inject(forgetest.Fault{Path: "/status", Answer: forgetest.Answer(200, `{"statuses":[]}`)})
+	m.wantOpen(m.round(), "checks of the commit may still appear")
+	m.wantMerged(m.round())
+}
+
+// GitHub refuses automatic merges by default, and where it sees nothing to wait for. Then Kalypso merges when everything succeeded.
+func TestMergeWhereTheForgeCannotMergeLater(t *testing.T) {
+	for _, refusal := range []string{
+		"Pull request Auto merge is not allowed for this repository",
+		"Pull request Protected branch rules not configured for this branch",
+		"Pull request is in unstable status",
+	} {
+		m := newMerging(t)
+		if err := m.repo.(forge.Protector).Protect(t.Context(), "dev", forge.Protection{Checks: []string{"build", "kalypso/checks"}}); err != nil {
+			t.Fatal(err)
+		}
+		m.Faults.Inject(forgetest.Fault{Path: "/graphql", Times: -1, Answer: forgetest.Answer(200,
+			`{"data":{"enablePullRequestAutoMerge":null},"errors":[{"type":"UNPROCESSABLE","message":"`+refusal+`"}]}`)})
+		m.runs("in_progress", "")
+		m.wantOpen(m.round(), "status build is pending")
+		m.runs("completed", "success")
+		if err := m.repo.SetStatus(t.Context(), m.commit.made, forge.Status{Context: "build", State: forge.Success}); err != nil {
+			t.Fatal(err)
+		}
+		m.wantMerged(m.round())
+		if requests := m.Faults.Requests("PUT"); !slices.ContainsFunc(requests, func(r string) bool { return strings.HasSuffix(r, "/merge") }) {
+			t.Errorf("%s: requests %v", refusal, requests)
+		}
+	}
+}
+
+// A branch with a merge queue refuses merges. The pull request is added to the queue, which merges it later.
+func TestMergeQueue(t *testing.T) {
+	for answer, waits := range map[string]string{
+		`{"data":{"enqueuePullRequest":{"clientMutationId":null}}}`:                                             "it is in the merge queue",
+		`{"errors":[{"type":"UNPROCESSABLE","message":"Pull request is already in the merge queue"}]}`:          "it is in the merge queue",
+		`{"errors":[{"type":"UNPROCESSABLE","message":"Pull request is not mergeable: a review is required"}]}`: "it cannot be added to the merge queue: Pull request is not mergeable",
+	} {
+		m := newMerging(t)
+		m.Faults.Inject(forgetest.Fault{Method: "PUT", Times: -1, Answer: forgetest.Answer(405, `{"message":"Changes must be made through the merge queue"}`)})
+		m.Faults.Inject(forgetest.Fault{Path: "/graphql", Times: -1, Answer: forgetest.Answer(200, answer)})
+		_, err := m.repo.MergePullRequest(t.Context(), 1, forge.Merge{Head: m.commit.made})
+		if !errors.Is(err, forge.ErrConflict) || !strings.Contains(err.Error(), waits) {
+			t.Errorf("got %v, want %q", err, waits)
+		}
+	}
+}
+
+// A check that the branch does not require is not the forge's to wait for.
+func TestTheForgeIsNotAskedWhileAnotherCheckRuns(t *testing.T) {
+	m := newMerging(t)
+	if err := m.repo.(forge.Protector).Protect(t.Context(), "dev", forge.Protection{Checks: []string{"kalypso/checks"}}); err != nil {
+		t.Fatal(err)
+	}
+	m.runs("in_progress", "")
+	m.wantOpen(m.round(), "status build is pending")
+	m.runs("completed", "success")
+	m.round()
+	if state := m.World.Repo("acme/gitops").PullRequest(1).State; state != forge.Merged {
+		t.Errorf("the pull request is %s", state)
+	}
+}
+
+// A rate limit of GraphQL comes with status 200. It is not a conflict that lasts.
+func TestRateLimitOfLaterMergesIsNoConflict(t *testing.T) {
+	m := newMerging(t)
+	m.Faults.Inject(forgetest.Fault{Path: "/graphql", Answer: forgetest.Answer(200, `{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}`)})
+	err := m.repo.(forge.AutoMerger).AutoMerge(t.Context(), 1, forge.Merge{Head: m.commit.made})
+	var limited *forge.Error
+	if !errors.As(err, &limited) || !errors.Is(err, forge.ErrRateLimited) || limited.RetryAfter == 0 {
+		t.Errorf("got %v", err)
+	}
+}

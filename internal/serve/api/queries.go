@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+// EnvironmentPath identifies an environment.
+type EnvironmentPath struct {
+	Name         string `path:"name" maxLength:"253" doc:"Name of the environment."`
+	ControlPlane string `query:"controlPlane" maxLength:"2048" doc:"URL of the control plane; required only if several have an environment of this name."`
+}
+
+type progressInput struct {
+	EnvironmentPath
+	Commit string `query:"commit" maxLength:"64" doc:"The hash, or at least seven digits of it. Default: the environment's commit."`
+}
+
+type applicationProgressInput struct {
+	query.ApplicationQuery
+	Environment string `query:"environment" required:"true" maxLength:"253" doc:"Name of the environment."`
+	Commit      string `query:"commit" maxLength:"64" doc:"A commit of the source, or at least seven digits of it. Default: the environment's commit."`
+}
+
+type clustersInput struct {
+	query.ClustersQuery
+	Label []string `query:"label,explode" maxItems:"16" maxLength:"400" doc:"Only clusters with this label, as name=value; can be repeated."`
+}
+
+type workloadInput struct {
+	Name string `path:"name" maxLength:"253" doc:"Name of the workload."`
+}
+
+// registerQueries registers what the [query.Observer] answers.
+func registerQueries(s *service) {
+	o := s.Observer
+	ask(s, operation{
+		id: "list-environments", path: "/environments", summary: "List environments",
+		about: "Sorted by control plane, in the order of its chain, with commit, gate, open pull request, problems, and what waits for what.",
+	}, o.Environments)
+	ask(s, operation{id: "get-environment", path: "/environments/{name}", summary: "Get an environment"}, o.Environment)
+	ask(s, operation{
+		id: "get-progress", path: "/environments/{name}/progress", summary: "Get whether a commit passed, failed or waits",
+		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap.",
+	}, func(ctx context.Context, in progressInput) (query.Progress, error) {
+		return o.Progress(ctx, query.ProgressQuery{Environment: in.Name, ControlPlane: in.ControlPlane, Commit: in.Commit})
+	})
+	ask(s, operation{id: "list-assignments", path: "/assignments", summary: "List which target is on which cluster type, with the states of its clusters"}, o.Assignments)
+	ask(s, operation{
+		id: "get-matrix", path: "/matrix", summary: "Get the assignments of an environment as a table",
+		about: "The limit of a page is a number of targets. Each page has all cluster types.",
+	}, o.Matrix)
+
+	ask(s, operation{
+		id: "list-applications", path: "/applications", summary: "List the applications that the server delivers",
+		about: "These are registered by a control plane, and have a Delivery in their source. Each environment has commit, version, image, gate, open pull request, problems, and what it waits for.",
+	}, o.Applications)
+	ask(s, operation{id: "get-application", path: "/applications/{name}", summary: "Get an application"}, o.Application)
+	ask(s, operation{
+		id: "get-application-progress", path: "/applications/{name}/progress", summary: "Get whether a commit of an application's source passed, failed or waits in an environment",
+		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap. For applications that CI delivers, it is what CI recorded.",
+	}, func(ctx context.Context, in applicationProgressInput) (query.Progress, error) {
+		return o.Progress(ctx, query.ProgressQuery{Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit})
+	})
+
+	ask(s, operation{id: "list-workloads", path: "/workloads", summary: "List workloads with their versions in each environment"}, o.Workloads)
+	ask(s, operation{id: "get-workload", path: "/workloads/{name}", summary: "Get a workload across all environments"},
+		func(ctx context.Context, in workloadInput) (query.WorkloadDetail, error) {
+			return o.Workload(ctx, in.Name)
+		})
+	ask(s, operation{id: "list-targets", path: "/targets", summary: "List targets, with what should run and what runs"}, o.Targets)
+	ask(s, operation{id: "list-versions", path: "/versions", summary: "List which version of each workload runs where"}, o.Versions)
+
+	ask(s, operation{id: "list-clusters", path: "/clusters", summary: "List clusters, and whether they run what they should"},
+		func(ctx context.Context, in clustersInput) (page query.Page[query.Cluster], err error) {
+			if in.Labels, err = labels(in.Label); err != nil {
+				return page, err
+			}
+			return o.Clusters(ctx, in.ClustersQuery)
+		})
+	ask(s, operation{id: "get-cluster", path: "/clusters/{name}", summary: "Get a cluster"}, o.Cluster)
+	ask(s, operation{id: "list-reconcilers", path: "/reconcilers", summary: "List reconcilers with their source, revision and state"}, o.Reconcilers)
+	ask(s, operation{
+		id: "list-discrepancies", path: "/discrepancies", summary: "List clusters that do not run what they should, since when and why",
+	}, o.Discrepancies)
+
+	ask(s, operation{id: "list-promotions", path: "/promotions", summary: "List promotions, each with its last step"}, o.Promotions)
+	ask(s, operation{id: "get-promotion", path: "/promotions/{commit}", summary: "Get the promotion of a commit, step by step"}, o.Promotion)
+	ask(s, operation{
+		id: "get-history", path: "/history", summary: "List events of an environment, a workload or a cluster, newest first",
+		about: "One of environment, workload and cluster is required.",
+	}, s.history)
+	ask(s, operation{id: "compare", path: "/compare/{a}/{b}", summary: "Compare two environments"}, o.Compare)
+	ask(s, operation{
+		id: "get-figures", path: "/figures", summary: "Get deployment frequency, lead time, change failure rate and time to restore",
+	}, o.Figures)
+}
+
+// labels parses name=value pairs.
+func labels(pairs []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			p := newProblem(http.StatusUnprocessableEntity, "a label has the form name=value", "write label=region=eu, and repeat it for more labels")
+			p.Errors = []ProblemPart{{Message: "want name=value", Location: "query.label"}}
+			return nil, p
+		}
+		all[name] = value
+	}
+	return all, nil
+}
+
+func (s *service) history(ctx context.Context, q query.HistoryQuery) (page query.Page[query.Event], err error) {
+	if q.Environment == "" && q.Workload == "" && q.Cluster == "" {
+		return page, newProblem(http.StatusUnprocessableEntity, "environment, workload or cluster is required", "add one of these parameters")
+	}
+	for _, kind := range q.Kinds {
+		if kind == query.EventAudit {
+			if err := access.From(ctx).May(access.Admin); err != nil {
+				return page, err
+			}
+			q.Audits = true
+		}
+	}
+	return s.Observer.History(ctx, q)
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// TestControlPlanesHaveMetricsOfTheirOwn has two with an environment of the same name.
+func TestControlPlanesHaveMetricsOfTheirOwn(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	m.stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Deployed}})
+	m.stand(controlPlane+"-2", []promote.Standing{{Environment: "dev", Phase: decide.Failed}})
+	want := []string{controlPlane, "dev", "deployed", controlPlane + "-2", "dev", "failed"}
+	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	m.removed(controlPlane, "dev")
+	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want[3:]) {
+		t.Errorf("got %q, want %q", got, want[3:])
+	}
+}
+
+func TestMetricsForgetRemovedEnvironments(t *testing.T) {
+	f := &fakeFlows{}
+	keep(t, f, func(k *Keeper) {
+		main := forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"}
+		k.HandleEvent(main)
+		synctest.Wait()
+		k.Metrics.stand(controlPlane, []promote.Standing{{Environment: "stage", Phase: decide.Deployed}})
+		if got := labels(t, f.registry, "kalypso_scheduled_timestamp_seconds"); !slices.Contains(got, "stage") {
+			t.Fatalf("metrics of %q", got)
+		}
+		f.mu.Lock()
+		f.without = "stage"
+		f.mu.Unlock()
+		k.HandleEvent(main)
+		synctest.Wait()
+		k.Metrics.stand(controlPlane, k.known(controlPlane, []promote.Standing{{Environment: "stage"}})) // a round that ends late
+		for _, metric := range []string{"kalypso_scheduled_timestamp_seconds", "kalypso_promotion_phase"} {
+			if got := labels(t, f.registry, metric); slices.Contains(got, "stage") {
+				t.Errorf("%s still has %q", metric, got)
+			}
+		}
+	})
+}
+
+// TestMetricsOfFailedRounds shows that the time of the last success stays, also of an environment that never had one.
+func TestMetricsOfFailedRounds(t *testing.T) {
+	f := &fakeFlows{err: errors.New("no")}
+	keep(t, f, func(k *Keeper) {
+		time.Sleep(lastRetry)
+		synctest.Wait()
+		if got := labels(t, f.registry, "kalypso_scheduled_timestamp_seconds"); len(got) == 0 {
+			t.Fatal("no metric")
+		}
+		value := func() float64 {
+			families, err := f.registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range families {
+				if f.GetName() == "kalypso_scheduled_timestamp_seconds" {
+					return f.Metric[0].Gauge.GetValue()
+				}
+			}
+			return 0
+		}
+		failing := value()
+		overdue := k.Overdue(lastRetry - time.Second)
+		if len(overdue) == 0 || overdue[0].ControlPlane != controlPlane || overdue[0].Environment != "dev" || float64(overdue[0].Since.Unix()) != failing {
+			t.Errorf("overdue: %v", overdue)
+		}
+		time.Sleep(2 * lastRetry)
+		synctest.Wait()
+		if value() != failing {
+			t.Error("a failed round counts as one that succeeded")
+		}
+		f.fail(nil)
+		time.Sleep(2 * lastRetry)
+		synctest.Wait()
+		if value() <= failing {
+			t.Error("a round that succeeded does not count")
+		}
+		if overdue := k.Overdue(2 * lastRetry); len(overdue) > 0 {
+			t.Errorf("overdue after a success: %v", overdue)
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package wiring
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+)
+
+// TestMain can also run the command that renders charts, like kalypso.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
+		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,89 @@
+package wiring
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
+)
+
+// dripping returns the address of a Git server that sends two bytes a second.
+func dripping(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+		ticks := time.NewTicker(time.Second)
+		defer ticks.Stop()
+		for text := "001e# service=git-upload-pack\n0000"; len(text) > 2; text = text[2:] {
+			if _, err := io.WriteString(w, text[:2]); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-ticks.C:
+			}
+		}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestSlowSourceHoldsOnlyItsAssignments moves a workload to a very slow server, and changes something else.
+func TestSlowSourceHoldsOnlyItsAssignments(t *testing.T) {
+	w := newWorld(t)
+	w.round("dev")
+	w.Merge()
+	before := w.Files(fleettest.GitOps, "dev")
+
+	url := dripping(t)
+	w.flows.Client = &git.Client{
+		CacheDir: t.TempDir(), Env: func(string) string { return "" }, Elsewhere: true, Limits: git.Limits{Answer: 500 * time.Millisecond},
+		Map: append(w.flows.Client.Map, git.Mapping{From: w.URL + "/platform/hello-world-app", To: url + "/hello-world-app"}),
+	}
+	w.flows.Commits.Client = w.flows.Client
+	w.Edit("dev", westConfig, "REGION: West US", "REGION: Far West")
+	for range 3 {
+		begun := time.Now()
+		outcome := w.round("dev")
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("a round took %s", took)
+		}
+		var named bool
+		for _, p := range outcome.Plan.Problems {
+			named = named || p.Severity == fleet.SeverityError && p.Object.Kind == "WorkloadRegistration" && strings.Contains(p.Message, url+"/hello-world-app")
+		}
+		if !named {
+			t.Errorf("no problem names the repository: %v", outcome.Plan.Problems)
+		}
+	}
+	files := w.Files(fleettest.GitOps, "kalypso/dev")
+	if !strings.Contains(files["large/nginx-dev/platform-config.yaml"], "Far West") {
+		t.Error("what does not need the source did not go on")
+	}
+	for path, content := range before {
+		if strings.Contains(path, "hello-world-app") && files[path] != content {
+			t.Errorf("%s was not held", path)
+		}
+	}
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&sourceMetrics{w.flows.Client.Unavailable})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 1 || families[0].GetMetric()[0].GetLabel()[0].GetValue() != url+"/hello-world-app" || families[0].GetMetric()[0].GetGauge().GetValue() == 0 {
+		t.Errorf("metrics: %v", families)
+	}
+}

@@ -1,0 +1,217 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Standalone promotes one control plane for a command that runs without a server. Close its promoter.
+type Standalone struct {
+	StandaloneOptions
+	Promoter *promote.Promoter
+
+	flows    *Flows
+	recorder *record.Recorder
+}
+
+// StandaloneOptions are what a [Standalone] is made from.
+type StandaloneOptions struct {
+	// ControlPlane is the URL or path of the repository. // required
+	ControlPlane string
+	// Chain has environments without promotion rules.
+	Chain []string
+	// Client reads and writes repositories. // required
+	Client *git.Client
+	// Forges host them. // required
+	Forges pullrequest.Forges
+	// Ledger has the steps of promotions, and what clusters report. // required
+	Ledger ledger.Ledger
+	// Author is the author of commits. // required
+	Author git.Person
+	// Checks runs verifications. Without it they fail.
+	Checks promote.Checks
+	// Progress is called with what is read. Optional.
+	Progress func(what string)
+	// Now is the clock. // required
+	Now func() time.Time
+}
+
+// NewStandalone connects a control plane to its ledger. It reads nothing yet.
+func NewStandalone(o StandaloneOptions) *Standalone {
+	return &Standalone{
+		StandaloneOptions: o,
+		Promoter:          &promote.Promoter{Ledger: o.Ledger, Ancestry: &repository.Ancestry{Client: o.Client}, Checks: o.Checks, Now: o.Now},
+		flows: &Flows{
+			Client: o.Client, Commits: repository.Committer{Client: o.Client, Author: o.Author},
+			cache: &fleet.Cache{}, board: &serve.Board{}, progress: o.Progress,
+		},
+		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: o.Client}, Ledger: o.Ledger, Now: o.Now},
+	}
+}
+
+var _ query.Fleet = (*Standalone)(nil)
+
+// ControlPlanes implements [query.Fleet]. It returns what the last preview found.
+func (s *Standalone) ControlPlanes() []query.ControlPlane { return s.flows.board.ControlPlanes() }
+
+// Preview reads everything again, and changes nothing.
+func (s *Standalone) Preview(ctx context.Context) error {
+	outcome, err := s.Promoter.Preview(ctx, s.platform(&plannedRollouts{s, s.flows.loader()}))
+	if err != nil {
+		return fmt.Errorf("read the control plane: %w", err)
+	}
+	s.flows.board.Promoted(outcome.Subject, outcome)
+	return nil
+}
+
+// Promote schedules, records and promotes until nothing is left to do but to wait. The outcome is that of the last round,
+// with what all rounds did.
+func (s *Standalone) Promote(ctx context.Context) (*promote.Outcome, error) {
+	var last *promote.Outcome
+	var did []string
+	err := s.Promoter.Settle(ctx, func(ctx context.Context) (promote.Settled, error) {
+		rollouts := &scheduledRollouts{Standalone: s, loader: s.flows.loader(), did: map[string][]string{}}
+		outcome, err := s.Promoter.Round(ctx, s.platform(rollouts))
+		if err != nil {
+			return promote.Settled{}, err
+		}
+		done := slices.Concat(rollouts.all(), outcome.Did)
+		did = slices.Concat(did, done)
+		last, outcome.Did = outcome, did
+		return promote.Settled{Outcome: outcome, Changed: len(done) > 0}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return last, nil
+}
+
+// platform returns the pipeline for one round.
+func (s *Standalone) platform(rollouts promote.Rollouts) *promote.Platform {
+	p := s.flows.platform(s.ControlPlane, s.Chain, rollouts)
+	p.Forges = s.Forges
+	return p
+}
+
+// plannedRollouts plans what a rollout changes, and proposes nothing.
+type plannedRollouts struct {
+	*Standalone
+	loader *schedule.Loader
+}
+
+var _ promote.Rollouts = (*plannedRollouts)(nil)
+
+// Rollout implements [promote.Rollouts].
+func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
+	outcome, err := p.plan(ctx, environment)
+	p.flows.board.Scheduled(ledger.CleanRepository(p.ControlPlane), environment, outcome, err, p.Now())
+	return outcome, err
+}
+
+func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedule.Outcome, error) {
+	drafter := schedule.Drafter{Loader: p.loader, Charts: &sandbox.Runner{}}
+	draft, err := drafter.Draft(ctx, schedule.DraftRequest{Request: schedule.Request{ControlPlane: p.ControlPlane, Environment: environment}})
+	if err != nil {
+		return nil, err
+	}
+	outcome := draft.Outcome()
+	outcome.PullRequest, err = p.open(ctx, outcome.GitOps, environment)
+	return outcome, err
+}
+
+// open finds the open pull request of an environment; nil if there is none, or no token for the forge.
+func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, environment string) (*forge.PullRequest, error) {
+	host, err := p.Forges.Forge(at.Repo)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a preview does not need a forge
+	}
+	repo, err := host.Repository(at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	open, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Head: pullrequest.HeadBranch(environment), Base: at.Branch, Limit: 1})
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	return &open[0], nil
+}
+
+// scheduledRollouts schedules environments as a server does, and records what is on their GitOps branches.
+type scheduledRollouts struct {
+	*Standalone
+	loader *schedule.Loader
+
+	mu sync.Mutex
+	// did lists what was done, by environment; several are scheduled at the same time.
+	did map[string][]string
+}
+
+var _ promote.Rollouts = (*scheduledRollouts)(nil)
+
+// Rollout implements [promote.Rollouts].
+func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
+	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader, Charts: &sandbox.Runner{}}, Committer: s.flows.Commits, Forges: s.Forges}
+	outcome, err := p.Round(ctx, schedule.Request{ControlPlane: s.ControlPlane, Environment: environment})
+	if outcome != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.did[environment] = outcome.Did
+	}
+	if err != nil || outcome.Loaded == nil {
+		return outcome, err
+	}
+	return outcome, s.record(ctx, outcome.Loaded)
+}
+
+// record records what GitOps branches want. An application's branch that cannot be read does not block the platform.
+func (s *scheduledRollouts) record(ctx context.Context, loaded *schedule.Loaded) error {
+	hosts := &record.Hosts{}
+	hosts.Add(s.ControlPlane)
+	hosts.AddRead(loaded)
+	branches, _ := record.Branches(loaded, repository.NewReader(s.Client).Resolve, hosts)
+	for _, branch := range branches {
+		if _, err := s.recorder.Branch(ctx, branch); err != nil && branch.Kind == ledger.BranchPlatform {
+			return fmt.Errorf("record branch %q of %s: %w", branch.Branch, secret.Redact(branch.Repository), err)
+		}
+	}
+	return ctx.Err()
+}
+
+// all returns what was done in all environments.
+func (s *scheduledRollouts) all() []string {
+	var lines []string
+	for _, environment := range slices.Sorted(maps.Keys(s.did)) {
+		for _, line := range s.did[environment] {
+			lines = append(lines, environment+": "+line)
+		}
+	}
+	return lines
+}
+
+// StandaloneChain returns the chain of an application for a command that runs without a server. Close its promoter.
+func StandaloneChain(client *git.Client, d *deliver.Deliverer, l ledger.Ledger, now func() time.Time) *deliver.Chain {
+	return &deliver.Chain{
+		Deliverer: d, Lines: repository.Lines{Client: client}, Ledger: l, Now: now,
+		Promoter: &promote.Promoter{Ledger: l, Ancestry: &repository.Ancestry{Client: client}, Checks: &verify.Runner{}, Now: now},
+	}
+}

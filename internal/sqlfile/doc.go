@@ -1,0 +1,3 @@
+// Package sqlfile opens SQLite files, migrates schemas, and reads named statements from .sql files,
+// for everything that keeps data in SQL.
+package sqlfile
