@@ -196,6 +196,8 @@ func (s *Schemas) check(m *manifest) []Finding {
 	case compiled == nil && s.served(m):
 		return []Finding{m.finding(RuleSchema, fieldPath{"apiVersion"},
 			fmt.Sprintf("Kubernetes %s has no %s in %s", s.version, m.kind(), m.apiVersion()), s.elsewhere(m.kind()))}
+	case compiled == nil && ofReconciler(m):
+		return nil
 	case compiled == nil:
 		return []Finding{m.finding(RuleUnknownKind, fieldPath{"kind"},
 			fmt.Sprintf("not checked: no schema for %s of %s", m.kind(), m.apiVersion()), "add its CustomResourceDefinition to the control plane")}
@@ -234,6 +236,18 @@ func (s *Schemas) hasGroup(group string) bool {
 		}
 	}
 	return false
+}
+
+// reconcilerGroups are the API groups of the reconcilers that Kalypso writes files for; they include their subgroups.
+// Every fleet has their kinds, so a finding without a definition of them would be in every pull request.
+var reconcilerGroups = []string{"fluxcd.io", "argoproj.io", "fleet.cattle.io", "zarf.dev"}
+
+// ofReconciler reports whether an object's kind belongs to a reconciler.
+func ofReconciler(m *manifest) bool {
+	group, _, _ := strings.Cut(m.apiVersion(), "/")
+	return slices.ContainsFunc(reconcilerGroups, func(known string) bool {
+		return group == known || strings.HasSuffix(group, "."+known)
+	})
 }
 
 // elsewhere returns a hint with the API versions of a kind.
