@@ -37,6 +37,8 @@ type Membership struct {
 	Reconciler string `json:"reconciler,omitempty"`
 	// State is empty before the first commit.
 	State comply.State `json:"state,omitempty"`
+	// Unpublished means that no manifests were ever merged into the environment's GitOps branch, so that its reconciler has nothing to apply.
+	Unpublished bool `json:"unpublished,omitempty"`
 	// Reason explains the state.
 	Reason string `json:"reason,omitempty"`
 	// Since is when the state began; zero if unknown.
@@ -206,7 +208,8 @@ func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Members
 	if err != nil {
 		return err
 	}
-	m.Wanted = v.environments[m.Environment].commit()
+	j := v.environments[m.Environment]
+	m.Wanted, m.Unpublished = j.commit(), j.unpublished
 	for _, r := range reconcilers {
 		if r.ClusterType == m.ClusterType && r.Target == "" {
 			m.Running, m.Reconciler, m.State, m.Reason, m.Since = runs(r), r.Name, r.State, r.Reason, utc(r.Since)

@@ -35,6 +35,7 @@ type Running interface {
 
 // Wanting returns what GitOps repositories contain.
 type Wanting interface {
+	Commit(ctx context.Context, repository, branch, sha string) (ledger.Commit, error)
 	Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Commit, error)
 }
 

@@ -55,6 +55,8 @@ type judged struct {
 	// head is the commit of the platform branch that clusters should run; nil if there is none.
 	head    *ledger.Commit
 	history comply.History
+	// unpublished means that head has no assignments of Kalypso yet.
+	unpublished bool
 }
 
 func (o *Observer) verdicts(asOf time.Time) *verdicts {
@@ -92,6 +94,13 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 		return err
 	}
 	j.head = &last[0]
+	if j.head.SourceCommit == "" {
+		content, err := v.Ledger.Commit(ctx, j.head.Repository, j.head.Branch, j.head.SHA)
+		if err != nil {
+			return err
+		}
+		j.unpublished = len(content.Assignments) == 0
+	}
 	j.history, err = v.history(ctx, j.head)
 	return err
 }
@@ -190,7 +199,7 @@ func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluste
 	for i := range expected {
 		expected[i].AnyParent = true // the ledger does not have the path of the GitOps branch
 	}
-	return v.judgeStates(comply.Question{Commit: j.head.SHA, History: j.history, Expected: expected}, states)
+	return v.judgeStates(comply.Question{Commit: j.head.SHA, Unpublished: j.unpublished, History: j.history, Expected: expected}, states)
 }
 
 // membersOf converts clusters for package comply.

@@ -67,7 +67,7 @@ func sha(short string) string {
 //
 //	10:00 register CLUSTER ENVIRONMENT/TYPE... LABEL=VALUE...
 //	10:00 revoke CLUSTER
-//	10:01 platform ENVIRONMENT COMMIT SOURCE TYPE/WORKLOAD-TARGET...
+//	10:01 platform ENVIRONMENT COMMIT SOURCE|- TYPE/WORKLOAD-TARGET...
 //	10:02 application WORKLOAD ENVIRONMENT COMMIT TARGET=VERSION...
 //	10:03 report CLUSTER ENVIRONMENT platform|WORKLOAD/TARGET COMMIT STATE MESSAGE
 //	10:04 heard CLUSTER
@@ -135,6 +135,9 @@ func platformCommit(args []string, at time.Time) ledger.Commit {
 	c := ledger.Commit{
 		Repository: host + "platform-gitops", Branch: args[0], Environment: args[0], SHA: sha(args[1]), SourceCommit: sha(args[2]),
 		Kind: ledger.BranchPlatform, Committed: at, Recorded: at,
+	}
+	if args[2] == "-" {
+		c.SourceCommit = ""
 	}
 	for _, arg := range args[3:] {
 		clusterType, target, _ := strings.Cut(arg, "/")

@@ -12,6 +12,9 @@ type Question struct {
 	Commit string // required; a full hash of the GitOps branch
 	// Published is when the commit was pushed to the branch. The timeout counts from then. If zero, there is no timeout.
 	Published time.Time
+	// Unpublished means that the branch has no manifests yet, because its first pull request is not merged. Reconcilers report errors
+	// until then, such as a folder that does not exist; none of them counts as a failure.
+	Unpublished bool
 	// Expected are the reconcilers that should run it.
 	Expected []Expected
 	// Observations may be in any order, repeated, and about other reconcilers.

@@ -18,6 +18,7 @@ import (
 // question is the short notation of a test case: short hashes, times of one day, and defaults for missing fields.
 type question struct {
 	Commit, Published, Now string
+	Unpublished            bool
 	// Line is the history of the branch, oldest first.
 	Line     []string
 	Gate     *v1alpha1.Gate
@@ -59,7 +60,7 @@ func (q *question) parse(t *testing.T) comply.Question {
 		t.Fatal(err)
 	}
 	question := comply.Question{
-		Commit: hash(q.Commit), Published: at(q.Published), Gate: gate,
+		Commit: hash(q.Commit), Published: at(q.Published), Unpublished: q.Unpublished, Gate: gate,
 		Expected: q.expected(), History: comply.HistoryOf(q.history()),
 	}
 	for _, o := range q.Observations {

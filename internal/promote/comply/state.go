@@ -56,7 +56,11 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 		}
 		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
 		r.Since = o.since(j.now)
-		if state == Behind {
+		switch {
+		case state != Behind:
+		case j.Unpublished && o.State != hub.StateReady:
+			r.Since = time.Time{} // it tries again and again, and each attempt is a new state
+		default:
 			// It cannot be behind before the commit was published.
 			r.Since = later(r.Since, earlier(j.Published, j.now))
 		}
@@ -86,6 +90,8 @@ func (j *judge) state(o *Observation) (State, string) {
 	rel := j.relationOf(o.Revision.Hash)
 	at := atRevision(o.Revision)
 	switch {
+	case j.Unpublished && o.State != hub.StateReady:
+		return Behind, "waits for the first merge into branch " + o.branch()
 	case o.State == hub.StateFailed && (rel.reached || o.Revision == Revision{}):
 		return Broken, withMessage("fails"+at, o.Message)
 	case rel.reached && o.State == hub.StateReady:

@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
@@ -75,6 +78,38 @@ func (s *site) cluster(q *pageRequest) (*pageResult, error) {
 	return &pageResult{
 		title: line(name), value: detail, command: s.command("cluster", "show", name),
 		concerns: whenCurrent(asOf, operations("clusters/"+url.PathEscape(name)), operations("environments/")),
-		view:     clusterPage{ClusterDetail: detail, Timeline: timelineOf(detail.Timeline, q.URL.EscapedPath()), AsOf: asOf, Now: q.with("asOf", "")},
+		view:     clusterPageOf(detail, q.URL.EscapedPath(), asOf, q.with("asOf", "")),
 	}, nil
+}
+
+// clusterPageOf prepares a cluster. Reconcilers that wait for the first merge into their branch try again and again, each time with an
+// error that nobody has to correct: the page shows what they wait for instead, and only their last attempt.
+func clusterPageOf(detail query.ClusterDetail, here string, asOf time.Time, now string) clusterPage {
+	waiting := map[string]string{} // reasons, by reconciler
+	for _, m := range detail.Memberships {
+		if m.Unpublished && m.State == comply.Behind {
+			waiting[m.Reconciler] = m.Reason
+		}
+	}
+	detail.Reconcilers = slices.Clone(detail.Reconcilers)
+	for i := range detail.Reconcilers {
+		r := &detail.Reconcilers[i]
+		id := ledger.ReconcilerID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		if reason := waiting[promote.ReconcilerName(id)]; reason != "" {
+			r.State, r.Message = ledger.StateProgressing, reason
+		}
+	}
+	seen := map[string]bool{}
+	var events []query.Event
+	for _, e := range detail.Timeline {
+		if reason := waiting[e.Reconciler]; reason != "" && e.Kind == query.EventTransition {
+			if seen[e.Reconciler] {
+				continue
+			}
+			seen[e.Reconciler] = true
+			e.State, e.Summary, e.Reason = ledger.StateProgressing, e.Reconciler, reason
+		}
+		events = append(events, e)
+	}
+	return clusterPage{ClusterDetail: detail, Timeline: timelineOf(events, here), AsOf: asOf, Now: now}
 }

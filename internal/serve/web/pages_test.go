@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
@@ -123,6 +124,29 @@ func TestClusterShowsReconcilers(t *testing.T) {
 	p.wants("tbody tr", "no <b>image</b>⟨U+001B⟩[31m")
 	p.wants(".timeline li", "registered")
 	p.wants(".command code", "kalypso cluster show large-03")
+}
+
+// TestClusterWaitsForTheFirstMerge: before the first merge into its branch, a reconciler's errors are not shown as such.
+func TestClusterWaitsForTheFirstMerge(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.register("edge-01", ledger.Membership{Environment: "prod", ClusterType: "edge"})
+	w.must(w.ledger.RecordCommit(w.t.Context(), ledger.Commit{
+		Repository: gitOps, Branch: "prod", SHA: app1, Kind: ledger.BranchPlatform, Environment: "prod", Committed: noon, Recorded: noon.Add(-time.Hour),
+	}))
+	source := ledger.Source{Repository: gitOps, Ref: "prod", Path: "edge"}
+	w.report("edge-01", "platform", source, app1, ledger.StateProgressing, "kustomization path not found", 30)
+	w.report("edge-01", "platform", source, app1, ledger.StateProgressing, "", 29)
+	w.report("edge-01", "platform", source, app1, ledger.StateFailed, "kustomization path not found", 28)
+	p := w.see("/clusters/edge-01")
+	p.wants("tbody tr", "prod edge ◐ behind a111111 a111111 waits for the first merge into branch prod –")
+	p.wants("tbody tr", "◐ progressing waits for the first merge into branch prod 28 min ago")
+	p.wants(".timeline li", "waits for the first merge into branch prod")
+	for _, text := range p.texts("main") {
+		if strings.Contains(text, "path not found") {
+			t.Errorf("the page shows an error though nothing is wrong:\n%s", text)
+		}
+	}
+	w.see("/clusters").wants("tbody tr", "edge-01 prod as edge ◐ behind waits for the first merge into branch prod")
 }
 
 func TestPromotionShowsEveryStep(t *testing.T) {
