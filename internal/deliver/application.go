@@ -116,6 +116,7 @@ func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Ap
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
 	}
+	source = source.OfApplication()
 	source.Name = "source"
 	a := &Application{Request: r, Source: schedule.Input{
 		Name: "source", Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time,
@@ -150,6 +151,9 @@ func (a *Application) find(objects *fleet.Objects) error {
 			if p.Object.Kind == "Workload" && p.Severity == fleet.SeverityError && a.Request.below(p.Position.File) {
 				return fmt.Errorf("%s: the Workload cannot be read: %s", p.Position, p.Message)
 			}
+		}
+		if hides, ok := objects.Source.Hides(); ok {
+			return fmt.Errorf("%s has no Workload below %q, and %s: %s; %s", a.Source, a.Request.Path, hides.Position, hides.Message, hides.Hint)
 		}
 		return fmt.Errorf("%s has no Workload below %q; add one that defines what runs, and in which environments", a.Source, a.Request.Path)
 	}

@@ -63,6 +63,7 @@ func (d *Drafter) Updates(ctx context.Context, r Request) (*Updated, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
 	}
+	source = source.OfApplication()
 	files := map[string][]byte{}
 	for _, c := range charts(a.Delivery) {
 		update, err := d.newer(ctx, a, c, source, files)
@@ -230,7 +231,7 @@ func (e edited) Source(ctx context.Context, at schedule.Location) (fleet.Source,
 	if err != nil || at.Repo != e.repo {
 		return source, err
 	}
-	source.Files = slices.Clone(source.Files)
+	source = source.OfApplication()
 	for i, f := range source.Files {
 		if content, ok := e.files[f.Path]; ok {
 			source.Files[i].ID, source.Files[i].Size = bundle.HashOf(content).String(), int64(len(content))

@@ -17,8 +17,13 @@ import (
 // cache is optional.
 func Read(cache *Cache, source Source) *Objects {
 	o := &Objects{Source: source, foreign: map[Problem]bool{}}
+	documents := 0
 	for i, p := range parseAll(cache, source.Files) {
 		o.addFile(p, source.Files[i].Path)
+		documents += len(p.documents) + len(p.unreadable)
+	}
+	if problem, ok := source.Hides(); ok && documents == 0 {
+		o.Problems = append(o.Problems, problem)
 	}
 	o.leaveOutDuplicates()
 	o.Problems = SortProblems(o.Problems)

@@ -2,8 +2,10 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -33,15 +35,44 @@ const (
 //
 // Symbolic links are returned as such. Sizes are filled in; -1 for a file that cannot be read.
 func Manifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
+	shown, _, err := ManifestsAndHidden(ctx, t, below)
+	return shown, err
+}
+
+// Hidden is a file that an ignore file lists.
+type Hidden struct {
+	Entry
+	// By is the path of the ignore file, and Line the line of its pattern. A .kalypsoignore is named if one hides the file, too.
+	By      string
+	Line    int
+	Pattern string
+}
+
+// ManifestsAndHidden is [Manifests] with the files that ignore files hide.
+func ManifestsAndHidden(ctx context.Context, t *Tree, below string) (shown []Entry, hidden []Hidden, err error) {
 	entries, err := t.Files(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ignored, err := readIgnoreFiles(ctx, t, entries)
+	all, err := readIgnoreFiles(ctx, t, entries)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return selectManifests(ctx, t, entries, below, ignored)
+	selected, err := selectManifests(ctx, t, entries, below)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := slices.DeleteFunc(slices.Clone(all), func(p ignorePattern) bool { return path.Base(p.file) != ignoreFiles[1] })
+	for _, e := range selected {
+		by := hiding(all, e.Path)
+		if by == nil {
+			shown = append(shown, e)
+			continue
+		}
+		by = cmp.Or(hiding(own, e.Path), by)
+		hidden = append(hidden, Hidden{Entry: e, By: by.file, Line: by.line, Pattern: by.text})
+	}
+	return shown, hidden, nil
 }
 
 // AllManifests is [Manifests] without ignore files, for files that must not be hidden.
@@ -50,10 +81,11 @@ func AllManifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selectManifests(ctx, t, entries, below, gitignore.NewMatcher(nil))
+	return selectManifests(ctx, t, entries, below)
 }
 
-func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string, ignored gitignore.Matcher) ([]Entry, error) {
+// selectManifests selects the YAML files, those that are ignored included.
+func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string) ([]Entry, error) {
 	below, err := cleanBelow(below)
 	if err != nil {
 		return nil, err
@@ -65,7 +97,7 @@ func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string
 	charts := chartFolders(entries)
 	var selected []Entry
 	for _, e := range entries {
-		if e.Mode == Submodule || !isYAML(e.Path) || inFolder(e.Path, below, charts) || ignored.Match(strings.Split(e.Path, "/"), false) {
+		if e.Mode == Submodule || !isYAML(e.Path) || inFolder(e.Path, below, charts) {
 			continue
 		}
 		if size, err := t.Size(ctx, e); err == nil {
@@ -131,8 +163,30 @@ func inFolder(file, below string, charts map[string]bool) bool {
 	}
 }
 
-// readIgnoreFiles reads all ignore files of a tree. Deeper ones take precedence.
-func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) (gitignore.Matcher, error) {
+// ignorePattern is a pattern with its place.
+type ignorePattern struct {
+	gitignore.Pattern
+	file string
+	line int
+	text string
+}
+
+// hiding returns the pattern that hides a file; nil if it is not hidden. The last pattern that matches decides.
+func hiding(patterns []ignorePattern, file string) *ignorePattern {
+	segments := strings.Split(file, "/")
+	for i := len(patterns) - 1; i >= 0; i-- {
+		switch patterns[i].Match(segments, false) {
+		case gitignore.Exclude:
+			return &patterns[i]
+		case gitignore.Include:
+			return nil
+		}
+	}
+	return nil
+}
+
+// readIgnoreFiles reads all ignore files of a tree. Deeper ones come later, and take precedence.
+func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) ([]ignorePattern, error) {
 	var files []Entry
 	for _, e := range entries {
 		if rank(e.Path) >= 0 && (e.Mode == Regular || e.Mode == Executable) {
@@ -146,7 +200,7 @@ func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) (gitignore.M
 		}
 		return rank(files[i].Path) < rank(files[j].Path)
 	})
-	var patterns []gitignore.Pattern
+	var patterns []ignorePattern
 	for _, e := range files {
 		content, err := t.Read(ctx, e, maxIgnoreBytes)
 		if err != nil {
@@ -157,7 +211,7 @@ func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) (gitignore.M
 	if len(patterns) > maxPatterns {
 		return nil, &Error{Kind: ErrTooLarge, Op: "read ignore files of", Where: t.name(), Detail: "they have more than 10,000 patterns", Hint: "ignore folders instead of files"}
 	}
-	return gitignore.NewMatcher(patterns), nil
+	return patterns, nil
 }
 
 func rank(file string) int {
@@ -170,16 +224,18 @@ func rank(file string) int {
 }
 
 // parseIgnore parses gitignore syntax. The patterns apply below the file's folder.
-func parseIgnore(content []byte, file string) []gitignore.Pattern {
+func parseIgnore(content []byte, file string) []ignorePattern {
 	var domain []string
 	if dir := path.Dir(file); dir != "." {
 		domain = strings.Split(dir, "/")
 	}
-	var patterns []gitignore.Pattern
+	var patterns []ignorePattern
+	number := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
+		number++
 		text := strings.TrimRight(string(line), "\r\n")
 		if strings.TrimSpace(text) != "" && text[0] != '#' && strings.Trim(text, "/! ") != "" {
-			patterns = append(patterns, gitignore.ParsePattern(text, domain))
+			patterns = append(patterns, ignorePattern{gitignore.ParsePattern(text, domain), file, number, text})
 		}
 	}
 	return patterns

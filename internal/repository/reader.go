@@ -42,20 +42,26 @@ var _ schedule.Repositories = (*Reader)(nil)
 
 // Source lists the YAML files at a location.
 func (r *Reader) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
-	return r.source(ctx, at, git.Manifests)
+	return r.source(ctx, at, git.ManifestsAndHidden)
 }
 
 // Environments lists the YAML files at a location, regardless of ignore files.
 func (r *Reader) Environments(ctx context.Context, at schedule.Location) (fleet.Source, error) {
-	return r.source(ctx, at, git.AllManifests)
+	return r.source(ctx, at, func(ctx context.Context, t *git.Tree, below string) ([]git.Entry, []git.Hidden, error) {
+		all, err := git.AllManifests(ctx, t, below)
+		return all, nil, err
+	})
 }
 
-func (r *Reader) source(ctx context.Context, at schedule.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
+// lister lists YAML files, and those that ignore files hide.
+type lister func(ctx context.Context, t *git.Tree, below string) ([]git.Entry, []git.Hidden, error)
+
+func (r *Reader) source(ctx context.Context, at schedule.Location, list lister) (fleet.Source, error) {
 	found, err := r.resolve(ctx, at)
 	if err != nil {
 		return fleet.Source{}, err
 	}
-	entries, err := list(ctx, found.tree, at.Path)
+	entries, hidden, err := list(ctx, found.tree, at.Path)
 	if err != nil {
 		return fleet.Source{}, err
 	}
@@ -63,12 +69,20 @@ func (r *Reader) source(ctx context.Context, at schedule.Location, list func(con
 		Repo: withoutCredentials(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
 	}
 	for _, e := range entries {
-		source.Files = append(source.Files, fleet.File{
-			Path: e.Path, ID: e.Hash, Size: e.Size, Symlink: e.Mode == git.Symlink,
-			Read: func() ([]byte, error) { return found.tree.Read(ctx, e, fleet.MaxFileSize) },
-		})
+		source.Files = append(source.Files, found.file(ctx, e))
+	}
+	for _, h := range hidden {
+		source.Hidden = append(source.Hidden, fleet.Hidden{File: found.file(ctx, h.Entry), By: h.By, Line: h.Line, Pattern: h.Pattern})
 	}
 	return source, nil
+}
+
+// file returns an entry for package fleet.
+func (t resolvedTree) file(ctx context.Context, e git.Entry) fleet.File {
+	return fleet.File{
+		Path: e.Path, ID: e.Hash, Size: e.Size, Symlink: e.Mode == git.Symlink,
+		Read: func() ([]byte, error) { return t.tree.Read(ctx, e, fleet.MaxFileSize) },
+	}
 }
 
 // withoutCredentials returns a URL that can be displayed and written. It keeps the user of ssh, which is required to connect,
@@ -95,10 +109,7 @@ func (r *Reader) Files(ctx context.Context, at schedule.Location) ([]fleet.File,
 		if e.Mode == git.Submodule {
 			continue
 		}
-		files = append(files, fleet.File{
-			Path: e.Path, ID: e.Hash, Size: e.Size, Symlink: e.Mode == git.Symlink,
-			Read: func() ([]byte, error) { return found.tree.Read(ctx, e, fleet.MaxFileSize) },
-		})
+		files = append(files, found.file(ctx, e))
 	}
 	return files, err
 }

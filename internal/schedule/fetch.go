@@ -24,7 +24,7 @@ func (w *walk) readConfigRepos(ctx context.Context) map[string]fleet.Fetched {
 	for _, c := range w.in.Branch.ConfigRepos {
 		references = append(references, reference{c.Value.Name, c.Value.Spec})
 	}
-	return w.fetch(ctx, references, "configuration repositories")
+	return w.fetch(ctx, references, "configuration repositories", func(s fleet.Source) fleet.Source { return s })
 }
 
 func (w *walk) readWorkloads(ctx context.Context) map[string]fleet.Fetched {
@@ -32,11 +32,11 @@ func (w *walk) readWorkloads(ctx context.Context) map[string]fleet.Fetched {
 	for _, r := range fleet.Registrations(w.in.Main, w.in.Branch) {
 		references = append(references, reference{r.Value.Name, r.Value.Spec.Workload})
 	}
-	return w.fetch(ctx, references, "workloads")
+	return w.fetch(ctx, references, "workloads", fleet.Source.OfApplication)
 }
 
-// fetch reads several repositories, by object. A failure does not affect the others.
-func (w *walk) fetch(ctx context.Context, references []reference, what string) map[string]fleet.Fetched {
+// fetch reads the selected files of several repositories, by object. A failure does not affect the others.
+func (w *walk) fetch(ctx context.Context, references []reference, what string, selected func(fleet.Source) fleet.Source) map[string]fleet.Fetched {
 	if len(references) > 0 {
 		w.progress(fmt.Sprintf("reading %d %s", len(references), what))
 	}
@@ -48,7 +48,7 @@ func (w *walk) fetch(ctx context.Context, references []reference, what string) m
 		limit <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-limit }()
-			results[i].Objects, inputs[i], results[i].Err = w.readReference(ctx, references[i])
+			results[i].Objects, inputs[i], results[i].Err = w.readReference(ctx, references[i], selected)
 		})
 	}
 	wait.Wait()
@@ -62,7 +62,7 @@ func (w *walk) fetch(ctx context.Context, references []reference, what string) m
 	return fetched
 }
 
-func (w *walk) readReference(ctx context.Context, r reference) (*fleet.Objects, Input, error) {
+func (w *walk) readReference(ctx context.Context, r reference, selected func(fleet.Source) fleet.Source) (*fleet.Objects, Input, error) {
 	at, err := w.repository(r.repository)
 	if err != nil {
 		return nil, Input{}, err
@@ -71,5 +71,5 @@ func (w *walk) readReference(ctx context.Context, r reference) (*fleet.Objects, 
 	if at.Repo == w.controlPlane && at.Branch != "" {
 		name = at.Branch
 	}
-	return w.read(ctx, name, at)
+	return w.readAs(ctx, name, at, selected)
 }

@@ -119,6 +119,11 @@ type walk struct {
 }
 
 func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objects, Input, error) {
+	return w.readAs(ctx, name, at, func(s fleet.Source) fleet.Source { return s })
+}
+
+// readAs is read with a function that selects files of the source.
+func (w *walk) readAs(ctx context.Context, name string, at Location, selected func(fleet.Source) fleet.Source) (*fleet.Objects, Input, error) {
 	w.record(at)
 	source, err := w.Repositories.Source(ctx, at)
 	if err != nil {
@@ -126,7 +131,7 @@ func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objec
 	}
 	source.Name = secret.Redact(name) // a URL can contain a password
 	input := Input{Name: source.Name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
-	return fleet.Read(w.Cache, source), input, nil
+	return fleet.Read(w.Cache, selected(source)), input, nil
 }
 
 // record adds a location. It is safe for concurrent use.
