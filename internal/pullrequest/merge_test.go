@@ -81,7 +81,11 @@ func (m *merging) round() *pullrequest.PullRequest {
 
 // runs sets the state of the CI run of the head; empty if CI has not started.
 func (m *merging) runs(status, conclusion string) {
-	m.CheckRuns = map[string][]map[string]any{m.commit.made: {{"id": 1, "name": "build", "status": status, "conclusion": conclusion}}}
+	run := map[string]any{"id": 1, "name": "build", "status": status, "conclusion": nil}
+	if conclusion != "" {
+		run["conclusion"] = conclusion
+	}
+	m.CheckRuns = map[string][]map[string]any{m.commit.made: {run}}
 }
 
 func (m *merging) wantOpen(p *pullrequest.PullRequest, waits string) {

@@ -78,5 +78,5 @@ func Page[T any](c *Call, all []T, size string, most int) []T {
 		next := fmt.Sprintf("http://forge.internal%s?%s", c.URL.Path, query.Encode())
 		c.Out.Header().Set("Link", "<"+next+`>; rel="next", <http://forge.internal/last>; rel="last"`)
 	}
-	return slices.Concat([]T{}, all[from:to])
+	return append([]T{}, all[from:to]...) // never null
 }

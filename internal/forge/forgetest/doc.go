@@ -10,4 +10,6 @@
 //
 // To write a fake, translate between HTTP and a [World], which holds the state and the rules that all forges share.
 // Put [Faults] in front of it, and give the adapter's transport a [Clock], so that tests never sleep.
+// A fake could repeat the adapter's errors. So a file published.txt holds what the forge's own API description says of the requests
+// in use, and a test fails if an exchange differs from it: see [Published]. A new request or field starts there, from its source.
 package forgetest

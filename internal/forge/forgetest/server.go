@@ -28,6 +28,8 @@ type Server struct {
 	Faults *Faults
 	// Mux serves requests that need no account.
 	Mux *http.ServeMux
+	// Recorder holds all exchanges that no fault replaced. Each must be as the forge's published description says.
+	Recorder *Recorder
 
 	dialect Dialect
 	paths   map[string]string // of repositories, by URL
@@ -41,6 +43,8 @@ type Dialect struct {
 	Repository func(r *http.Request) string // required
 	// Refuse answers a request that cannot be served.
 	Refuse func(c *Call, r Refusal) // required
+	// Published is the text of a [Published].
+	Published string // required
 	// Page returns the path of a repository's page. Nil means that it equals the repository's path.
 	Page func(path string) string
 }
@@ -63,17 +67,25 @@ const (
 	NoProtection  Refusal = "Protected Branch"
 )
 
-// Start starts a server without routes, and stops it when the test ends. deliver sends webhooks; see [World].
+// Start starts a server without routes, and stops it when the test ends. The test fails if an exchange is not as published.
+// deliver sends webhooks; see [World].
 func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Event)) *Server {
 	t.Helper()
-	s := &Server{World: NewWorld(), Faults: &Faults{}, Mux: http.NewServeMux(), dialect: d, paths: map[string]string{}}
+	s := &Server{World: NewWorld(), Faults: &Faults{}, Mux: http.NewServeMux(), Recorder: &Recorder{}, dialect: d, paths: map[string]string{}}
 	s.World.Grant(Token, "kalypso-bot", "admin")
 	s.World.Grant(Person, "a-person", "admin")
 	s.World.Grant(Weak, "a-reader", "read")
 	s.World.Deliver = deliver
 	s.Route("/", func(c *Call) { d.Refuse(c, NoRoute) })
-	s.Server = httptest.NewServer(s.Faults.Wrap(s.World.Serve(s.Mux)))
-	t.Cleanup(s.Close)
+	published, err := ParsePublished(d.Published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewServer(s.Faults.Wrap(s.Recorder.Wrap(s.World.Serve(s.Mux))))
+	t.Cleanup(func() {
+		s.Close()
+		s.Recorder.verify(t, published)
+	})
 	return s
 }
 

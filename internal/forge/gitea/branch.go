@@ -54,7 +54,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	}
 	rule := protection{
 		EnablePush: !p.PullRequestsOnly, RequiredApprovals: p.Approvals, BlockOnReviews: p.CodeOwners,
-		EnableStatusCheck: len(p.Checks) > 0, Contexts: slices.Concat([]string{}, p.Checks),
+		EnableStatusCheck: len(p.Checks) > 0, Contexts: append([]string{}, p.Checks...), // null would keep the old ones
 	}
 	err := r.Do(ctx, rest.Request{Op: "set protection", Method: http.MethodPatch, Path: path, In: rule})
 	if errors.Is(err, forge.ErrNotFound) {

@@ -27,13 +27,17 @@ func (c comment) comment() forge.Comment {
 
 // Comments reads a pull request's comments. The API returns them in one page.
 func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
-	request := rest.Request{Op: "read comments", Path: rest.Path("issues", number, "comments")}
-	comments, err := rest.Select(ctx, &r.Repository, request, comment.comment, nil, 0)
+	var found []comment
+	err := r.Do(ctx, rest.Request{Op: "read comments", Path: rest.Path("issues", number, "comments"), Out: &found})
 	// If the pull request does not exist, the API answers with an internal error.
 	if errors.Is(err, forge.ErrUnavailable) {
 		if _, missing := r.pull(ctx, number); errors.Is(missing, forge.ErrNotFound) {
 			return nil, missing
 		}
+	}
+	comments := make([]forge.Comment, 0, len(found))
+	for _, c := range found {
+		comments = append(comments, c.comment())
 	}
 	return comments, err
 }

@@ -66,8 +66,12 @@ func TestChecks(t *testing.T) {
 		if fake.CheckRuns == nil {
 			fake.CheckRuns = map[string][]map[string]any{}
 		}
+		conclusion := any(run.conclusion)
+		if run.conclusion == "" {
+			conclusion = nil
+		}
 		fake.CheckRuns[commit] = append(fake.CheckRuns[commit], map[string]any{
-			"name": name, "status": run.status, "conclusion": run.conclusion,
+			"name": name, "status": run.status, "conclusion": conclusion,
 		})
 	}
 	want = append(want, forge.Status{Context: "kalypso/plan", State: forge.Success})

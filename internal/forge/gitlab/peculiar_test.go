@@ -382,6 +382,19 @@ func TestStatusesBelongToThePipelineOfCI(t *testing.T) {
 	}
 }
 
+// Older servers list closed merge requests as well. Their branch may be gone.
+func TestStatusesDoNotBelongToClosedMergeRequests(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("dev")
+	if err := w.repo.EditPullRequest(t.Context(), c.Number, forge.PullRequestEdit{State: new(forge.Closed)}); err != nil {
+		t.Fatal(err)
+	}
+	w.set(c.Head.Commit, forge.Status{Context: "a", State: forge.Success})
+	if want := []string{"0 "}; !slices.Equal(w.Placed, want) {
+		t.Errorf("placed in %q, want %q", w.Placed, want)
+	}
+}
+
 func TestMovedProjectSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Server.Commit(w.url, "dev")

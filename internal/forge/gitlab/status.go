@@ -100,7 +100,8 @@ func (r *Repository) place(ctx context.Context, commit string, in map[string]any
 		Out: &found, MissingOK: true,
 	})
 	for _, m := range found {
-		if m.SHA == commit && m.SourceProject != nil && *m.SourceProject == m.TargetProject {
+		// Older servers ignore the state in the query.
+		if m.State == "opened" && m.SHA == commit && m.SourceProject != nil && *m.SourceProject == m.TargetProject {
 			in["ref"] = m.SourceBranch
 		}
 	}

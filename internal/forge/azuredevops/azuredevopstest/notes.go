@@ -10,8 +10,8 @@ import (
 // place is a thread's position in a diff. A path begins with a slash; lines and offsets count from 1.
 type place struct {
 	File  string    `json:"filePath"`
-	Start *position `json:"rightFileStart"`
-	End   *position `json:"rightFileEnd"`
+	Start *position `json:"rightFileStart,omitempty"`
+	End   *position `json:"rightFileEnd,omitempty"`
 }
 
 type position struct {
@@ -40,7 +40,7 @@ func (c *call) createThreadAt(pr *forgetest.PullRequest, at place, status, text 
 	n.File = at.File[1:]
 	added, err := c.Repo.AddNote(pr, pr.Head.Commit, n)
 	if err != nil {
-		added = &forgetest.Note{ID: "0", File: n.File} // not visible anywhere
+		added = &forgetest.Note{ID: "0", File: n.File, Author: c.Actor} // not visible anywhere
 	}
 	if at.Start != nil {
 		added.Line = at.Start.Line

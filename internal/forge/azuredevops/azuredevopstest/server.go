@@ -1,11 +1,11 @@
 package azuredevopstest
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +13,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
+
+// published is what the forge's API description says of the requests that the adapter sends.
+//
+//go:embed published.txt
+var published string
 
 // Server is an Azure DevOps in memory.
 type Server struct {
@@ -48,7 +53,7 @@ type merge struct {
 func New(t *testing.T) *Server {
 	s := &Server{repos: map[*forgetest.Repo]*repository{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
-		Token: token, Refuse: refuse,
+		Token: token, Refuse: refuse, Published: published,
 		Repository: func(r *http.Request) string {
 			if r.PathValue("repository") == "" {
 				return ""
@@ -199,7 +204,7 @@ func (c *call) no(err error) {
 }
 
 func (c *call) list(all []map[string]any) {
-	c.JSON(http.StatusOK, map[string]any{"count": len(all), "value": slices.Concat([]map[string]any{}, all)})
+	c.JSON(http.StatusOK, map[string]any{"count": len(all), "value": append([]map[string]any{}, all...)})
 }
 
 // part returns the page of a list that top and skip select.

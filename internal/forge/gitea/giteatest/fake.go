@@ -1,6 +1,7 @@
 package giteatest
 
 import (
+	_ "embed"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,6 +13,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/gitea"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
+
+// published is what the forge's API description says of the requests that the adapter sends.
+//
+//go:embed published.txt
+var published string
 
 // Fake is a Gitea in memory.
 type Fake struct {
@@ -35,7 +41,7 @@ func New(t *testing.T) *Fake {
 		Repository: func(r *http.Request) string {
 			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
 		},
-		Refuse: refuse,
+		Refuse: refuse, Published: published,
 	}, deliver), reviews: map[*forgetest.PullRequest][]*review{}}
 	route := func(pattern string, serve func(*call)) {
 		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })

@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	_ "embed"
 	"errors"
 	"net/http"
 	"strconv"
@@ -13,6 +14,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
+
+// published is what the forge's API description says of the requests that the adapter sends.
+//
+//go:embed published.txt
+var published string
 
 // Fake is a GitHub in memory.
 type Fake struct {
@@ -38,7 +44,7 @@ func New(t *testing.T) *Fake {
 		Repository: func(r *http.Request) string {
 			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
 		},
-		Refuse: refuse,
+		Refuse: refuse, Published: published,
 	}, deliver)}
 	route := func(pattern string, serve func(*call)) {
 		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })

@@ -2,6 +2,7 @@ package gitlabtest
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,6 +12,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
+
+// published is what the forge's API description says of the requests that the adapter sends.
+//
+//go:embed published.txt
+var published string
 
 // Server is a GitLab in memory.
 type Server struct {
@@ -52,7 +58,7 @@ type autoMerge struct {
 func New(t *testing.T) *Server {
 	s := &Server{Premium: true, Signing: true, projects: map[*forgetest.Repo]*project{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
-		Token: token, Refuse: refuse, Repository: func(r *http.Request) string { return r.PathValue("project") },
+		Token: token, Refuse: refuse, Published: published, Repository: func(r *http.Request) string { return r.PathValue("project") },
 	}, s.deliver)
 	s.World.SharedNumbers = false
 	for pattern, serve := range routes {

@@ -121,10 +121,11 @@ func (c *call) listStatuses() {
 
 func (c *call) listPipelines() { pages(c, c.Pipelines[c.URL.Query().Get("sha")]) }
 
+// listMergeRequestsOf ignores the state in the query, like older servers.
 func (c *call) listMergeRequestsOf() {
 	found := []map[string]any{}
 	for _, p := range c.Repo.PullRequests {
-		if p.Head.Commit == c.PathValue("commit") && p.State == forge.Open {
+		if p.Head.Commit == c.PathValue("commit") {
 			found = append(found, c.mergeRequest(p))
 		}
 	}
