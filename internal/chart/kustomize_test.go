@@ -26,9 +26,16 @@ func TestKustomizationsStayLocal(t *testing.T) {
 		"OpenAPI":             {kustomization: "openapi: {path: 'https://example.com/x'}", want: "outside of the repository"},
 		"transformer":         {kustomization: "transformers: [t.yaml]", more: "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: https://example.com/x", want: "reaches outside"},
 		"transformer inline":  {kustomization: "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: x}\n  path: https://example.com/x", want: "reaches outside"},
-		"transformer folder":  {kustomization: "transformers: [https://example.com/x]", want: "is not a file of the repository"},
-		"function":            {kustomization: "transformers: [t.yaml]", more: "apiVersion: x/v1\nkind: X\nmetadata: {name: x, annotations: {config.kubernetes.io/function: 'container: {image: x}'}}", want: "is a function, which runs a program"},
-		"program":             {kustomization: "generators: [t.yaml]", more: "apiVersion: someteam.example.com/v1\nkind: Exec\nmetadata: {name: x}", want: "plugin"},
+		"transformer folder":  {kustomization: "transformers: [https://example.com/x]", want: "outside of the repository"},
+		"transformer missing": {kustomization: "transformers: [x]", want: "is neither a file nor a folder of the repository"},
+		"function":            {kustomization: "transformers: [t.yaml]", more: "apiVersion: x/v1\nkind: X\nmetadata: {name: x, annotations: {config.kubernetes.io/function: 'container: {image: x}'}}", want: `is a function that runs the container "x"`},
+		"program function":    {kustomization: "transformers: [t.yaml]", more: "apiVersion: x/v1\nkind: X\nmetadata: {name: x, annotations: {config.k8s.io/function: 'exec: {path: ./x.sh}'}}", want: `transformers: deploy/t.yaml is a function that runs the program "./x.sh"`},
+		"plugin in a folder":  {kustomization: "transformers: [plugins]", more: "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: http:example.com/x", want: `deploy/t.yaml reaches outside of the repository: "http:example.com/x"`},
+		"components":          {kustomization: "components: ['me@example.com/x']", want: "outside of the repository"},
+		"GitHub by ssh":       {kustomization: "resources: ['GitHub.com:example/x']", want: "outside of the repository"},
+		"plugins that change": {kustomization: "transformers: [changed]", want: "may only list resources; remove namePrefix"},
+		"plugins of nobody":   {kustomization: "transformers: [empty]", want: `the folder "deploy/empty" has no kustomization.yaml`},
+		"program":             {kustomization: "generators: [t.yaml]", more: "apiVersion: someteam.example.com/v1\nkind: Exec\nmetadata: {name: x}", want: `configures Exec of "someteam.example.com/v1", a plugin that is not part of kustomize`},
 		"charts":              {kustomization: "helmCharts: [{name: x, repo: 'https://example.com'}]", want: "helmCharts is not supported"},
 		"chart generator":     {kustomization: "generators: [t.yaml]", more: "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: x}\nname: x", want: "must specify --enable-helm"},
 		"another folder":      {kustomization: "resources: [../../../etc/passwd]", want: "build kustomization"},
@@ -39,6 +46,9 @@ func TestKustomizationsStayLocal(t *testing.T) {
 			files := []chart.File{
 				{Path: "deploy/kustomization.yaml", Content: []byte(tc.kustomization)},
 				{Path: "deploy/t.yaml", Content: []byte(tc.more)},
+				{Path: "deploy/plugins/kustomization.yaml", Content: []byte("resources: [../t.yaml]")},
+				{Path: "deploy/changed/kustomization.yaml", Content: []byte("resources: [../t.yaml]\nnamePrefix: x-")},
+				{Path: "deploy/empty/notes.txt"},
 			}
 			if _, err := chart.Kustomize(files, "deploy"); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)

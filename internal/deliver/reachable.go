@@ -12,7 +12,7 @@ import (
 // reachable selects the files that kustomizations in folders can use: those that they name, and those that these name.
 // Whatever else is in the repository, such as kustomizations of other programs, has no effect.
 func (f *Files) reachable(folders []string) (func(Entry) bool, error) {
-	r := reach{files: f, entries: map[string]bool{}, folders: map[string]bool{"": true}, used: map[string]bool{}}
+	r := reach{files: f, entries: map[string]bool{}, folders: map[string]bool{"": true}, used: map[string]bool{}, followed: map[[2]string]bool{}}
 	for _, e := range f.Entries {
 		r.entries[e.Path] = true
 		for dir := path.Dir(e.Path); dir != "."; dir = path.Dir(dir) {
@@ -32,41 +32,23 @@ type reach struct {
 	files            *Files
 	entries, folders map[string]bool
 	used             map[string]bool
+	// followed are the kustomizations that were followed, and the configurations of plugins with the folder of the kustomization that uses
+	// them.
+	followed map[[2]string]bool
 }
 
-// folder follows the kustomization in a folder.
+// folder follows the kustomization in a folder: its texts name files and folders, relative to it.
 func (r *reach) folder(folder string) error {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		if err := r.file(path.Join(folder, name), true); err != nil {
-			return err
+		at := path.Join(folder, name)
+		if key := [2]string{"", at}; r.entries[at] && !r.followed[key] {
+			r.followed[key], r.used[at] = true, true
+			if err := r.documents(at, func(document *yaml.Node) error { return r.node(folder, document, true) }); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// file adds a file. The texts in one that is followed name others, relative to its folder.
-func (r *reach) file(at string, follow bool) error {
-	if !r.entries[at] || r.used[at] {
-		return nil
-	}
-	r.used[at] = true
-	if ext := path.Ext(at); !follow || ext != ".yaml" && ext != ".yml" && path.Base(at) != "Kustomization" {
-		return nil
-	}
-	content, err := r.files.Read(at)
-	if err != nil {
-		return err
-	}
-	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
-	for {
-		var document yaml.Node
-		if decoder.Decode(&document) != nil {
-			return nil // the end, or what kustomize reports
-		}
-		if err := r.node(path.Dir(at), &document, true); err != nil {
-			return err
-		}
-	}
 }
 
 // plugins are the fields whose files name files themselves.
@@ -75,12 +57,12 @@ var plugins = []string{"generators", "transformers", "validators"}
 func (r *reach) node(folder string, n *yaml.Node, root bool) error {
 	switch n.Kind {
 	case yaml.ScalarNode:
-		return r.text(folder, n.Value, false)
+		return r.text(folder, n.Value)
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if root && slices.Contains(plugins, n.Content[i].Value) {
 				for _, item := range n.Content[i+1].Content {
-					if err := r.text(folder, item.Value, true); err != nil {
+					if err := r.plugin(folder, path.Join(folder, item.Value)); err != nil {
 						return err
 					}
 				}
@@ -99,8 +81,64 @@ func (r *reach) node(folder string, n *yaml.Node, root bool) error {
 	return nil
 }
 
+// plugin adds a file that configures plugins, or those that the kustomization of a folder lists. The plugins read files relative to the
+// kustomization that uses them, in base.
+func (r *reach) plugin(base, at string) error {
+	at = strings.TrimPrefix(at, ".")
+	if r.followed[[2]string{base, at}] {
+		return nil
+	}
+	r.followed[[2]string{base, at}] = true
+	if r.entries[at] {
+		r.used[at] = true
+		return r.documents(at, func(document *yaml.Node) error { return r.node(base, document, false) })
+	}
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		file := path.Join(at, name)
+		if !r.folders[at] || !r.entries[file] {
+			continue
+		}
+		r.used[file] = true
+		if err := r.documents(file, func(document *yaml.Node) error { return r.listed(base, at, document) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listed follows all texts of a plugin folder's kustomization, which lists files and folders.
+func (r *reach) listed(base, folder string, n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode && n.Value != "" && len(n.Value) <= 1024 {
+		return r.plugin(base, path.Join(folder, n.Value))
+	}
+	for _, child := range n.Content {
+		if err := r.listed(base, folder, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents calls follow for the documents of a file.
+func (r *reach) documents(at string, follow func(*yaml.Node) error) error {
+	content, err := r.files.Read(at)
+	if err != nil {
+		return err
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
+	for {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return nil // the end, or what kustomize reports
+		}
+		if err := follow(&document); err != nil {
+			return err
+		}
+	}
+}
+
 // text follows a text that may be a file or folder, or KEY=FILE as in a generator.
-func (r *reach) text(folder, text string, follow bool) error {
+func (r *reach) text(folder, text string) error {
 	if text == "" || len(text) > 1024 || strings.Contains(text, "\n") {
 		return nil
 	}
@@ -110,9 +148,7 @@ func (r *reach) text(folder, text string, follow bool) error {
 		switch {
 		case named == "" || at == ".." || strings.HasPrefix(at, "../"):
 		case r.entries[at]:
-			if err := r.file(at, follow); err != nil {
-				return err
-			}
+			r.used[at] = true
 		case r.folders[strings.TrimPrefix(at, ".")]:
 			if err := r.folder(strings.TrimPrefix(at, ".")); err != nil {
 				return err
