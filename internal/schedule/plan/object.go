@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -60,29 +61,44 @@ func rank(o Object) int {
 	return 1
 }
 
-// objects returns the objects in a text with several documents, up to the first invalid one. Templates can write other names
-// than those that the assignment suggests, so the text is parsed.
+// objects returns the objects in a text with several documents, up to the first one that is not YAML. Templates can write
+// other names than those that the assignment suggests, so the text is parsed.
 func objects(text []byte) []Object {
 	var all []Object
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
-		var doc struct {
-			APIVersion string `yaml:"apiVersion"`
-			Kind       string
-			Metadata   struct{ Name, Namespace string }
-		}
-		if decoder.Decode(&doc) != nil {
+		var doc document
+		var wrongType *yaml.TypeError // the rest of the document was decoded
+		if err := decoder.Decode(&doc); err != nil && !errors.As(err, &wrongType) {
 			return all
 		}
-		if doc.Kind == "" || doc.Metadata.Name == "" {
-			continue
-		}
-		group, _, found := strings.Cut(doc.APIVersion, "/")
-		if !found {
-			group = ""
-		}
-		all = append(all, Object{group, doc.Kind, doc.Metadata.Namespace, doc.Metadata.Name})
+		all = doc.appendTo(all)
 	}
+}
+
+// document is what identifies an object, or the objects of a List.
+type document struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string
+	Metadata   struct{ Name, Namespace string }
+	Items      []document
+}
+
+// appendTo appends the object, and those of a List: clusters apply and delete the items, not the List.
+func (d document) appendTo(all []Object) []Object {
+	if strings.HasSuffix(d.Kind, "List") {
+		for _, item := range d.Items {
+			all = item.appendTo(all)
+		}
+	}
+	if d.Kind == "" || d.Metadata.Name == "" {
+		return all
+	}
+	group, _, found := strings.Cut(d.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+	return append(all, Object{group, d.Kind, d.Metadata.Namespace, d.Metadata.Name})
 }
 
 // sameIdentities reports whether two texts surely contain the same objects, without parsing them: a template that changes
@@ -96,28 +112,46 @@ func sameIdentities(old, now []byte) bool {
 	return ok && slices.EqualFunc(was, is, bytes.Equal)
 }
 
-// identityLines returns the lines of a text in block style that can belong to the identity of an object, and others.
-// It reports false if the text is written in another style.
+// identityLines returns the lines of a text that can belong to the identity of an object, and others. It reports false if
+// the text is not written in the plain block style, or contains a List, so that only a parser knows its objects.
 func identityLines(text []byte) (lines [][]byte, ok bool) {
 	kinds, documents := 0, 1
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimRight(line, " \r\n")
 		content := bytes.TrimLeft(line, " ")
-		switch {
-		case bytes.HasPrefix(line, []byte("---")):
+		if len(content) == 0 {
+			continue
+		}
+		if bytes.HasPrefix(line, []byte("---")) {
 			if len(lines) > 0 {
 				documents++
 			}
-		case bytes.HasPrefix(line, []byte("kind:")):
-			kinds++
-		case bytes.HasPrefix(line, []byte("metadata:")):
-			if len(line) > len("metadata:") {
+			lines = append(lines, line)
+			continue
+		}
+		// Quoted keys, flow style, anchors, aliases, merge keys and complex keys.
+		if bytes.IndexByte([]byte("\"'{[&*!<?"), content[0]) >= 0 {
+			return nil, false
+		}
+		key, value, _ := bytes.Cut(content, []byte(":"))
+		top := len(content) == len(line)
+		switch string(bytes.TrimSpace(key)) {
+		case "items":
+			if top {
 				return nil, false
 			}
-		case bytes.HasPrefix(line, []byte("apiVersion:")):
-		case bytes.HasPrefix(content, []byte("name:")), bytes.HasPrefix(content, []byte("namespace:")):
-			_, value, _ := bytes.Cut(content, []byte(":"))
-			if value = bytes.TrimSpace(value); len(value) == 0 || bytes.ContainsAny(value[:1], "|>&*!") {
+			continue
+		case "metadata":
+			if top && len(value) > 0 {
+				return nil, false
+			}
+		case "kind":
+			if top {
+				kinds++
+			}
+			fallthrough
+		case "apiVersion", "name", "namespace":
+			if value = bytes.TrimSpace(value); len(value) == 0 || bytes.IndexByte([]byte("|>&*!"), value[0]) >= 0 {
 				return nil, false
 			}
 		default:
