@@ -113,7 +113,7 @@ func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Rep
 		Digest: fmt.Sprintf("%s %s %d", m.From, m.Commit, times),
 		Inputs: map[string]string{inputFrom: m.From, inputCommit: m.Commit},
 	})
-	if errors.Is(err, forge.ErrConflict) {
+	if errors.Is(err, forge.ErrConflict) && !errors.Is(err, pullrequest.ErrMoved) {
 		err = errors.Join(pullrequest.ErrMoved, err) // another server was faster
 	}
 	if err != nil || len(l.Did) == 0 || l.Open == nil {

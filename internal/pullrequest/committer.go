@@ -31,7 +31,7 @@ type Commit struct {
 	When    time.Time
 }
 
-// ErrMoved is the error for a branch that moved since it was read. The next round reads it again.
+// ErrMoved is the error for a branch, or its pull request, that changed since it was read. The next round reads it again.
 var ErrMoved = errors.New("the branch moved")
 
 // ErrBusy is the error while another process moves a branch, which takes a moment.

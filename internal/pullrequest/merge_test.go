@@ -221,3 +221,34 @@ func TestRateLimitOfLaterMergesIsNoConflict(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A forge may not know a branch that was pushed just now, or list a pull request that was opened just now. Both pass.
+func TestPullRequestThatCannotBeOpenedYet(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"the branch is not known": `{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom","message":"No commits between dev and kalypso/dev"}]}`,
+		"the list is late":        `{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom","message":"A pull request already exists for acme:kalypso/dev."}]}`,
+	} {
+		fake := githubtest.New(t)
+		url := fake.AddRepository("acme/gitops")
+		fake.Commit(url, "dev")
+		repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.Faults.Inject(forgetest.Fault{Method: "POST", Path: "/pulls", Answer: forgetest.Answer(422, refusal)})
+		c := &committer{fake: fake, url: url, branch: "kalypso/dev"}
+		propose := func() error {
+			p := &pullrequest.PullRequest{Repository: repo, Committer: c, URL: url, Base: "dev", Commit: "base", Head: "kalypso/dev", Name: "dev"}
+			if err := p.Find(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return p.Propose(t.Context(), pullrequest.Proposal{Title: "T", Digest: "d", Body: func(int) string { return "text" }})
+		}
+		if err := propose(); !errors.Is(err, pullrequest.ErrMoved) {
+			t.Errorf("%s: got %v, want that the next round tries again", name, err)
+		}
+		if err := propose(); err != nil {
+			t.Errorf("%s: the next round: %v", name, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package pullrequest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -286,6 +287,10 @@ func (p *PullRequest) describe(ctx context.Context, proposal *Proposal, mark *Ma
 	body := p.body(proposal, mark)
 	if p.Open == nil {
 		opened, err := p.Repository.OpenPullRequest(ctx, forge.NewPullRequest{Head: p.Head, Base: p.Base, Title: proposal.Title, Body: body})
+		if errors.Is(err, forge.ErrConflict) {
+			// It exists, but the forge's list is late; or the forge does not know the pushed branch yet.
+			err = errors.Join(ErrMoved, err)
+		}
 		if err != nil {
 			return fmt.Errorf("open the pull request: %w", err)
 		}

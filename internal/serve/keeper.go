@@ -208,6 +208,9 @@ func (k *Keeper) next(ctx context.Context, lane workqueue.TypedRateLimitingInter
 	return true
 }
 
+// manyMoves is after how many rounds in a row a branch that moved is a failure: something else keeps the round from its end.
+const manyMoves = 10
+
 // retry enqueues a failed item again, after the pause that the forge requests or a growing one.
 func (k *Keeper) retry(i item, err error) {
 	log := k.Log.With(i.attributes()...)
@@ -221,7 +224,7 @@ func (k *Keeper) retry(i item, err error) {
 		return
 	}
 	switch {
-	case errors.Is(err, pullrequest.ErrMoved):
+	case errors.Is(err, pullrequest.ErrMoved) && k.queue.of(i).NumRequeues(i) < manyMoves:
 		log.Info("a branch moved during the round, trying again", "work", i.task)
 	case errors.Is(err, ErrNotRead):
 		log.Info("waiting", "for", "the first round of an environment")

@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
 type label struct {
+	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
 }
 
@@ -29,7 +31,7 @@ func (r *Repository) EnsureLabel(context.Context, forge.Label) error { return ni
 func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) error {
 	for _, name := range names {
 		err := r.do(ctx, rest.Request{
-			Op: "add labels", Method: http.MethodPost, Path: pull(number, "labels"), In: label{name}, Repeatable: true,
+			Op: "add labels", Method: http.MethodPost, Path: pull(number, "labels"), In: label{Name: name}, Repeatable: true,
 		})
 		if err != nil {
 			return err
@@ -38,7 +40,23 @@ func (r *Repository) AddLabels(ctx context.Context, number int, names ...string)
 	return nil
 }
 
-// RemoveLabel removes a label from a pull request.
+// RemoveLabel removes a label from a pull request, by its id: the server does not accept each name in a path. Slashes separate
+// segments even if they are escaped, and colons are refused as "potentially dangerous".
 func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) error {
-	return r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(number, "labels", name), MissingOK: true})
+	labels, err := r.labels(ctx, number)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(labels, func(l label) bool { return strings.EqualFold(l.Name, name) })
+	if i < 0 {
+		return nil
+	}
+	return r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(number, "labels", labels[i].ID), MissingOK: true})
+}
+
+// labels reads the labels of a pull request.
+func (r *Repository) labels(ctx context.Context, number int) ([]label, error) {
+	var found values[label]
+	err := r.do(ctx, rest.Request{Op: "read labels", Path: pull(number, "labels"), Out: &found})
+	return found.Value, err
 }

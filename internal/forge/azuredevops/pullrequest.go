@@ -152,11 +152,9 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	if err != nil {
 		return forge.PullRequest{}, err
 	}
-	var labels values[label]
-	if err := r.do(ctx, rest.Request{Op: "read labels", Path: pull(number, "labels"), Out: &labels}); err != nil {
+	if p.Labels, err = r.labels(ctx, number); err != nil {
 		return forge.PullRequest{}, err
 	}
-	p.Labels = labels.Value
 	return r.convert(p), nil
 }
 

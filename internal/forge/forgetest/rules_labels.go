@@ -39,6 +39,20 @@ var labelRules = []rule{
 		}
 		s.must(s.repo.AddLabels(s.ctx, c.Number))
 	}},
+	{"a name may have slashes, colons and spaces", func(s *suite) {
+		c := s.open("punctuation")
+		for _, name := range []string{"kalypso/allow:deletions", "team: shop 100%"} {
+			s.must(s.repo.EnsureLabel(s.ctx, forge.Label{Name: name}))
+			s.must(s.repo.AddLabels(s.ctx, c.Number, name))
+			if got := s.pullRequest(c.Number); !got.HasLabel(name) {
+				s.Errorf("got labels %q, want %q", got.Labels, name)
+			}
+			s.must(s.repo.RemoveLabel(s.ctx, c.Number, name))
+			if got := s.pullRequest(c.Number).Labels; len(got) != 0 {
+				s.Errorf("got labels %q", got)
+			}
+		}
+	}},
 	{"labels beyond the first page are known", func(s *suite) {
 		for i := range 60 {
 			s.must(s.repo.EnsureLabel(s.ctx, forge.Label{Name: fmt.Sprintf("label-%03d", i)}))

@@ -73,7 +73,10 @@ func message(err error) string {
 
 // isConflict reports whether a failed validation is a conflict, so that a later attempt can succeed.
 func isConflict(detail string) bool {
-	for _, part := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request"} {
+	for _, part := range []string{
+		"already exists", "No commits between", "sha can't be blank", // a branch that was pushed just now
+		"cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request",
+	} {
 		if strings.Contains(detail, part) {
 			return true
 		}

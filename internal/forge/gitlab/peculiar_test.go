@@ -395,6 +395,22 @@ func TestStatusesDoNotBelongToClosedMergeRequests(t *testing.T) {
 	}
 }
 
+// GitLab denies writes to an archived project, and does not say why.
+func TestArchivedProjectSaysSo(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("dev")
+	w.Server.Faults.Inject(forgetest.Fault{Method: "POST", Times: -1, Answer: forgetest.Answer(403, `{"message":"403 Forbidden"}`)})
+	for archived, want := range map[string]string{"true": "the repository is archived; unarchive it", "false": "give the token this right"} {
+		w.Server.Faults.Inject(forgetest.Fault{Method: "GET", Path: "/gitops-1", Answer: forgetest.Answer(200, `[]`)}) // pipelines
+		w.Server.Faults.Inject(forgetest.Fault{Method: "GET", Path: "/merge_requests", Answer: forgetest.Answer(200, `[]`)})
+		w.Server.Faults.Inject(forgetest.Fault{Method: "GET", Answer: forgetest.Answer(200, `{"archived":`+archived+`}`)})
+		err := w.repo.SetStatus(t.Context(), c.Head.Commit, forge.Status{Context: "a", State: forge.Success})
+		if !errors.Is(err, forge.ErrDenied) || !strings.Contains(err.Error(), want) {
+			t.Errorf("archived %s: %v", archived, err)
+		}
+	}
+}
+
 func TestMovedProjectSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Server.Commit(w.url, "dev")

@@ -174,9 +174,24 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 		},
 	})
 	if err != nil {
-		return forge.PullRequest{}, err
+		return forge.PullRequest{}, r.archived(ctx, err)
 	}
 	return m.pullRequest(), nil
+}
+
+// archived returns an error that says so if a write was denied because the project is archived. GitLab's own does not.
+func (r *Repository) archived(ctx context.Context, err error) error {
+	var e *forge.Error
+	if !errors.As(err, &e) || e.Status != http.StatusForbidden {
+		return err
+	}
+	var project struct {
+		Archived bool `json:"archived"`
+	}
+	if r.Do(ctx, rest.Request{Op: "read project", Out: &project}) == nil && project.Archived {
+		rest.Archived(e)
+	}
+	return err
 }
 
 // title returns a title in GitLab's format.

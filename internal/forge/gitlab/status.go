@@ -76,10 +76,11 @@ func (r *Repository) setStatus(ctx context.Context, commit, state string, s forg
 	if err := r.place(ctx, commit, in); err != nil {
 		return err
 	}
-	return r.Do(ctx, rest.Request{
+	err := r.Do(ctx, rest.Request{
 		Op: "set status", Right: "the scope api, the role Developer, and where the branch is protected, the right to push or merge to it",
 		Method: http.MethodPost, Path: rest.Path("statuses", commit), Repeatable: true, In: in,
 	})
+	return r.archived(ctx, err)
 }
 
 // place adds the pipeline of CI that a status belongs to. Without it, GitLab chooses among the pipelines and branches of the commit,

@@ -39,9 +39,6 @@ func (f Failure) Error() *forge.Error {
 	case http.StatusForbidden:
 		e.Right = f.Right
 		e.Hint = "give the token this right"
-		if strings.Contains(strings.ToLower(f.Message), "archived") {
-			e.Right, e.Hint = "", "the repository is archived; unarchive it, or remove it from the configuration"
-		}
 	case http.StatusNotFound:
 		e.Hint = "check the name, and that the token may see it"
 	case http.StatusGone:
@@ -49,7 +46,15 @@ func (f Failure) Error() *forge.Error {
 			e.Hint = "enable issues in the settings of the repository"
 		}
 	}
+	if said := strings.ToLower(f.Message); strings.Contains(said, "is archived") || strings.Contains(said, "was archived") {
+		Archived(e)
+	}
 	return e
+}
+
+// Archived turns an error into that of a write to an archived repository. Forges answer it with 403 or 423.
+func Archived(e *forge.Error) {
+	e.Kind, e.Right, e.Hint = forge.ErrDenied, "", "the repository is archived; unarchive it, or remove it from the configuration"
 }
 
 // Message returns the message in an error response: the texts of "message", "error", "error_description" and "errors",

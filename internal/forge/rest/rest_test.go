@@ -100,13 +100,17 @@ func TestFailures(t *testing.T) {
 }
 
 func TestHintsOfClosedRepositories(t *testing.T) {
-	for status, tc := range map[int]struct{ message, want string }{
-		403: {"Repository was archived so is read-only.", "the repository is archived"},
-		410: {"Issues are disabled for this repo", "enable issues in the settings"},
+	for status, tc := range map[int]struct {
+		message, want string
+		kind          error
+	}{
+		403: {"Repository was archived so is read-only.", "the repository is archived", forge.ErrDenied},
+		410: {"Issues are disabled for this repo", "enable issues in the settings", forge.ErrNotFound},
+		423: {"acme/gitops is archived", "the repository is archived", forge.ErrDenied}, // Gitea
 	} {
 		c := client(t, forgetest.Answer(status, `{"message":"`+tc.message+`"}`))
 		err := c.Do(t.Context(), rest.Request{Op: "try", Where: "o/r", Right: "write", Path: "/x"})
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "give the token") {
+		if !errors.Is(err, tc.kind) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "give the token") {
 			t.Errorf("%d: got %v, want %s", status, err, tc.want)
 		}
 	}

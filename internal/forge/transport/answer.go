@@ -61,14 +61,7 @@ func limited(r *http.Response, now time.Time) (wait time.Duration, yes bool) {
 // secondaryWait is how long GitHub asks to wait at least when it does not say how long.
 const secondaryWait = time.Minute
 
-func secondaryLimit(r *http.Response) bool {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return false
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return strings.Contains(strings.ToLower(string(body)), "secondary rate limit")
-}
+func secondaryLimit(r *http.Response) bool { return says(r, "secondary rate limit") }
 
 // retryAfter reads the header of that name: seconds, or a date.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
@@ -102,12 +95,34 @@ func untilReset(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// exhausted returns how long to wait after a successful response that used up the quota.
-// It ignores quotas of other resources, such as GitHub's search.
-func exhausted(h http.Header, now time.Time) time.Duration {
-	if resource := h.Get("X-Ratelimit-Resource"); resource != "" && resource != "core" {
+// exhausted returns how long other requests wait after a response that used up the quota.
+// It ignores quotas of other resources, such as GitHub's search. Azure DevOps delays responses before it refuses any, and then asks
+// to wait: https://learn.microsoft.com/azure/devops/integrate/concepts/rate-limits
+func exhausted(r *http.Response, now time.Time) time.Duration {
+	h := r.Header
+	if wait, given := retryAfter(h, now); given && r.StatusCode < 300 {
+		return wait
+	}
+	delayed := h.Get("X-Ratelimit-Delay") != ""
+	if resource := h.Get("X-Ratelimit-Resource"); resource != "" && resource != "core" && !delayed {
 		return 0
 	}
 	wait, _ := untilReset(h, now)
 	return wait
+}
+
+// locked reports whether GitLab refused a request because another one holds the lock of the same object. Nothing was done.
+// https://gitlab.com/gitlab-org/gitlab/-/blob/master/lib/api/api.rb
+func locked(r *http.Response) bool {
+	return r.StatusCode == http.StatusConflict && says(r, "resource lock")
+}
+
+// says reports whether the body of a response contains a text, in lower case.
+func says(r *http.Response, text string) bool {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return strings.Contains(strings.ToLower(string(body)), text)
 }

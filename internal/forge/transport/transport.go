@@ -141,7 +141,10 @@ func (t *Transport) judge(r *http.Request, op Operation, answer *http.Response, 
 		t.gate.close(wait)
 		return outcome{answer: answer, limited: true, again: resendable(r), wait: wait}
 	}
-	if wait := exhausted(answer.Header, now); wait > 0 {
+	if locked(answer) {
+		return outcome{answer: answer, again: resendable(r)}
+	}
+	if wait := exhausted(answer, now); wait > 0 {
 		t.gate.close(wait)
 	}
 	wait, _ := retryAfter(answer.Header, now)

@@ -99,6 +99,9 @@ func TestRetries(t *testing.T) {
 		"a secondary limit with 429":        {"GET", []http.HandlerFunc{forgetest.Answer(429, `{"message":"You have exceeded a secondary rate limit"}`), ok}, 200, nil, 2, []time.Duration{time.Minute}},
 		"a limit that is too long":          {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "Retry-After", "61")}, 0, forge.ErrRateLimited, 1, nil},
 		"a limit that does not end":         {"GET", []http.HandlerFunc{forgetest.Answer(429, "", "Retry-After", "9")}, 0, forge.ErrRateLimited, 4, []time.Duration{9 * time.Second, 9 * time.Second, 9 * time.Second}},
+		"a lock of GitLab":                  {"POST", []http.HandlerFunc{forgetest.Answer(409, `{"message":"409 Conflict: Resource lock"}`), ok}, 200, nil, 2, []time.Duration{375 * time.Millisecond}},
+		"a lock that stays":                 {"PUT", []http.HandlerFunc{forgetest.Answer(409, `{"message":"409 Conflict: Resource lock"}`)}, 409, nil, 4, []time.Duration{375 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond}},
+		"another conflict":                  {"POST", []http.HandlerFunc{forgetest.Answer(409, `{"message":"SHA does not match"}`), ok}, 409, nil, 1, nil},
 		"a right that is missing":           {"GET", []http.HandlerFunc{forgetest.Answer(403, `{"message":"no"}`)}, 403, nil, 1, nil},
 		"the last one of the quota is fine": {"GET", []http.HandlerFunc{forgetest.Answer(200, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1893456010")}, 200, nil, 1, nil},
 	} {
@@ -136,15 +139,28 @@ func TestRepeatablePOST(t *testing.T) {
 }
 
 func TestExhaustedQuotaDelaysTheNext(t *testing.T) {
-	server, _ := answers(t, forgetest.Answer(200, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1893456030"), forgetest.Answer(200, ""))
-	c, clock := client(t, server.URL, transport.Config{})
-	for range 2 {
-		if _, err := do(t, c, "GET", server.URL, ""); err != nil {
-			t.Fatal(err)
+	const remaining, reset, resource = "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Resource"
+	for name, tc := range map[string]struct {
+		headers []string
+		want    []time.Duration
+	}{
+		"nothing remains":               {[]string{remaining, "0", reset, "1893456030"}, []time.Duration{31 * time.Second}},
+		"nothing remains of another":    {[]string{remaining, "0", reset, "1893456030", resource, "search"}, nil},
+		"a delay of Azure DevOps":       {[]string{remaining, "0", reset, "1893456030", resource, "Concurrency", "X-RateLimit-Delay", "5"}, []time.Duration{31 * time.Second}},
+		"a delay that says how long":    {[]string{remaining, "0", reset, "1893456030", resource, "Concurrency", "X-RateLimit-Delay", "5", "Retry-After", "7"}, []time.Duration{7 * time.Second}},
+		"a delay with some remaining":   {[]string{remaining, "3", reset, "1893456030", resource, "Concurrency", "X-RateLimit-Delay", "5"}, nil},
+		"success, but wait before more": {[]string{"Retry-After", "9"}, []time.Duration{9 * time.Second}},
+	} {
+		server, _ := answers(t, forgetest.Answer(200, "", tc.headers...), forgetest.Answer(200, ""))
+		c, clock := client(t, server.URL, transport.Config{})
+		for range 2 {
+			if _, err := do(t, c, "GET", server.URL, ""); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if slept := clock.Slept(); !cmp.Equal(slept, []time.Duration{31 * time.Second}) {
-		t.Errorf("slept %v", slept)
+		if slept := clock.Slept(); !cmp.Equal(slept, tc.want) {
+			t.Errorf("%s: slept %v, want %v", name, slept, tc.want)
+		}
 	}
 }
 

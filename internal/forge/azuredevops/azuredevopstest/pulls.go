@@ -1,6 +1,8 @@
 package azuredevopstest
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -243,7 +245,13 @@ func labels(pr *forgetest.PullRequest) []map[string]any {
 }
 
 func label(name string) map[string]any {
-	return map[string]any{"id": name, "name": name, "active": true}
+	return map[string]any{"id": labelID(name), "name": name, "active": true}
+}
+
+// labelID returns the id of a label.
+func labelID(name string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(name)))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
 func (c *call) listLabels() { c.list(labels(c.Pull)) }
@@ -258,9 +266,12 @@ func (c *call) addLabel() {
 }
 
 func (c *call) removeLabel() {
-	if !c.Repo.RemoveLabelFrom(c.Actor, c.Pull, c.PathValue("label")) {
-		c.refuse(http.StatusNotFound, "TagNotFoundException", "The tag was not found.")
-		return
+	for _, name := range c.Pull.Labels {
+		if labelID(name) == c.PathValue("label") {
+			c.Repo.RemoveLabelFrom(c.Actor, c.Pull, name)
+			c.JSON(http.StatusOK, nil)
+			return
+		}
 	}
-	c.JSON(http.StatusOK, nil)
+	c.refuse(http.StatusNotFound, "TagNotFoundException", "The tag was not found.")
 }
