@@ -38,10 +38,14 @@ func (p *PullRequest) annotate(ctx context.Context, proposal *Proposal, mark *Ma
 // permanent reports whether an error stays: a right is missing, or the forge has no annotations.
 // An expired token can be renewed, and fails everything else as well.
 func permanent(err error) bool {
-	const unauthorized = 401
+	return !unauthorized(err) && (errors.Is(err, forge.ErrDenied) || errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid))
+}
+
+// unauthorized reports whether the token is unknown or expired.
+func unauthorized(err error) bool {
+	const status = 401
 	var e *forge.Error
-	expired := errors.As(err, &e) && e.Status == unauthorized
-	return !expired && (errors.Is(err, forge.ErrDenied) || errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid))
+	return errors.As(err, &e) && e.Status == status
 }
 
 var annotationLevels = map[check.Level]forge.AnnotationLevel{check.Refuse: forge.Refusal, check.Warn: forge.Warning, check.Inform: forge.Notice}

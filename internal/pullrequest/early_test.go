@@ -44,7 +44,7 @@ func TestStatusesAreSetBeforeThePush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &earlyForge{Repository: repo, committer: committer{fake: fake, url: url, branch: "kalypso/dev"}}
+	e := &earlyForge{Repository: repo, committer: committer{fake: fake.Server, url: url, branch: "kalypso/dev"}}
 	p := &pullrequest.PullRequest{Repository: e, Committer: e, URL: url, Base: "dev", Commit: base, Head: "kalypso/dev", Name: "dev"}
 	err = p.Propose(t.Context(), pullrequest.Proposal{
 		Put: map[string][]byte{"a": nil}, Message: "m", Title: "t", Digest: "d", Body: func(int) string { return "text" },

@@ -12,12 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
+	"github.com/kalypso-io/kalypso/internal/forge/gitlab/gitlabtest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // committer commits to the branch of a fake. A commit with the same files is the same commit.
 type committer struct {
-	fake   *githubtest.Fake
+	fake   *forgetest.Server
 	url    string
 	branch string
 	made   string
@@ -51,7 +53,7 @@ func newMerging(t *testing.T) *merging {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &merging{Fake: fake, t: t, repo: repo, commit: &committer{fake: fake, url: url, branch: "kalypso/dev"}}
+	m := &merging{Fake: fake, t: t, repo: repo, commit: &committer{fake: fake.Server, url: url, branch: "kalypso/dev"}}
 	m.round() // pushes and opens
 	m.now = m.Fake.World.Repo("acme/gitops").PullRequest(1).CreatedAt
 	return m
@@ -236,7 +238,7 @@ func TestPullRequestThatCannotBeOpenedYet(t *testing.T) {
 			t.Fatal(err)
 		}
 		fake.Faults.Inject(forgetest.Fault{Method: "POST", Path: "/pulls", Answer: forgetest.Answer(422, refusal)})
-		c := &committer{fake: fake, url: url, branch: "kalypso/dev"}
+		c := &committer{fake: fake.Server, url: url, branch: "kalypso/dev"}
 		propose := func() error {
 			p := &pullrequest.PullRequest{Repository: repo, Committer: c, URL: url, Base: "dev", Commit: "base", Head: "kalypso/dev", Name: "dev"}
 			if err := p.Find(t.Context()); err != nil {
@@ -250,5 +252,47 @@ func TestPullRequestThatCannotBeOpenedYet(t *testing.T) {
 		if err := propose(); err != nil {
 			t.Errorf("%s: the next round: %v", name, err)
 		}
+	}
+}
+
+// Some roles of GitLab may not set statuses on protected branches. Rounds say so once, and go on.
+func TestDeniedStatuses(t *testing.T) {
+	fake := gitlabtest.New(t)
+	url := fake.AddRepository("platform/gitops")
+	fake.Commit(url, "dev")
+	repo, err := fake.Connect(t, forgetest.Token, transport.Config{}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &committer{fake: fake.Server, url: url, branch: "kalypso/dev"}
+	round := func(state forge.StatusState) (*pullrequest.PullRequest, error) {
+		p := &pullrequest.PullRequest{Repository: repo, Committer: c, URL: url, Base: "dev", Commit: "base", Head: "kalypso/dev", Name: "dev"}
+		if err := p.Find(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return p, p.Propose(t.Context(), pullrequest.Proposal{
+			Title: "T", Digest: "d", Body: func(int) string { return "text" },
+			Statuses: []forge.Status{{Context: "kalypso/checks", State: state}, {Context: "kalypso/deletions", State: forge.Success}},
+		})
+	}
+	fake.Faults.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Times: -1, Answer: forgetest.Answer(403, `{"message":"403 Forbidden"}`)})
+	if p, err := round(forge.Failure); !errors.Is(err, forge.ErrDenied) || p.Open != nil {
+		t.Errorf("a status that prevents a merge: got %v, open %v", err, p.Open)
+	}
+	fake.Faults.Clear()
+	fake.Faults.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Times: -1, Answer: forgetest.Answer(403, `{"message":"403 Forbidden"}`)})
+	p, err := round(forge.Success)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comments, err := repo.Comments(t.Context(), p.Open.Number)
+	if err != nil || len(comments) != 1 || !strings.Contains(comments[0].Body, "the right to push or merge") || !strings.Contains(comments[0].Body, "kalypso/deletions") {
+		t.Errorf("got %+v, %v", comments, err)
+	}
+	if posts := fake.Faults.Requests("POST /api/v4/projects/platform/gitops/statuses"); len(posts) != 1 {
+		t.Errorf("sent %q", posts)
+	}
+	if p, err := round(forge.Success); err != nil || len(p.Did) != 0 {
+		t.Errorf("the next round: %v, did %q", err, p.Did)
 	}
 }

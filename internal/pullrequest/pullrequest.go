@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
 // PullRequest is the one pull request from a branch to another. Call [PullRequest.Find] first.
@@ -54,6 +56,8 @@ type PullRequest struct {
 	closed *forge.PullRequest
 	// early is set if the statuses of the commit were set before it was pushed.
 	early bool
+	// denied is the refusal of the statuses, if the credential may not set them.
+	denied error
 }
 
 // Forges find the forge that hosts a repository.
@@ -176,7 +180,7 @@ func (p *PullRequest) Propose(ctx context.Context, proposal Proposal) error {
 	if mark.Annotated = was.Annotated; was.Merging == mark.Commit {
 		mark.Merging = mark.Commit
 	}
-	for _, do := range []func(context.Context, *Proposal, *Mark) error{p.setStatuses, p.describe, p.label, p.merge, p.annotate} {
+	for _, do := range []func(context.Context, *Proposal, *Mark) error{p.setStatuses, p.describe, p.explain, p.label, p.merge, p.annotate} {
 		if err := do(ctx, &proposal, &mark); err != nil {
 			return err
 		}
@@ -251,7 +255,36 @@ func (p *PullRequest) setStatuses(ctx context.Context, proposal *Proposal, mark 
 	if was := p.Published(); p.early || p.Open != nil && was.Commit == mark.Commit && maps.Equal(was.Statuses, mark.Statuses) {
 		return nil
 	}
-	return p.postStatuses(ctx, proposal, mark.Commit, p.Repository.SetStatus)
+	return p.postStatuses(ctx, proposal, mark.Commit, func(ctx context.Context, commit string, s forge.Status) error {
+		if p.denied != nil {
+			return nil
+		}
+		err := p.Repository.SetStatus(ctx, commit, s)
+		if unauthorized(err) || !errors.Is(err, forge.ErrDenied) || unfinished(proposal.Statuses) != nil {
+			return err
+		}
+		p.denied = err
+		return nil
+	})
+}
+
+// explain comments on a pull request whose statuses are denied, as those of protected branches are to some roles of GitLab. The round
+// continues without them, unless one of them has to prevent a merge. The mark lists them, so this is said once for each commit.
+func (p *PullRequest) explain(ctx context.Context, proposal *Proposal, _ *Mark) error {
+	if p.denied == nil {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The statuses of this pull request cannot be set: %s.\n\nThey are posted with the next commit that this proposes, if the token has the right then. "+
+		"A branch that requires them cannot be merged into without.\n\n", markdown.Code(p.denied.Error()))
+	for _, s := range proposal.Statuses {
+		fmt.Fprintf(&b, "- %s: %s, %s\n", markdown.Code(s.Context), s.State, markdown.Code(s.Description))
+	}
+	if _, err := p.Repository.UpsertComment(ctx, p.Open.Number, "kalypso/statuses/"+p.Name, b.String()); err != nil {
+		return fmt.Errorf("comment on pull request %d: %w", p.Open.Number, err)
+	}
+	p.did("could not set the statuses: %v", p.denied)
+	return nil
 }
 
 func (p *PullRequest) postStatuses(ctx context.Context, proposal *Proposal, commit string, set func(context.Context, string, forge.Status) error) error {
@@ -268,7 +301,9 @@ func (p *PullRequest) postStatuses(ctx context.Context, proposal *Proposal, comm
 		if err := set(ctx, commit, s); err != nil {
 			return fmt.Errorf("set status %q: %w", s.Context, err)
 		}
-		p.did("set %s to %s", s.Context, s.State)
+		if p.denied == nil {
+			p.did("set %s to %s", s.Context, s.State)
+		}
 	}
 	return nil
 }
