@@ -34,8 +34,16 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 			p.Scans = append(p.Scans, scans[name])
 		}
 	}
-	known := slices.Concat(slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(scans)), slices.Sorted(maps.Keys(builtIn)))
-	var problems []fleet.Problem
+	admitted, problems := admissionRules(s, func(name string) bool {
+		_, taken := builtIn[name]
+		return taken || rules[name].Name != "" || scans[name].Name != ""
+	})
+	p.Rules = append(p.Rules, admitted...)
+	var policies []string
+	for _, r := range admitted {
+		policies = append(policies, r.Name)
+	}
+	known := slices.Concat(policies, slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(scans)), slices.Sorted(maps.Keys(builtIn)))
 	for _, policy := range s.CheckPolicies {
 		problems = append(problems, p.name(policy, rules, known)...)
 	}
@@ -125,7 +133,7 @@ func meantRule(name string, known []string) string {
 func unreadable(s *fleet.Snapshot) []string {
 	var names []string
 	for _, u := range s.Unreadable {
-		if u.Ref.Kind == "CheckPolicy" {
+		if u.Ref.Kind == "CheckPolicy" || u.Ref.Kind == "ValidatingAdmissionPolicy" {
 			names = append(names, u.Ref.Name)
 		}
 	}

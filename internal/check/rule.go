@@ -40,6 +40,8 @@ type Rule struct {
 	Hint string
 	// Level is the level of the rule's findings, unless the policy overrides it. Default: [Warn].
 	Level Level
+	// Admission is set for a rule that is a ValidatingAdmissionPolicy, which has no Kinds and no Expression.
+	Admission *Admission
 }
 
 // Variable is an expression that others refer to as variables.Name.
@@ -47,17 +49,27 @@ type Variable struct{ Name, Expression string }
 
 // Limits of an expression.
 const (
-	maxExpression = 4096
+	maxExpression = 16384
 	maxCost       = 1_000_000 // per object, in CEL's cost units; takes some milliseconds
 )
 
-// compiledRule is a rule with its program, or the reason why it cannot be used.
+// compiledRule is a rule with its programs, or the reason why it cannot be used.
 type compiledRule struct {
 	Rule
-	program   cel.Program
-	message   cel.Program // of MessageExpression; nil without one
-	variables []namedProgram
-	broken    error
+	variables  []namedProgram
+	conditions []cel.Program // of Admission
+	assertions []assertion
+	broken     error
+	// at is the part that was compiled last: "variables", "conditions" or "validations", with its index.
+	at   string
+	atNo int
+}
+
+// assertion is an expression that must be true.
+type assertion struct {
+	expression, text string
+	program          cel.Program
+	message          cel.Program // replaces text; nil without one
 }
 
 type namedProgram struct {
@@ -99,9 +111,18 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 // variableName is what can follow "variables." in an expression.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// hasVariable matches has(variables.NAME), which Kubernetes allows.
+var hasVariable = regexp.MustCompile(`\bhas\(\s*variables\s*\.`)
+
 // compile compiles the expressions of a rule.
 func (r *compiledRule) compile(env *cel.Env) (err error) {
-	for _, v := range r.Variables {
+	if r.Admission != nil {
+		if env, err = admissionEnvironment(); err != nil {
+			return err
+		}
+	}
+	for i, v := range r.Variables {
+		r.at, r.atNo = "variables", i
 		if !variableName.MatchString(v.Name) {
 			return fmt.Errorf("the variable %.100q has no valid name", v.Name)
 		}
@@ -118,14 +139,24 @@ func (r *compiledRule) compile(env *cel.Env) (err error) {
 			return fmt.Errorf("the variable %q: %w", v.Name, err)
 		}
 	}
-	if r.program, err = programOf(env, r.Expression, cel.BoolType, "a boolean"); err != nil {
+	if r.Admission != nil {
+		return r.compileAdmission(env)
+	}
+	return r.add(env, r.Expression, r.Message, r.MessageExpression)
+}
+
+// add compiles an assertion.
+func (r *compiledRule) add(env *cel.Env, expression, text, messageExpression string) (err error) {
+	v := assertion{expression: expression, text: text}
+	if v.program, err = programOf(env, expression, cel.BoolType, "a boolean"); err != nil {
 		return err
 	}
-	if r.MessageExpression != "" {
-		if r.message, err = programOf(env, r.MessageExpression, cel.StringType, "a string"); err != nil {
+	if messageExpression != "" {
+		if v.message, err = programOf(env, messageExpression, cel.StringType, "a string"); err != nil {
 			return fmt.Errorf("its messageExpression: %w", err)
 		}
 	}
+	r.assertions = append(r.assertions, v)
 	return nil
 }
 
@@ -182,6 +213,12 @@ func program(env *cel.Env, expression string) (compiled cel.Program, result *cel
 	if len(expression) > maxExpression {
 		return nil, nil, fmt.Errorf("the expression has %d bytes; the maximum is %d", len(expression), maxExpression)
 	}
+	if hasVariable.MatchString(expression) {
+		// has() looks into a map. Declaring it hides misspelled variables, so it is declared for these expressions only.
+		if env, err = env.Extend(cel.Variable("variables", cel.MapType(cel.StringType, cel.DynType))); err != nil {
+			return nil, nil, err
+		}
+	}
 	ast, issues := env.Compile(expression)
 	for _, e := range issues.Errors() { // the first one is the most specific
 		return nil, nil, fmt.Errorf("column %d: %.300s", e.Location.Column()+1, e.Message)
@@ -192,37 +229,73 @@ func program(env *cel.Env, expression string) (compiled cel.Program, result *cel
 
 // check evaluates the rule for an object.
 func (r *compiledRule) check(m *manifest, environment string) []Finding {
-	if len(r.Kinds) > 0 && !slices.ContainsFunc(r.Kinds, m.isA) {
+	if len(r.Kinds) > 0 && !slices.ContainsFunc(r.Kinds, m.isA) || r.Admission != nil && !r.Admission.matches(m) {
 		return nil
 	}
 	input := r.input(m, environment)
-	result, _, err := r.program.Eval(input)
-	if err != nil {
+	failed := func(err error) []Finding {
+		if r.Admission != nil && r.Admission.IgnoreErrors {
+			return nil
+		}
 		return []Finding{m.finding(r.Name, nil, fmt.Sprintf("the rule cannot be evaluated: %.300v", err), "test optional fields with has()")}
 	}
-	if result.Value() == true {
+	if applies, err := all(r.conditions, input); err != nil || !applies {
+		if err != nil {
+			return failed(err)
+		}
 		return nil
 	}
-	return []Finding{m.finding(r.Name, nil, r.describe(input), r.Hint)}
+	var findings []Finding
+	for _, v := range r.assertions {
+		result, _, err := v.program.Eval(input)
+		switch {
+		case err != nil:
+			findings = append(findings, failed(err)...)
+		case result.Value() != true:
+			findings = append(findings, m.finding(r.Name, nil, v.describe(input), r.Hint))
+		}
+	}
+	return findings
+}
+
+// all reports whether all conditions are true. One that is false counts more than one that cannot be evaluated, as in Kubernetes.
+func all(conditions []cel.Program, input map[string]any) (bool, error) {
+	var failed error
+	for _, c := range conditions {
+		result, _, err := c.Eval(input)
+		switch {
+		case err != nil:
+			failed = cmp.Or(failed, err)
+		case result.Value() != true:
+			return false, nil
+		}
+	}
+	return failed == nil, failed
 }
 
 // describe returns the message for an object. As in Kubernetes, one that cannot be evaluated, is empty or has several lines is not used.
-func (r *compiledRule) describe(input map[string]any) string {
-	if r.message != nil {
-		if result, _, err := r.message.Eval(input); err == nil {
+func (v *assertion) describe(input map[string]any) string {
+	if v.message != nil {
+		if result, _, err := v.message.Eval(input); err == nil {
 			text, _ := result.Value().(string)
 			if text = strings.TrimSpace(text); text != "" && !strings.ContainsAny(text, "\r\n") {
 				return fmt.Sprintf("%.1000s", text)
 			}
 		}
 	}
-	return cmp.Or(r.Message, fmt.Sprintf("%.200s is not true", r.Expression))
+	return cmp.Or(v.text, fmt.Sprintf("%.200s is not true", v.expression))
 }
 
 // input returns what expressions can refer to. A variable is evaluated once, when it is used.
 func (r *compiledRule) input(m *manifest, environment string) map[string]any {
 	input := map[string]any{"object": m.content, "environment": environment}
+	if r.Admission != nil {
+		input["oldObject"], input["request"] = nil, requestOf(m)
+	}
+	declared := map[string]any{} // all that has() looks at
+	input["variables"] = declared
 	for _, v := range r.variables {
+		declared[strings.TrimPrefix(v.name, "variables.")] = true
 		input[v.name] = func() ref.Val {
 			result, _, err := v.program.Eval(input)
 			if err != nil {

@@ -185,6 +185,7 @@ func (a *assembly) configuration() {
 	a.s.Schemas = once(a, collapse(schemas, sameSchema))
 	a.s.Templates = a.charts(override(a.Main, a.Main.Templates, a.Branch.Templates))
 	a.s.Definitions = override(a.Main, a.Main.Definitions, a.Branch.Definitions)
+	a.s.AdmissionPolicies = override(a.Main, a.Main.AdmissionPolicies, a.Branch.AdmissionPolicies)
 	a.s.CheckPolicies = slices.Concat(a.Main.CheckPolicies, a.Branch.CheckPolicies)
 }
 

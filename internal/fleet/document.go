@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -112,7 +113,7 @@ func (h header) reading() reading {
 		return readSkip
 	case h.apiVersion == "v1" && h.kind == "List":
 		return readList
-	case h.apiVersion == definitionGroup+"/v1" && h.kind == kindDefinition:
+	case h.apiVersion == foreignVersions[h.kind]:
 		return readObject
 	case h.group() == "kustomize.config.k8s.io":
 		return readSkip
@@ -130,13 +131,7 @@ func (h header) forgotten() bool {
 }
 
 func (h header) version() string {
-	switch h.kind {
-	case kindConfigMap:
-		return "v1"
-	case kindDefinition:
-		return definitionGroup + "/v1"
-	}
-	return v1alpha1.GroupVersion.String()
+	return cmp.Or(foreignVersions[h.kind], v1alpha1.GroupVersion.String())
 }
 
 // ownReading returns the reading of a document of the scheduler's group.
@@ -149,7 +144,7 @@ func (h header) ownReading() reading {
 			return readResult
 		}
 	}
-	if _, known := kinds[h.kind]; known && h.kind != kindConfigMap && h.kind != kindDefinition {
+	if _, known := kinds[h.kind]; known && foreignVersions[h.kind] == "" {
 		return readObject
 	}
 	return readUnknown

@@ -14,7 +14,7 @@ type kind struct {
 	decode func(d *decoder, root *yaml.Node) any
 }
 
-// Names of the kinds. ConfigMap and CustomResourceDefinition are not in the group of v1alpha1.
+// Names of the kinds. ConfigMap, CustomResourceDefinition and ValidatingAdmissionPolicy are not in the group of v1alpha1.
 const (
 	kindEnvironment  = "Environment"
 	kindBaseRepo     = "BaseRepo"
@@ -30,6 +30,7 @@ const (
 	kindTemplate     = "Template"
 	kindCheckPolicy  = "CheckPolicy"
 	kindDefinition   = "CustomResourceDefinition"
+	kindAdmission    = "ValidatingAdmissionPolicy"
 )
 
 // kinds are the documents that are read. Others are reported or skipped; see header.reading.
@@ -48,17 +49,23 @@ var kinds = map[string]kind{
 	kindTemplate:     {dnsSubdomain, decodeTemplate},
 	kindCheckPolicy:  {dnsSubdomain, typed(checkCheckPolicy)},
 	kindDefinition:   {dnsSubdomain, decodeDefinition},
+	kindAdmission:    {dnsSubdomain, decodeAdmissionPolicy},
 }
 
 // definitionGroup is the API group of custom resource definitions.
 const definitionGroup = "apiextensions.k8s.io"
+
+// foreignVersions are the API versions of the kinds in other groups.
+var foreignVersions = map[string]string{
+	kindConfigMap: "v1", kindDefinition: definitionGroup + "/v1", kindAdmission: "admissionregistration.k8s.io/v1",
+}
 
 // results are kinds that only the scheduler writes.
 var results = []string{"Assignment", "AssignmentPackage"}
 
 // kindNames returns the kinds of the scheduler's group that users write.
 func kindNames() []string {
-	return slices.DeleteFunc(slices.Collect(maps.Keys(kinds)), func(name string) bool { return name == kindConfigMap || name == kindDefinition })
+	return slices.DeleteFunc(slices.Collect(maps.Keys(kinds)), func(name string) bool { return foreignVersions[name] != "" })
 }
 
 // typed decodes into the API type and runs additional checks.

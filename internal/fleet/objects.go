@@ -28,6 +28,8 @@ type Objects struct {
 	Templates     []*Template
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
 	Definitions   []*Definition
+	// AdmissionPolicies are ValidatingAdmissionPolicies.
+	AdmissionPolicies []*AdmissionPolicy
 
 	Problems   []Problem
 	Unreadable []Unreadable
@@ -146,6 +148,10 @@ func (o *Objects) add(d *document, file string) {
 		c := *v
 		c.Origin = origin
 		o.Definitions = append(o.Definitions, &c)
+	case *AdmissionPolicy:
+		c := *v
+		c.Origin = origin
+		o.AdmissionPolicies = append(o.AdmissionPolicies, &c)
 	case *v1alpha1.CheckPolicy:
 		appendObject(&o.CheckPolicies, v, d, origin)
 	}
@@ -184,6 +190,7 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Templates, f)
 	visit(o.CheckPolicies, f)
 	visit(o.Definitions, f)
+	visit(o.AdmissionPolicies, f)
 }
 
 func visit[W written](list []W, f func(written)) {

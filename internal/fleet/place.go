@@ -31,6 +31,7 @@ var counts = map[string][]place{
 	kindSchema:       {onBranch, onMain, inConfigs},
 	kindCheckPolicy:  {onMain, onBranch},
 	kindDefinition:   {onMain, onBranch},
+	kindAdmission:    {onMain, onBranch},
 	kindWorkload:     {inWorkloads},
 	kindTarget:       {inWorkloads, onMain, onBranch},
 }
@@ -39,7 +40,7 @@ var counts = map[string][]place{
 func (p place) takes(kind string) bool { return slices.Contains(counts[kind], p) }
 
 // misplaced returns a warning for each object at the wrong place.
-// ConfigMaps and definitions in an application repository are the application's own.
+// Objects of Kubernetes in an application repository are the application's own.
 func (p place) misplaced(o *Objects) []Problem {
 	var problems []Problem
 	o.each(func(w written) {
@@ -48,7 +49,7 @@ func (p place) misplaced(o *Objects) []Problem {
 		tolerated := p == onBranch && (ref.Kind == kindRegistration || ref.Kind == kindTemplate)
 		switch {
 		case p.takes(ref.Kind) && !tolerated,
-			p == inWorkloads && (ref.Kind == kindConfigMap || ref.Kind == kindDefinition),
+			p == inWorkloads && foreignVersions[ref.Kind] != "",
 			p == onMain && ref.Kind == kindWorkload, p == onBranch && ref.Kind == kindWorkload:
 			return
 		}

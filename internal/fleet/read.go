@@ -122,6 +122,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Templates = unique(o, o.Templates)
 	o.CheckPolicies = unique(o, o.CheckPolicies)
 	o.Definitions = unique(o, o.Definitions)
+	o.AdmissionPolicies = unique(o, o.AdmissionPolicies)
 }
 
 // unique returns the objects sorted by name, without duplicates.

@@ -29,6 +29,8 @@ type Snapshot struct {
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
 	// Definitions of custom resources, sorted. Those of main replace others with the same name.
 	Definitions []*Definition
+	// AdmissionPolicies are ValidatingAdmissionPolicies, sorted. Those of main replace others with the same name.
+	AdmissionPolicies []*AdmissionPolicy
 
 	// Problems of reading and assembling, sorted.
 	Problems []Problem
