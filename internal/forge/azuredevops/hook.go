@@ -67,8 +67,12 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 }
 
 func subscribe(event string, ids ids, h forge.Hook) subscription {
+	version := "1.0"
+	if event == commented {
+		version = "2.0" // before, the resource is the comment alone, without its pull request
+	}
 	return subscription{
-		PublisherID: "tfs", EventType: event, ResourceVersion: "1.0", ConsumerID: "webHooks", ConsumerActionID: "httpRequest",
+		PublisherID: "tfs", EventType: event, ResourceVersion: version, ConsumerID: "webHooks", ConsumerActionID: "httpRequest",
 		PublisherInputs: map[string]string{"projectId": ids.Project, "repository": ids.Repository},
 		ConsumerInputs: map[string]string{
 			"url": h.URL, "basicAuthUsername": hookUser, "basicAuthPassword": h.Secret.Reveal(),

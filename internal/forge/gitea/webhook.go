@@ -40,16 +40,16 @@ func (*Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (
 }
 
 func kindOf(header http.Header) forge.EventKind {
-	switch header.Get("X-Gitea-Event-Type") {
-	case "push", "create", "delete":
+	switch kind := header.Get("X-Gitea-Event-Type"); {
+	case kind == "push", kind == "create", kind == "delete":
 		return forge.EventPush
-	case "pull_request_label":
+	case kind == "pull_request_label":
 		return forge.EventLabel
-	case "pull_request", "pull_request_sync":
-		return forge.EventPullRequest
-	case "pull_request_comment", "issue_comment":
+	case kind == "pull_request_comment", kind == "issue_comment":
 		return forge.EventComment
-	case "status":
+	case strings.HasPrefix(kind, "pull_request"): // also its reviews
+		return forge.EventPullRequest
+	case kind == "status":
 		return forge.EventStatus
 	}
 	return forge.EventOther

@@ -6,13 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea"
 )
 
@@ -30,37 +27,9 @@ func delivery(kind, body string) http.Header {
 }
 
 func TestDeliveries(t *testing.T) {
-	const who = `"repository":{"full_name":"acme/gitops"},"sender":{"login":"ann"}`
-	pull := `"pull_request":{"number":7,"head":{"label":"kalypso/dev","sha":"c1"},"base":{"label":"dev"}},`
-	for _, tc := range []struct {
-		kind, body string
-		want       forge.Event
-	}{
-		{"push", `{"ref":"refs/heads/a/b","after":"0c10",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "a/b", Commit: "0c10"}},
-		{"push", `{"ref":"refs/heads/dev","after":"` + strings.Repeat("0", 40) + `",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "dev"}},
-		{"push", `{"ref":"refs/tags/v1","after":"c1",` + who + `}`, forge.Event{Kind: forge.EventOther}},
-		{"create", `{"ref":"dev","ref_type":"branch","sha":"c1",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "dev", Commit: "c1"}},
-		{"create", `{"ref":"v1","ref_type":"tag","sha":"c1",` + who + `}`, forge.Event{Kind: forge.EventOther}},
-		{"delete", `{"ref":"dev","ref_type":"branch",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "dev"}},
-		{"pull_request", `{"action":"closed",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1"}},
-		{"pull_request_sync", `{"action":"synchronized",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1"}},
-		{"pull_request_label", `{"action":"label_updated",` + pull + who + `}`, forge.Event{Kind: forge.EventLabel, PullRequest: 7, Branch: "dev", Commit: "c1"}},
-		{"status", `{"sha":"c1","updated_at":"2030-01-02T03:04:05Z",` + who + `}`, forge.Event{
-			Kind: forge.EventStatus, Commit: "c1", Time: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
-		}},
-		{"pull_request_comment", `{"is_pull":true,"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment, PullRequest: 7}},
-		{"issue_comment", `{"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment}},
-		{"repository", `{` + who + `}`, forge.Event{Kind: forge.EventOther}},
-	} {
-		got, err := new(gitea.Forge).VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
-		if err != nil {
-			t.Errorf("%s %s: %v", tc.kind, tc.body, err)
-		}
-		tc.want.Repository, tc.want.Sender, tc.want.Delivery = "acme/gitops", "ann", "72d3162e"
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s %s: %s", tc.kind, tc.body, diff)
-		}
-	}
+	forgetest.Delivery{Verifier: new(gitea.Forge), Sign: func(h http.Header, body []byte, key forge.Secret) {
+		h.Set("X-Gitea-Signature", forgetest.Sign(body, key))
+	}}.Deliveries(t)
 }
 
 func FuzzDelivery(f *testing.F) {

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 )
 
@@ -17,62 +16,10 @@ import (
 const push = `{"object_kind":"push","ref":"refs/heads/main","after":"da1560886d4f094c3e6c9ef40349f7d38b5d27d7",` +
 	`"user_username":"jsmith","project":{"path_with_namespace":"mike/diaspora"}}`
 
-func TestDeliveriesAreUnderstood(t *testing.T) {
-	for name, tc := range map[string]struct {
-		body string
-		want forge.Event
-	}{
-		"push": {push, forge.Event{
-			Kind: forge.EventPush, Branch: "main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Sender: "jsmith",
-		}},
-		"deleted branch": {
-			`{"object_kind":"push","ref":"refs/heads/a/b","after":"0000000000000000000000000000000000000000",` +
-				`"user_username":"jsmith","project":{"path_with_namespace":"mike/diaspora"}}`,
-			forge.Event{Kind: forge.EventPush, Branch: "a/b", Sender: "jsmith"},
-		},
-		"tag": {
-			`{"object_kind":"tag_push","ref":"refs/tags/v1","after":"1","user_username":"jsmith",` +
-				`"project":{"path_with_namespace":"mike/diaspora"}}`,
-			forge.Event{Kind: forge.EventOther, Sender: "jsmith"},
-		},
-		"merge request": {
-			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
-				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c0"},"action":"open"},"changes":{"labels":{}}}`,
-			forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: "c0", PullRequest: 5, Sender: "root"},
-		},
-		"label": {
-			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
-				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c0"},"action":"update"},"changes":{"labels":{}}}`,
-			forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: "c0", PullRequest: 5, Sender: "root"},
-		},
-		"push into a merge request": {
-			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},"changes":{"labels":{}},` +
-				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c1"},"action":"update","oldrev":"c0"}}`,
-			forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: "c1", PullRequest: 5, Sender: "root"},
-		},
-		"comment on a merge request": {
-			`{"object_kind":"note","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
-				`"object_attributes":{"id":1243},"merge_request":{"iid":7}}`,
-			forge.Event{Kind: forge.EventComment, PullRequest: 7, Sender: "root"},
-		},
-		"comment on an issue": {
-			`{"object_kind":"note","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},"issue":{"iid":7}}`,
-			forge.Event{Kind: forge.EventComment, Sender: "root"},
-		},
-		"pipeline": {
-			`{"object_kind":"pipeline","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
-				`"object_attributes":{"id":31,"sha":"c1"}}`,
-			forge.Event{Kind: forge.EventStatus, Commit: "c1", Sender: "root"},
-		},
-		"something else": {`{"object_kind":"wiki_page","project":{"path_with_namespace":"mike/diaspora"}}`, forge.Event{Kind: forge.EventOther}},
-	} {
-		tc.want.Repository, tc.want.Delivery = "mike/diaspora", "id-1"
-		header := http.Header{"X-Gitlab-Token": {"key"}, "Idempotency-Key": {"id-1"}}
-		got, err := new(gitlab.Forge).VerifyWebhook(header, []byte(tc.body), forge.NewSecret("key"))
-		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
-		}
-	}
+func TestDeliveries(t *testing.T) {
+	forgetest.Delivery{Verifier: new(gitlab.Forge), Unsigned: true, Sign: func(h http.Header, _ []byte, key forge.Secret) {
+		h.Set("X-Gitlab-Token", key.Reveal())
+	}}.Deliveries(t)
 }
 
 func TestDeliveryWithoutJSON(t *testing.T) {

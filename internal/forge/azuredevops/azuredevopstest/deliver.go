@@ -12,6 +12,7 @@ import (
 type subscription struct {
 	ID              string            `json:"id"`
 	EventType       string            `json:"eventType"`
+	ResourceVersion string            `json:"resourceVersion"`
 	PublisherInputs map[string]string `json:"publisherInputs"`
 	ConsumerInputs  map[string]string `json:"consumerInputs"`
 }
@@ -67,6 +68,9 @@ func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Event) {
 	for _, sub := range s.subscriptions {
 		if sub.EventType != event || sub.PublisherInputs["repository"] != guid(1, r.ID) {
 			continue
+		}
+		if sub.ResourceVersion == "1.0" && e.Kind == forge.EventComment {
+			resource, _ = resource["comment"].(map[string]any)
 		}
 		forgetest.Post(sub.ConsumerInputs["url"], map[string]any{
 			"subscriptionId": sub.ID, "notificationId": 1, "id": fmt.Sprintf("delivery-%d-%s", s.next(), event), "eventType": event,
