@@ -12,8 +12,8 @@ import (
 
 // startCluster starts a control plane of Kubernetes without nodes: an API server with a prefix of its own in etcd,
 // and the controllers without which nothing is ever gone, neither namespaces nor what belongs to owners.
-func (s *Stack) startCluster(ctx context.Context, name, etcd string, k *keys) (*Cluster, error) {
-	config, err := s.startAPIServer(ctx, name, etcd, k)
+func (s *Stack) startCluster(ctx context.Context, name string) (*Cluster, error) {
+	config, err := s.startAPIServer(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -25,13 +25,14 @@ func (s *Stack) startCluster(ctx context.Context, name, etcd string, k *keys) (*
 	if err := writeKubeconfig(kubeconfig, config); err != nil {
 		return nil, err
 	}
-	if err := s.startControllerManager(ctx, name, kubeconfig); err != nil {
+	err = s.startControllerManager(ctx, name+"-controller-manager", kubeconfig, "namespace-controller,garbage-collector-controller")
+	if err != nil {
 		return nil, err
 	}
 	return newCluster(name, kubeconfig, config)
 }
 
-func (s *Stack) startAPIServer(ctx context.Context, cluster, etcd string, k *keys) (*rest.Config, error) {
+func (s *Stack) startAPIServer(ctx context.Context, cluster string) (*rest.Config, error) {
 	name := cluster + "-apiserver"
 	certificates, err := s.Lab.Folder(name, "certificates")
 	if err != nil {
@@ -42,13 +43,13 @@ func (s *Stack) startAPIServer(ctx context.Context, cluster, etcd string, k *key
 		return nil, err
 	}
 	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.APIServer, Args: []string{
-		"--etcd-servers=" + etcd, "--etcd-prefix=/" + cluster,
+		"--etcd-servers=" + s.etcd, "--etcd-prefix=/" + cluster,
 		"--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--advertise-address=127.0.0.1", "--cert-dir=" + certificates,
 		// No other cluster member will ever look for this server.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + k.public, "--service-account-signing-key-file=" + k.private,
-		"--token-auth-file=" + k.tokens, "--authorization-mode=RBAC",
+		"--service-account-key-file=" + s.keys.public, "--service-account-signing-key-file=" + s.keys.private,
+		"--token-auth-file=" + s.keys.tokens, "--authorization-mode=RBAC",
 		// No controller creates the default service accounts that it would wait for.
 		"--disable-admission-plugins=ServiceAccount",
 	}})
@@ -56,14 +57,14 @@ func (s *Stack) startAPIServer(ctx context.Context, cluster, etcd string, k *key
 		return nil, err
 	}
 	config := &rest.Config{
-		Host: "https://" + at, BearerToken: k.token, QPS: -1, // this client need not be kind to its server
+		Host: "https://" + at, BearerToken: s.keys.token, QPS: -1, // this client need not be kind to its server
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(certificates, "apiserver.crt")},
 	}
-	return config, p.WaitReady(ctx, answers(config.Host+"/readyz", k.token))
+	return config, p.WaitReady(ctx, answers(config.Host+"/readyz", s.keys.token))
 }
 
-func (s *Stack) startControllerManager(ctx context.Context, cluster, kubeconfig string) error {
-	name := cluster + "-controller-manager"
+// startControllerManager starts some of Kubernetes' controllers, in a process of that name.
+func (s *Stack) startControllerManager(ctx context.Context, name, kubeconfig, controllers string) error {
 	certificates, err := s.Lab.Folder(name, "certificates")
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (s *Stack) startControllerManager(ctx context.Context, cluster, kubeconfig 
 		return err
 	}
 	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.ControllerManager, Args: []string{
-		"--kubeconfig=" + kubeconfig, "--controllers=namespace-controller,garbage-collector-controller",
+		"--kubeconfig=" + kubeconfig, "--controllers=" + controllers,
 		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--cert-dir=" + certificates,
 	}})
 	if err != nil {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,23 +132,46 @@ func (c *Cluster) resource(object *unstructured.Unstructured) (dynamic.ResourceI
 	return all, nil
 }
 
+// Annotate sets an annotation of an object, or removes it when the value is empty.
+func (c *Cluster) Annotate(ctx context.Context, kind schema.GroupVersionResource, namespace, name, annotation, value string) error {
+	var set any
+	if value != "" {
+		set = value
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: set}}})
+	if err != nil {
+		return err
+	}
+	if _, err := c.client.Resource(kind).Namespace(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("annotate %s %s on %s: %w", kind.Resource, name, c.Name, err)
+	}
+	return nil
+}
+
+// Condition returns a condition of an object's status, or nil when there is none of the type.
+func Condition(object *unstructured.Unstructured, condition string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, one := range conditions {
+		if fields, ok := one.(map[string]any); ok && fields["type"] == condition {
+			return fields
+		}
+	}
+	return nil
+}
+
 // conditionTrue wants a condition of the status to be true, and to be about the object as it is now.
 func conditionTrue(object *unstructured.Unstructured, condition string) error {
 	what := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, one := range conditions {
-		fields, ok := one.(map[string]any)
-		if !ok || fields["type"] != condition {
-			continue
-		}
-		if fields["status"] != "True" {
-			return fmt.Errorf("%s is not %s: %v: %v", what, condition, fields["reason"], fields["message"])
-		}
-		observed, found, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-		if found && observed != object.GetGeneration() {
-			return fmt.Errorf("%s was %s before it was changed", what, condition)
-		}
-		return nil
+	fields := Condition(object, condition)
+	if fields == nil {
+		return fmt.Errorf("%s does not say whether it is %s", what, condition)
 	}
-	return fmt.Errorf("%s does not say whether it is %s", what, condition)
+	if fields["status"] != "True" {
+		return fmt.Errorf("%s is not %s: %v: %v", what, condition, fields["reason"], fields["message"])
+	}
+	observed, found, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	if found && observed != object.GetGeneration() {
+		return fmt.Errorf("%s was %s before it was changed", what, condition)
+	}
+	return nil
 }

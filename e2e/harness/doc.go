@@ -4,11 +4,12 @@
 //	Lab ── Start ──► Process            a program with its own log, killed with the test
 //	 │
 //	 ├─ Etcd ◄─── APIServer, ControllerManager ──► Cluster     one of each per cluster, and a prefix in etcd
-//	 │                                               └─ Flux   source-controller and kustomize-controller
+//	 │                                               ├─ Flux   source-controller and kustomize-controller
+//	 │                                               └─ Node   kwok, if asked for
 //	 └─ Gitea ──► Account, Repository, Checkout
 //
-// Nothing is mocked but for the machines that clusters would have: there are no nodes, so that Deployments are stored and
-// never run. Everything listens on free ports of 127.0.0.1, keeps its files in the folder of the [Lab], and is waited for
+// Nothing is mocked but for the machines that clusters would have: without nodes, Deployments are stored and never run, and
+// with [Stack.AddNode] kwok writes the status of pods as a kubelet would. Everything listens on free ports of 127.0.0.1, keeps its files in the folder of the [Lab], and is waited for
 // by asking whether it is ready.
 //
 // [StartStack] starts all of it, within seconds.

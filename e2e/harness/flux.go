@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // fluxNamespace is where Flux's own objects are, by convention; templates follow it.
@@ -137,13 +136,7 @@ func (c *Cluster) Unfollow(ctx context.Context, name string) error {
 
 // Pull tells Flux to look at its repository now, as a webhook would.
 func (c *Cluster) Pull(ctx context.Context, name string) error {
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := c.client.Resource(GitRepositories).Namespace(fluxNamespace).
-		Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("pull %s on %s: %w", name, c.Name, err)
-	}
-	return nil
+	return c.Annotate(ctx, GitRepositories, fluxNamespace, name, "reconcile.fluxcd.io/requestedAt", time.Now().Format(time.RFC3339Nano))
 }
 
 // Applied has no error when Flux has applied a commit of what it follows, and found everything in it healthy.

@@ -17,6 +17,8 @@ type Stack struct {
 	Clusters map[string]*Cluster
 
 	ports ports
+	etcd  string // its URL
+	keys  *keys
 }
 
 // StartStack starts everything, as much at once as depends on nothing else. Ending it is closing the lab.
@@ -31,30 +33,37 @@ func StartStack(ctx context.Context, lab *Lab, programs *tools.Programs, cluster
 	return s, work.Wait()
 }
 
-func (s *Stack) startClusters(ctx context.Context, names []string) error {
-	keys, err := newKeys(s.Lab)
-	if err != nil {
+func (s *Stack) startClusters(ctx context.Context, names []string) (err error) {
+	if s.keys, err = newKeys(s.Lab); err != nil {
 		return err
 	}
-	etcd, err := s.startEtcd(ctx)
-	if err != nil {
+	if s.etcd, err = s.startEtcd(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	work, ctx := errgroup.WithContext(ctx)
 	for _, name := range names {
 		work.Go(func() error {
-			c, err := s.startCluster(ctx, name, etcd, keys)
+			c, err := s.StartCluster(ctx, name)
 			if err != nil {
 				return err
 			}
 			mu.Lock()
 			s.Clusters[name] = c
 			mu.Unlock()
-			return s.startFlux(ctx, c)
+			return nil
 		})
 	}
 	return work.Wait()
+}
+
+// StartCluster starts one more cluster with a Flux, which is not among [Stack.Clusters]. The name is one that no other has.
+func (s *Stack) StartCluster(ctx context.Context, name string) (*Cluster, error) {
+	c, err := s.startCluster(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c, s.startFlux(ctx, c)
 }
 
 // Address returns a free address, for a program that a test starts.

@@ -5,6 +5,7 @@
 //	gitea/    gitea
 //	argocd/   nothing is built, but the definition of its kind is read
 //	helm/     helm, only to be compared with: see [Helm]
+//	kwok/     kwok, which plays the nodes of a cluster
 //
 // Each folder is a Go module whose go.mod and go.sum pin what is built. They are several, since the programs want different
 // versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
@@ -27,6 +28,7 @@ type Programs struct {
 	Etcd, APIServer, ControllerManager    string
 	SourceController, KustomizeController string
 	Gitea                                 string
+	Kwok                                  string
 	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
 	GiteaFiles string
 	// FluxDefinitions and ArgoCDDefinition are the files with custom resource definitions, as patterns.
@@ -34,7 +36,7 @@ type Programs struct {
 	ArgoCDDefinition string
 }
 
-// Build builds what is not there yet, which takes about ten minutes on two cores when nothing is.
+// Build builds what is not there yet, which takes about twelve minutes on two cores when nothing is.
 // dir is the folder of this package. say is told what takes long.
 func Build(ctx context.Context, dir string, say func(string)) (*Programs, error) {
 	cache, err := cacheFolder()
@@ -110,6 +112,7 @@ func recipes(p *Programs) []recipe {
 		{path: &p.SourceController, module: "flux", pkg: "github.com/fluxcd/source-controller"},
 		{path: &p.KustomizeController, module: "flux", pkg: "github.com/fluxcd/kustomize-controller"},
 		{path: &p.Gitea, module: "gitea", pkg: "code.gitea.io/gitea", tags: "sqlite,sqlite_unlock_notify", versionOf: "code.gitea.io/gitea", stamps: gitea},
+		{path: &p.Kwok, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok"},
 	}
 }
 
