@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -14,10 +15,24 @@ type place struct {
 	environment string
 	at          Location
 	position    fleet.Position
+	// clusterTypes are the names of the environment's cluster types, each a folder below the path.
+	clusterTypes []string
 }
 
-// SharedPlaces returns a problem for each two environments with the same GitOps repository, branch and path. For a
-// request with an environment, only those that concern it. Environments that cannot be read are left out.
+// folderAround returns the cluster type whose folder contains the path of another place on the same branch. Clusters of
+// that type would apply the other environment's files, for all its cluster types, in addition to their own.
+func (p place) folderAround(inner place) (clusterType string, ok bool) {
+	for _, name := range p.clusterTypes {
+		if within(path.Join(p.at.Path, name), inner.at.Path) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// SharedPlaces returns a problem for each two environments with the same GitOps repository, branch and path, or one of
+// which writes into the folder of the other's cluster type. For a request with an environment, only those that concern
+// it. Environments that cannot be read are left out.
 func (l *Loader) SharedPlaces(ctx context.Context, r Request) ([]fleet.Problem, error) {
 	places, err := l.places(ctx, r)
 	if err != nil {
@@ -26,19 +41,38 @@ func (l *Loader) SharedPlaces(ctx context.Context, r Request) ([]fleet.Problem, 
 	var problems []fleet.Problem
 	for i, a := range places {
 		for _, b := range places[:i] {
-			if r.Environment != "" && r.Environment != a.environment && r.Environment != b.environment || !l.samePlace(a.at, b.at) {
+			if r.Environment != "" && r.Environment != a.environment && r.Environment != b.environment {
 				continue
 			}
-			problems = append(problems, fleet.Problem{
-				Severity: fleet.SeverityError, Kind: fleet.KindOtherOwner,
-				Object: fleet.Ref{Kind: "Environment", Name: a.environment}, Position: a.position,
-				Message: fmt.Sprintf("environments %q and %q write to the same repository, branch %q and path %q", b.environment, a.environment,
-					a.at.Branch, cmp.Or(a.at.Path, ".")),
-				Hint: fmt.Sprintf("change the branch or the path in the GitOpsRepo of one; that of %q is in %s of %s", b.environment, b.position, b.position.Source),
-			})
+			if message := l.conflict(a, b); message != "" {
+				problems = append(problems, fleet.Problem{
+					Severity: fleet.SeverityError, Kind: fleet.KindOtherOwner,
+					Object: fleet.Ref{Kind: "Environment", Name: a.environment}, Position: a.position, Message: message,
+					Hint: fmt.Sprintf("change the branch or the path in the GitOpsRepo of one; that of %q is in %s of %s", b.environment, b.position, b.position.Source),
+				})
+			}
 		}
 	}
 	return problems, nil
+}
+
+// conflict says why two environments cannot both write where they do; empty if they can.
+func (l *Loader) conflict(a, b place) string {
+	if a.at.Branch != b.at.Branch || !l.Repositories.Same(a.at.Repo, b.at.Repo) {
+		return ""
+	}
+	if a.at.Path == b.at.Path {
+		return fmt.Sprintf("environments %q and %q write to the same repository, branch %q and path %q", b.environment, a.environment,
+			a.at.Branch, cmp.Or(a.at.Path, "."))
+	}
+	for _, pair := range [][2]place{{a, b}, {b, a}} {
+		outer, inner := pair[0], pair[1]
+		if clusterType, ok := outer.folderAround(inner); ok {
+			return fmt.Sprintf("environment %q writes to the path %q of branch %q, in the folder of cluster type %q of environment %q, whose clusters would apply it",
+				inner.environment, inner.at.Path, inner.at.Branch, clusterType, outer.environment)
+		}
+	}
+	return ""
 }
 
 // places returns where the files of the environments on main, and of the requested one, are written.
@@ -79,20 +113,21 @@ func (l *Loader) place(ctx context.Context, environment string, branch Location)
 		return place{}, false
 	}
 	source.Name = environment
-	repos := fleet.Read(l.Cache, source).GitOpsRepos
-	if len(repos) != 1 {
+	in := fleet.Read(l.Cache, source)
+	if len(in.GitOpsRepos) != 1 {
 		return place{}, false
 	}
-	spec := repos[0].Value.Spec
+	repo := in.GitOpsRepos[0]
+	spec := repo.Value.Spec
 	url, err := l.Repositories.Resolve(branch.Repo, spec.Repo)
 	if err != nil {
 		return place{}, false
 	}
-	return place{environment, Location{Repo: url, Branch: spec.Branch, Path: spec.Path}, repos[0].Position}, true
-}
-
-func (l *Loader) samePlace(a, b Location) bool {
-	return a.Branch == b.Branch && a.Path == b.Path && l.Repositories.Same(a.Repo, b.Repo)
+	p := place{environment: environment, at: Location{Repo: url, Branch: spec.Branch, Path: spec.Path}, position: repo.Position}
+	for _, c := range in.ClusterTypes {
+		p.clusterTypes = append(p.clusterTypes, c.Value.Name)
+	}
+	return p, true
 }
 
 // refuseOwnBranch removes a GitOpsRepo that names what the environment is read from: generated files would become input,
@@ -126,9 +161,9 @@ func (w *walk) refuseOwnBranch(s *fleet.Snapshot) {
 }
 
 // overlap reports whether one of two clean paths contains the other. The empty path is the root.
-func overlap(a, b string) bool {
-	within := func(outer, inner string) bool {
-		return outer == "" || inner == outer || strings.HasPrefix(inner, outer+"/")
-	}
-	return within(a, b) || within(b, a)
+func overlap(a, b string) bool { return within(a, b) || within(b, a) }
+
+// within reports whether a clean path is the outer one or below it. The empty path is the root.
+func within(outer, inner string) bool {
+	return outer == "" || inner == outer || strings.HasPrefix(inner, outer+"/")
 }
