@@ -22,7 +22,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
-// appFlags say which application a command is about, and where it is read. All commands of "kalypso app" share them.
+// appFlags say which application a command is about, and where it is read. Commands of "kalypso app" bind those that they use.
 type appFlags struct {
 	// source, config and gitops are folders or URLs; empty for the current repository and what its Delivery says.
 	source, config, gitops string
@@ -37,15 +37,24 @@ func (f *appFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.source, "source", "", "the source of the application, a `folder or URL` (default: the repository of the current folder)")
 	flags.StringVar(&f.config, "config", "", "its configuration, a `folder or URL` (default: what the Delivery says)")
-	flags.StringVar(&f.gitops, "gitops", "", "its GitOps repository, a `folder or URL` (default: what the Delivery says)")
 	flags.StringVar(&f.branch, "branch", "", "the `branch` of the source that is delivered (default: the default branch of the source)")
 	flags.StringVar(&f.path, "path", "", "the `folder` of the Workload in the source (default: anywhere)")
 	flags.StringVar(&f.workload, "workload", "", "the `name` of the Workload, where there are several")
-	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
 	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
-	for _, name := range []string{"source", "config", "gitops"} {
+	for _, name := range []string{"source", "config"} {
 		_ = cmd.MarkFlagDirname(name) // the error only says that the flag does not exist
 	}
+}
+
+// bindEnvironment adds the flag that names an environment.
+func (f *appFlags) bindEnvironment(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
+}
+
+// bindGitOps adds the flag for the GitOps repository.
+func (f *appFlags) bindGitOps(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.gitops, "gitops", "", "its GitOps repository, a `folder or URL` (default: what the Delivery says)")
+	_ = cmd.MarkFlagDirname("gitops") // the error only says that the flag does not exist
 }
 
 // bindBuild adds the flags that say what is rendered.
@@ -58,6 +67,19 @@ func (f *appFlags) bindBuild(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.setString, "set-string", nil, "set a text, as in helm: `tag=007`; may be repeated")
 	flags.StringArrayVar(&f.vars, "var", nil, "let values refer to `NAME=VALUE` as $NAME; NAME alone takes it from the environment")
 }
+
+// leaveOut refuses the named flags if they are given. because says why they would have no effect.
+func leaveOut(cmd *cobra.Command, because string, names ...string) error {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return cli.Usage(cmd, "%s: leave out --%s", because, name)
+		}
+	}
+	return nil
+}
+
+// serverReads is why flags for repositories and forges have no effect with --server.
+const serverReads = "a server knows the repositories of an application, and their forges"
 
 // wantEnvironment is for commands that work on one environment.
 func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {

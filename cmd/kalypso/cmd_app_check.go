@@ -66,6 +66,7 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
 	c.platform.bind(cmd)

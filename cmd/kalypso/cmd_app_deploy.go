@@ -73,6 +73,8 @@ kalypso/scan, which is pending until the scans have run: --scan does it here, wi
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
+	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
@@ -139,6 +141,9 @@ func (c *appDeployCommand) record(cmd *cobra.Command, server backend.Application
 		return cli.Usage(cmd, "with --server, the server plans, checks and records: leave out --dry-run, --ledger, --control-plane and --scan")
 	case len(c.app.set)+len(c.app.setString)+len(c.app.vars) > 0:
 		return cli.Usage(cmd, "a server takes values from the configuration only: leave out --set, --set-string and --var")
+	}
+	if err := leaveOut(cmd, serverReads, "config", "gitops", "forge-config", "forge-kind"); err != nil {
+		return err
 	}
 	ctx := cmd.Context()
 	s, err := c.app.open(ctx, c.t)

@@ -51,6 +51,7 @@ Values that no configuration sets are the chart's own, and not listed.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd

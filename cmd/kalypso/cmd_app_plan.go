@@ -44,6 +44,8 @@ It is what a pull request would show; nothing is written.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
+	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
 	cmd.Flags().BoolVar(&c.diff, "diff", false, "show the unified difference of every object")

@@ -86,6 +86,7 @@ plane it is unknown what is to be scanned: pull requests get no status kalypso/s
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.app.bindGitOps(cmd)
 	c.platform.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&c.app.build.Commit, "commit", "", "the `commit` that is to enter")
@@ -110,6 +111,8 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 		return cli.Usage(cmd, "choose one of --version, --commit and --back")
 	case named > 0 && c.to == "":
 		return cli.Usage(cmd, "where to? name the environment, as in --to stage")
+	case c.why != "" && (c.to == "" || at == ""):
+		return cli.Usage(cmd, "--why is recorded with a request: it goes with --to, and with --ledger or --server")
 	case at == "" && (!c.noGate || c.to == ""):
 		return cli.Usage(cmd, "no ledger given; use --ledger. Without a ledger, use --to with --no-gate")
 	case at == "" && c.back:
@@ -187,6 +190,12 @@ func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applicati
 		return cli.Usage(cmd, "a server promotes by itself; to request a build, use --to with one of --version, --commit and --back")
 	case c.noGate || cmd.Flags().Changed("ledger") || c.platform.scan || c.platform.controlPlane != "":
 		return cli.Usage(cmd, "with --server, the server applies its gates, rules and scans: leave out --no-gate, --ledger, --control-plane and --scan")
+	}
+	if err := leaveOut(cmd, serverReads, "config", "gitops", "forge-config", "forge-kind"); err != nil {
+		return err
+	}
+	if err := leaveOut(cmd, "a server promotes in its own time", "timeout"); err != nil {
+		return err
 	}
 	ctx := cmd.Context()
 	name, err := c.app.name(ctx, c.t)

@@ -70,6 +70,8 @@ more disappear, anything else is left alone. It exits with 3 when a target canno
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
+	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.out, "out", "", "write the files to a `folder` instead")
@@ -84,6 +86,9 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 	}
 	if c.out != "" && c.target != "" {
 		return cli.Usage(cmd, "a folder gets all targets: --target goes without --out")
+	}
+	if c.out == "" && c.app.gitops != "" {
+		return cli.Usage(cmd, "only the descriptors that --out writes name the GitOps repository: --gitops goes with --out")
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {

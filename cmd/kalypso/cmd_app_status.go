@@ -73,6 +73,8 @@ A server that delivers the application knows all of this already: name the workl
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.app.bind(cmd)
+	c.app.bindEnvironment(cmd)
+	c.app.bindGitOps(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	c.place.Bind(cmd)
@@ -96,6 +98,14 @@ func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
 	}
 	if at.Server == nil {
 		return cli.Usage(cmd, "NAME is what a server is asked about; with a ledger, --source says which application")
+	}
+	if err := leaveOut(cmd, serverReads, "config", "gitops", "forge-config", "forge-kind"); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		if err := leaveOut(cmd, "NAME says which application", "source", "branch", "path", "workload", "map"); err != nil {
+			return err
+		}
 	}
 	q := query.ApplicationQuery{}
 	if len(args) > 0 {

@@ -112,6 +112,8 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return cli.Usage(cmd, "where to? choose one of --out FOLDER, --commit and --pull-request")
 	case c.branch != "" && !c.commit:
 		return cli.Usage(cmd, "--branch goes with --commit")
+	case c.signingKey != "" && c.out != "":
+		return cli.Usage(cmd, "a folder has no commit to sign: --signing-key goes with --commit or --pull-request")
 	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {

@@ -60,6 +60,9 @@ It exits with 3 when there are errors, with --strict also for warnings.`,
 }
 
 func (c *validateCommand) run(cmd *cobra.Command) error {
+	if c.source.envDir != "" && c.source.environment == "" {
+		return cli.Usage(cmd, "which environment does --env-dir stand in for? name it, as in -e dev")
+	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
