@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/cmd/kalypso/workflowtest"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -333,7 +334,7 @@ func (s *workflowStory) clustersRun(environment, target string) {
 			Reconciler: ledger.ReconcilerID{Cluster: environment + "-1", Kind: "Kustomization", Namespace: "flux-system", Name: "shop"},
 			Outcome: ledger.Outcome{
 				Source:   ledger.Source{Repository: ledger.CleanRepository(s.kind.url + "shop-gitops"), Ref: environment, Path: target},
-				Revision: s.head("shop-gitops", environment), State: ledger.StateReady,
+				Revision: s.head("shop-gitops", environment), State: ledger.StateReady, Health: hub.HealthHealthy,
 			},
 			Observed: now, Received: now,
 		}),

@@ -105,10 +105,18 @@ func settle(last, next hub.Report) hub.Report {
 	case next.State == hub.StateProgressing && next.Message == "" &&
 		(last.State == hub.StateReady || last.State == hub.StateFailed):
 		return last
-	case next.State == last.State && withoutDigits(next.Message) == withoutDigits(last.Message):
+	case next.State == last.State && withoutDigits(next.Message) == withoutDigits(last.Message) && sameHealth(&last, &next):
 		return last
 	}
 	return next
+}
+
+// sameHealth reports whether two reports say the same about what is applied and whether it is healthy, except for numbers.
+func sameHealth(a, b *hub.Report) bool {
+	return a.Applied == b.Applied && a.Health == b.Health && slices.EqualFunc(a.Unhealthy, b.Unhealthy, func(x, y hub.ObjectHealth) bool {
+		x.Message, y.Message = withoutDigits(x.Message), withoutDigits(y.Message)
+		return x == y
+	})
 }
 
 func withoutDigits(text string) string {
@@ -175,14 +183,20 @@ func (q *Queue) Accepted(batch *hub.ReportBatch, receipt hub.ReportReceipt) {
 }
 
 func (q *Queue) sent(reports []hub.Report) {
-	accepted := make(map[hub.Report]bool, len(reports))
+	// Observations of a reconciler have different times.
+	type observation struct {
+		id       reconciler
+		observed time.Time
+	}
+	accepted := make(map[observation]bool, len(reports))
 	for i := range reports {
-		accepted[reports[i]] = true
-		if e := q.latest[idOf(&reports[i])]; e != nil && e.Report == reports[i] {
+		r := &reports[i]
+		accepted[observation{idOf(r), r.Observed}] = true
+		if e := q.latest[idOf(r)]; e != nil && e.Observed.Equal(r.Observed) && e.SameOutcome(r) {
 			e.sent = true
 		}
 	}
-	q.superseded = slices.DeleteFunc(q.superseded, func(r hub.Report) bool { return accepted[r] })
+	q.superseded = slices.DeleteFunc(q.superseded, func(r hub.Report) bool { return accepted[observation{idOf(&r), r.Observed}] })
 	// Forget reconcilers that are gone once the server knows it.
 	for id, e := range q.latest {
 		if gone := removed(e.Report); e.sent && e.SameOutcome(&gone) {

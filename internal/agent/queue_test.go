@@ -171,13 +171,13 @@ func TestSettle(t *testing.T) {
 		if test.news {
 			want = test.next
 		}
-		if got := settle(test.last, test.next); got != want {
+		if got := settle(test.last, test.next); !cmp.Equal(got, want) {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, want)
 		}
 	}
 	elsewhere := at("1", "progressing", "")
 	elsewhere.Path = "other"
-	if settle(at("1", "ready", ""), elsewhere) != elsewhere {
+	if !cmp.Equal(settle(at("1", "ready", ""), elsewhere), elsewhere) {
 		t.Error("another folder: got nothing new")
 	}
 }

@@ -78,7 +78,7 @@ func (p *Pipeline) Read(ctx context.Context) (*promote.State, error) {
 	}
 	r := &promote.State{Subject: p.app.Subject(), Read: []schedule.Location{main}}
 	for _, e := range p.app.Delivery.Spec.Environments {
-		r.Stages = append(r.Stages, decide.Stage{Name: e.Name, Promotion: e.Promotion, Position: p.app.Position})
+		r.Stages = append(r.Stages, decide.Stage{Name: e.Name, Promotion: e.Promotion, Gate: scheduler.GateHealthy, Position: p.app.Position})
 	}
 	var wrong []fleet.Problem
 	r.Chain, wrong = decide.NewChain(r.Stages, nil)

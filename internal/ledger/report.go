@@ -53,6 +53,13 @@ type Outcome struct {
 	Revision string `json:"revision,omitempty"` // full hash or digest; empty before the first one
 	State    State  `json:"state"`
 	Message  string `json:"message,omitempty"`
+	// Applied is the revision that was applied last, whatever its health. If it is empty, the state says it: a reconciler that is
+	// ready or suspended has applied Revision.
+	Applied string `json:"applied,omitempty"`
+	// Health is the health of the applied objects; in results of a ledger, empty if it is unknown.
+	Health hub.Health `json:"health,omitempty"`
+	// Unhealthy are objects that are not healthy.
+	Unhealthy []hub.ObjectHealth `json:"unhealthy,omitempty"`
 }
 
 // Report is what a cluster reports about one of its reconcilers.
@@ -72,6 +79,8 @@ func (r Report) Check() error {
 		return fmt.Errorf("report on %s: %w: cluster, kind and name are required", r.Reconciler, ErrInvalid)
 	case r.State.Severity() == 0:
 		return fmt.Errorf("report on %s: %w: unknown state %q", r.Reconciler, ErrInvalid, r.State)
+	case r.Health.Severity() == 0:
+		return fmt.Errorf("report on %s: %w: unknown health %q", r.Reconciler, ErrInvalid, r.Health)
 	case !storable(r.Observed), !storable(r.Received):
 		return fmt.Errorf("report on %s: %w: observed and received are required, from 1970 on", r.Reconciler, ErrInvalid)
 	}

@@ -132,10 +132,22 @@ func Observations(states []ledger.ReconcilerState) []comply.Observation {
 		all = append(all, comply.Observation{
 			Cluster: s.Reconciler.Cluster, Reconciler: ReconcilerName(s.Reconciler),
 			Source: s.Source, Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
+			Applied: comply.ParseRevision(s.Applied), Health: s.Health, Unhealthy: unhealthy(s.Unhealthy),
 			Observed: observed, Since: s.Since,
 		})
 	}
 	return all
+}
+
+// unhealthy describes objects that are not healthy: the first, which is the worst, and how many more there are.
+func unhealthy(objects []hub.ObjectHealth) string {
+	switch len(objects) {
+	case 0:
+		return ""
+	case 1:
+		return objects[0].String()
+	}
+	return fmt.Sprintf("%s (and %d more)", objects[0], len(objects)-1)
 }
 
 // ReconcilerName returns, for example, "Kustomization flux-system/apps".

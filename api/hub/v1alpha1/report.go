@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ const (
 	MaxName          = 253    // of clusters, kinds, namespaces, names and revisions, in bytes
 	MaxAddress       = 2048
 	MaxMessage       = 1024
+	MaxUnhealthy     = 10 // objects of a report
+	MaxObjectMessage = 256
 	MaxReportedBytes = 4 << 20 // of a batch as JSON, not compressed
 )
 
@@ -128,6 +131,14 @@ type Report struct {
 	State State `json:"state"`
 	// Message explains the state, on one line of at most [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
+
+	// Applied is the revision whose manifests were applied last, all of them, in the format of Revision. It says nothing about
+	// health. If it is empty, the state says it: a reconciler that is ready or suspended has applied its revision.
+	Applied string `json:"applied,omitempty"`
+	// Health is the health of the applied objects. Default: unknown.
+	Health Health `json:"health,omitempty"`
+	// Unhealthy are objects that are not healthy, the worst first: at most [MaxUnhealthy], and none if they are not known.
+	Unhealthy []ObjectHealth `json:"unhealthy,omitempty"`
 	// Observed is when the cluster first saw this state, by its own clock. Later observations of the same reconciler
 	// have later times, even if the clock was set back.
 	Observed time.Time `json:"observed"`
@@ -185,12 +196,35 @@ func (r *Report) Check() error {
 	if r.State.Severity() == 0 {
 		state = fmt.Errorf("state is %.100q, want ready, progressing, failed or suspended", r.State)
 	}
+	var health error
+	if r.Health.Severity() == 0 {
+		health = fmt.Errorf("health is %.100q, want healthy, progressing, degraded or unknown", r.Health)
+	}
 	return errors.Join(
-		required("kind", r.Kind), required("name", r.Name),
+		required("kind", r.Kind), required("name", r.Name), health, checkUnhealthy(r.Unhealthy), bounded("applied", r.Applied, MaxName),
 		bounded("kind", r.Kind, MaxName), bounded("namespace", r.Namespace, MaxName), bounded("name", r.Name, MaxName+8),
 		bounded("repository", r.Repository, MaxAddress), bounded("ref", r.Ref, MaxAddress), bounded("path", r.Path, MaxAddress),
 		bounded("revision", r.Revision, MaxName), bounded("message", r.Message, MaxMessage), state, instant("observed", r.Observed),
 	)
+}
+
+func checkUnhealthy(objects []ObjectHealth) error {
+	if len(objects) > MaxUnhealthy {
+		return fmt.Errorf("%d unhealthy objects, want at most %d", len(objects), MaxUnhealthy)
+	}
+	var problems []error
+	for i, o := range objects {
+		err := errors.Join(required("kind", o.Kind), required("name", o.Name),
+			bounded("kind", o.Kind, MaxName), bounded("namespace", o.Namespace, MaxName), bounded("name", o.Name, MaxName),
+			bounded("message", o.Message, MaxObjectMessage))
+		if o.Health.Severity() == 0 {
+			err = errors.Join(err, fmt.Errorf("health is %.100q, want progressing, degraded or unknown", o.Health))
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("unhealthy[%d]: %w", i, err))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // SameReconciler reports whether r and o are about the same reconciler of a cluster.
@@ -200,9 +234,9 @@ func (r *Report) SameReconciler(o *Report) bool {
 
 // SameOutcome reports whether r and o are equal except for the time of observation.
 func (r *Report) SameOutcome(o *Report) bool {
-	a, b := *r, *o
-	a.Observed, b.Observed = time.Time{}, time.Time{}
-	return a == b
+	return r.SameReconciler(o) && r.Repository == o.Repository && r.Ref == o.Ref && r.Path == o.Path && r.Revision == o.Revision &&
+		r.State == o.State && r.Message == o.Message && r.Applied == o.Applied && r.Health.Severity() == o.Health.Severity() &&
+		slices.Equal(r.Unhealthy, o.Unhealthy)
 }
 
 func required(name, text string) error {

@@ -145,6 +145,11 @@ const (
 
 // Gate defines when enough clusters run a commit.
 type Gate struct {
+	// State is what the expected reconcilers must report of the commit. Default: applied for an Environment of the platform, and
+	// healthy for an environment of an application.
+	// +optional
+	State GateState `json:"state,omitempty"`
+
 	// Require is how many of the expected reconcilers must run the commit: a number from 1 or a percentage from 1% to
 	// 100%. Default: 100%.
 	// +optional
@@ -174,6 +179,18 @@ type Gate struct {
 	// +optional
 	AllowNone bool `json:"allowNone,omitempty"`
 }
+
+// GateState is what a gate requires of a reconciler.
+// +kubebuilder:validation:Enum=applied;healthy
+type GateState string
+
+const (
+	// GateApplied requires that the manifests of the commit are applied. Nothing is said about pods.
+	GateApplied GateState = "applied"
+	// GateHealthy also requires that the applied objects are healthy, by the reconciler's own checks. A reconciler that does not
+	// report health does not pass.
+	GateHealthy GateState = "healthy"
+)
 
 // +kubebuilder:validation:XValidation:rule="has(self.http) != has(self.command)",message="a verification is either http or command"
 

@@ -14,6 +14,7 @@ func application(o object) []hub.Report {
 		sources = []object{o.objectAt("spec", "source")}
 	}
 	state, text := argoState(o)
+	health, unhealthy := argoHealth(o)
 	reports := make([]hub.Report, len(sources))
 	for i, s := range sources {
 		r := &reports[i]
@@ -22,7 +23,8 @@ func application(o object) []hub.Report {
 		if chart := s.text("chart"); chart != "" {
 			r.Path = folder(chart)
 		}
-		r.Revision = revision(argoRevision(o, state, i))
+		r.Revision, r.Applied = revision(argoRevision(o, state, i)), revision(argoApplied(o, i))
+		r.Health, r.Unhealthy = health, unhealthy
 		if i > 0 {
 			r.Name = fmt.Sprintf("#%d", i+1) // names in Kubernetes cannot contain "#"
 		}
@@ -121,6 +123,33 @@ func argoRevision(o object, state hub.State, source int) string {
 		return ""
 	}
 	return of[source]
+}
+
+// argoApplied returns the revision of a source whose manifests are all in the cluster: the one that was compared last, if it is in
+// sync. Otherwise it is not known; the history has revisions whose objects may have changed since.
+func argoApplied(o object, source int) string {
+	of := argoRevisions(o, "status", "sync")
+	if o.text("status", "sync", "status") != "Synced" || o.text("status", "operationState", "phase") == "Running" || source >= len(of) {
+		return ""
+	}
+	return of[source]
+}
+
+// argoHealth returns the health of an application and of its objects that are not healthy. Argo CD keeps the health of objects in
+// the application only if controller.resource.health.persist is set.
+func argoHealth(o object) (hub.Health, []hub.ObjectHealth) {
+	var objects []hub.ObjectHealth
+	for _, r := range o.objects("status", "resources") {
+		health := hub.ParseHealth(r.text("health", "status"))
+		if health == "" {
+			continue
+		}
+		objects = append(objects, hub.ObjectHealth{
+			Kind: line(r.text("kind"), hub.MaxName), Namespace: line(r.text("namespace"), hub.MaxName),
+			Name: line(r.text("name"), hub.MaxName), Health: health, Message: line(redact(r.text("health", "message")), hub.MaxObjectMessage),
+		})
+	}
+	return hub.ParseHealth(o.text("status", "health", "status")), hub.Unhealthy(objects)
 }
 
 // argoHistory returns the revisions that were applied last.

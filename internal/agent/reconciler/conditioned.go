@@ -21,7 +21,28 @@ func conditioned(o object) hub.Report {
 		Path: folder(annotation(AnnotationPath)), Revision: revision(annotation(AnnotationRevision)),
 	}
 	r.State, r.Message = kstatus(o)
+	switch {
+	case r.State == hub.StateReady && o.hasHealth():
+		r.Health = hub.HealthHealthy
+	case r.State == hub.StateProgressing:
+		r.Health = hub.HealthProgressing
+	case r.State == hub.StateFailed:
+		r.Health = hub.HealthDegraded
+	}
+	if _, _, runs := rollout(o); runs && !o.outdated(condition{}) {
+		r.Applied = r.Revision // the pods may fail, but the specification is the one of the revision
+	}
 	return r
+}
+
+// hasHealth reports whether the status says anything about the health, or there is none to say it. An object with a status in a
+// format that is not known is not called healthy.
+func (o object) hasHealth() bool {
+	_, _, known := rollout(o)
+	for _, name := range []string{"Ready", "Reconciling", "Stalled"} {
+		known = known || o.condition(name).status != ""
+	}
+	return known || o.at("status") == nil || o.text("apiVersion") == "apps/v1"
 }
 
 // kstatus applies the rules in order. An object without conditions is ready, and one that is not ready and not stalled

@@ -2,6 +2,8 @@ package reconciler
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -13,9 +15,62 @@ func kustomization(o object, find Find) hub.Report {
 	applied, attempted := o.text("status", "lastAppliedRevision"), o.text("status", "lastAttemptedRevision")
 	s := sourceOf(o, o.objectAt("spec", "sourceRef"), find)
 	fluxState(o, s, &r)
+	r.Applied = revision(applied)
+	kustomizationHealth(o, &r)
 	setRevision(&r, applied, attempted)
 	r.Repository, r.Ref = s.follow(attempted)
 	return r
+}
+
+// kustomizationHealth sets the health, which Flux checks after it has applied everything, if the Kustomization has wait: true or
+// health checks. Flux calls a revision applied only when its objects are healthy; here it is applied when they are checked.
+//
+// A check that ended at its timeout is still progressing: the objects may become healthy, and Flux goes on checking.
+func kustomizationHealth(o object, r *hub.Report) {
+	ready, healthy := o.condition("Ready"), o.condition("Healthy")
+	attempted := o.text("status", "lastAttemptedRevision")
+	switch {
+	case healthy.status == "" || r.State == hub.StateSuspended || o.removing():
+		return
+	case healthy.status == "True":
+		r.Health = hub.HealthHealthy
+		return
+	case healthy.status == "Unknown" && attempted != "" && strings.Contains(healthy.message, attempted):
+		r.Applied, r.Health = revision(attempted), hub.HealthProgressing
+		return
+	case healthy.status == "Unknown" || ready.reason != healthy.reason:
+		r.Applied = "" // the check was about another attempt, whose revision is not known any more
+		return
+	}
+	r.Applied, r.Health = revision(attempted), hub.HealthProgressing
+	for _, u := range unhealthyObjects(healthy.message) {
+		if u.Health == hub.HealthDegraded {
+			r.Health = hub.HealthDegraded
+		}
+		r.Unhealthy = append(r.Unhealthy, u)
+	}
+	if len(r.Unhealthy) == 0 {
+		r.Health = hub.HealthDegraded // for a reason that is not understood
+	}
+	r.Unhealthy = hub.Unhealthy(r.Unhealthy)
+	if r.State == hub.StateFailed && r.Health == hub.HealthProgressing {
+		r.State = hub.StateProgressing
+	}
+}
+
+// unhealthyObject matches an object in the error of a health check of Flux:
+// https://github.com/fluxcd/pkg/blob/main/ssa/manager_wait.go
+var unhealthyObject = regexp.MustCompile(`([A-Za-z0-9]+)/(?:([^/\s,\[\]]+)/)?([^/\s,\[\]]+) status: '([A-Za-z]+)'(?:: ([^,\]]*))?`)
+
+func unhealthyObjects(message string) []hub.ObjectHealth {
+	var all []hub.ObjectHealth
+	for _, m := range unhealthyObject.FindAllStringSubmatch(message[:min(len(message), readable)], -1) {
+		all = append(all, hub.ObjectHealth{
+			Kind: line(m[1], hub.MaxName), Namespace: line(m[2], hub.MaxName), Name: line(m[3], hub.MaxName),
+			Health: hub.ParseHealth(m[4]), Message: line(redact(m[5]), hub.MaxObjectMessage),
+		})
+	}
+	return all
 }
 
 // helmRelease returns the report of a Flux HelmRelease. Its revision is the version of the chart,
@@ -30,6 +85,11 @@ func helmRelease(o object, find Find) hub.Report {
 	s := sourceOf(o, ref, find)
 	fluxState(o, s, &r)
 	setRevision(&r, o.deployedChart(), attempted)
+	r.Applied = revision(o.deployedChart())
+	// Helm waits for what it installs, unless that is switched off.
+	if r.State == hub.StateReady && !o.is("spec", "install", "disableWait") && !o.is("spec", "upgrade", "disableWait") {
+		r.Health = hub.HealthHealthy
+	}
 	r.Repository, r.Ref = s.follow(attempted)
 	return r
 }

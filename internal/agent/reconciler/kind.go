@@ -37,6 +37,7 @@ func Known() []Kind {
 			fields("status.conditions"), fields("status.lastAppliedRevision"), fields("status.lastAttemptedRevision"),
 		}},
 		{"helm.toolkit.fluxcd.io", "helmreleases", []string{"v2", "v2beta2", "v2beta1"}, [][]string{
+			fields("spec.install.disableWait"), fields("spec.upgrade.disableWait"),
 			fields("spec.chart.spec.chart"), fields("spec.chart.spec.sourceRef"), fields("spec.chartRef"), fields("spec.suspend"),
 			fields("status.observedGeneration"), fields("status.conditions"), fields("status.history"),
 			fields("status.lastAppliedRevision"), fields("status.lastAttemptedRevision"),
@@ -45,6 +46,7 @@ func Known() []Kind {
 			fields("spec.source.repoURL"), fields("spec.source.targetRevision"), fields("spec.source.path"), fields("spec.source.chart"),
 			fields("spec.sources"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
 			fields("status.sync.revisions"), fields("status.health"), fields("status.conditions"), fields("status.history"),
+			fields("status.resources"),
 			fields("status.operationState.phase"), fields("status.operationState.message"),
 			fields("status.operationState.syncResult.revision"), fields("status.operationState.syncResult.revisions"),
 		}},

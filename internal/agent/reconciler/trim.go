@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 // trim returns an object with only the fields that are read. Others can be large or confidential, such as the values of
@@ -25,11 +27,32 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 			keep(u.Object, kept, path)
 		}
 		keepAnnotations(u.Object, kept)
+		if u.Object["status"] != nil && kept["status"] == nil {
+			kept["status"] = map[string]any{} // that there is one is known
+		}
 	}
 	for _, path := range k.keeps {
 		keep(u.Object, kept, path)
 	}
+	trimResources(kept)
 	return &unstructured.Unstructured{Object: kept}
+}
+
+// trimResources removes the resources of an application that are healthy or have no health. An application can have thousands.
+func trimResources(o object) {
+	status := o.objectAt("status")
+	all, ok := status["resources"].([]any)
+	if !ok {
+		return
+	}
+	var kept []any
+	for _, r := range all {
+		fields, _ := r.(map[string]any)
+		if health := hub.ParseHealth(object(fields).text("health", "status")); health != "" && health != hub.HealthHealthy {
+			kept = append(kept, r)
+		}
+	}
+	status["resources"] = kept
 }
 
 // keep copies a field and its parents.

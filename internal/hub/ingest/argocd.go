@@ -95,12 +95,13 @@ func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
 		sources = []ArgoSource{{}}
 	}
 	state, text := n.state()
+	health := hub.ParseHealth(n.Health)
 	reports := make([]hub.Report, len(sources))
 	for i, s := range sources {
 		reports[i] = hub.Report{
 			Kind: "Application", Namespace: oneLine(n.Namespace, hub.MaxName), Name: oneLine(n.Name, hub.MaxName),
 			Repository: s.RepoURL, Ref: s.ref(), Path: s.Path, Revision: n.revision(i),
-			State: state, Message: text, Observed: observed,
+			State: state, Message: text, Observed: observed, Applied: n.applied(i), Health: health,
 		}
 		if s.Chart != "" {
 			reports[i].Path = s.Chart
@@ -110,6 +111,14 @@ func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
 		}
 	}
 	return reports
+}
+
+// applied returns the revision of a source that was synced last; empty if it is unknown.
+func (n *ArgoNotification) applied(source int) string {
+	if n.Sync == "Synced" && n.Phase != "Running" {
+		return n.revision(source)
+	}
+	return ""
 }
 
 // ref returns the branch that is followed. A chart has a version and no ref.

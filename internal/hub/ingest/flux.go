@@ -67,6 +67,8 @@ func FluxKey(server secret.Value, r ledger.Registration) secret.Value {
 //
 // Events do not contain the source of a reconciler. It is taken from the ledger. If the ledger has none, the source stays empty,
 // and the state counts nowhere until an agent or a file reports the reconciler.
+//
+// Nor do events contain the health. It stays as it was reported if state and revision do, and is unknown otherwise.
 func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent, now time.Time) error {
 	if err := event.check(); err != nil {
 		return err
@@ -81,21 +83,26 @@ func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent,
 	}
 	f := fact(cluster, &report, spelling{})
 	f.Observed, f.Received = clock.correct(report.Observed), now
-	if f.Source, err = i.sourceOf(ctx, f.Reconciler); err != nil {
+	last, err := i.lastOutcome(ctx, f.Reconciler)
+	if err != nil {
 		return err
+	}
+	f.Source = last.Source
+	if f.State == last.State && f.Revision == last.Revision {
+		f.Applied, f.Health, f.Unhealthy = last.Applied, last.Health, last.Unhealthy
 	}
 	return i.record(ctx, cluster, []ledger.Report{f}, now)
 }
 
-// sourceOf returns the known source of a reconciler.
-func (i *Intake) sourceOf(ctx context.Context, id ledger.ReconcilerID) (ledger.Source, error) {
+// lastOutcome returns the known outcome of a reconciler; empty if there is none.
+func (i *Intake) lastOutcome(ctx context.Context, id ledger.ReconcilerID) (ledger.Outcome, error) {
 	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: id.Cluster})
 	for _, s := range page.States {
 		if s.Reconciler == id {
-			return s.Source, err
+			return s.Outcome, err
 		}
 	}
-	return ledger.Source{}, err
+	return ledger.Outcome{}, err
 }
 
 // check validates an event. It does not limit texts.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -135,11 +136,38 @@ func (s spelling) of(repository string) string {
 
 // fact converts a report, except for its times.
 func fact(cluster string, r *hub.Report, clean spelling) ledger.Report {
-	return ledger.Report{
+	f := ledger.Report{
 		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Outcome: ledger.Outcome{
 			Source:   ledger.Source{Repository: clean.of(r.Repository), Ref: ref(r.Ref), Path: folder(r.Path)},
 			Revision: revision(r.Revision), State: r.State, Message: message(r.Message),
+			Applied: revision(r.Applied), Health: hub.HealthOf(r.Health.Severity()),
 		},
+	}
+	for _, o := range r.Unhealthy {
+		o.Message, o.Health = withoutMiddle(message(o.Message), hub.MaxObjectMessage), hub.HealthOf(o.Health.Severity())
+		f.Unhealthy = append(f.Unhealthy, o)
+	}
+	limitByHealth(&f.Outcome)
+	return f
+}
+
+// limitByHealth makes sure that a state is not more favourable than the health: what is not healthy is not ready. Applied keeps
+// what the state said.
+func limitByHealth(o *ledger.Outcome) {
+	if o.State != hub.StateReady {
+		return
+	}
+	switch o.Health {
+	case hub.HealthDegraded:
+		o.State = hub.StateFailed
+	case hub.HealthProgressing:
+		o.State = hub.StateProgressing
+	default:
+		return
+	}
+	o.Applied = cmp.Or(o.Applied, o.Revision)
+	if o.Message == "" && len(o.Unhealthy) > 0 {
+		o.Message = message(o.Unhealthy[0].String())
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -167,7 +169,7 @@ func compareStates(t *rapid.T, l ledger.Ledger, ordered, other string, since boo
 	if !since {
 		want.Since, got.Since = at(0), at(0)
 	}
-	if got != want {
+	if !cmp.Equal(got, want) {
 		t.Fatalf("state: got %+v, want %+v", got, want)
 	}
 }
@@ -176,7 +178,7 @@ func compareAsOf(t *rapid.T, l ledger.Ledger, ordered, other string, q ledger.St
 	q.Cluster = ordered
 	want := stateOf(t, l, q)
 	q.Cluster = other
-	if got := stateOf(t, l, q); got != want {
+	if got := stateOf(t, l, q); !cmp.Equal(got, want) {
 		t.Fatalf("as of %s: got %+v, want %+v", q.AsOf, got, want)
 	}
 }
@@ -193,6 +195,30 @@ func stateOf(t *rapid.T, l ledger.Ledger, q ledger.StateQuery) ledger.Reconciler
 	s := page.States[0]
 	s.Reconciler.Cluster = ""
 	return s
+}
+
+// healthIsKept checks that what is applied and its health are part of an outcome, now and in the past.
+func healthIsKept(t *testing.T, l ledger.Ledger) {
+	healthy, degraded := report("large-01", 1, 1, ledger.StateReady), report("large-01", 5, 2, ledger.StateFailed)
+	healthy.Health, healthy.Applied = hub.HealthHealthy, sha(1)
+	degraded.Health, degraded.Applied = hub.HealthDegraded, sha(2)
+	degraded.Unhealthy = []hub.ObjectHealth{
+		{Kind: "Deployment", Namespace: "shop", Name: "web", Health: hub.HealthDegraded, Message: "exceeded its progress deadline"},
+		{Kind: "Namespace", Name: "shop", Health: hub.HealthProgressing},
+	}
+	worse := degraded
+	worse.Observed, worse.Unhealthy = at(7), degraded.Unhealthy[:1]
+	takeEach(t, l, healthy, degraded, worse)
+	equal(t, "now", states(t, l, ledger.StateQuery{})[0].Outcome, worse.Outcome)
+	equal(t, "since", minute(states(t, l, ledger.StateQuery{})[0].Since), 7)
+	equal(t, "as of 6", states(t, l, ledger.StateQuery{AsOf: at(6)})[0].Outcome, degraded.Outcome)
+	equal(t, "as of 2", states(t, l, ledger.StateQuery{AsOf: at(2)})[0].Outcome, healthy.Outcome)
+	equal(t, "story", story(t, l, "large-01"), []string{"platform failed 7", "platform failed 5-7", "platform ready 1-5"})
+
+	unknown := report("large-02", 1, 1, ledger.StateReady)
+	unknown.Health = hub.HealthUnknown
+	take(t, l, unknown)
+	equal(t, "unknown", states(t, l, ledger.StateQuery{Cluster: "large-02"})[0].Health, hub.Health(""))
 }
 
 func duplicates(t *testing.T, l ledger.Ledger) {
@@ -241,9 +267,10 @@ func concurrentReports(t *testing.T, l ledger.Ledger) {
 func invalidReports(t *testing.T, l ledger.Ledger) {
 	good := report("large-01", 1, 1, ledger.StateReady)
 	for name, spoil := range map[string]func(*ledger.Report){
-		"no cluster":    func(r *ledger.Report) { r.Reconciler.Cluster = "" },
-		"no state":      func(r *ledger.Report) { r.State = "great" },
-		"no time":       func(r *ledger.Report) { r.Observed = r.Observed.AddDate(-3000, 0, 0) },
+		"no cluster":     func(r *ledger.Report) { r.Reconciler.Cluster = "" },
+		"no state":       func(r *ledger.Report) { r.State = "great" },
+		"no time":        func(r *ledger.Report) { r.Observed = r.Observed.AddDate(-3000, 0, 0) },
+		"unknown health": func(r *ledger.Report) { r.Health = "fine" },
 		"zero byte":     func(r *ledger.Report) { r.Message = "a\x00b" },
 		"invalid UTF-8": func(r *ledger.Report) { r.Reconciler.Name = "\xff" },
 	} {

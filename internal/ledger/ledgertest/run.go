@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"late report splits what was confirmed", lateReportSplits},
 		{"order of reports does not matter", orderDoesNotMatter},
 		{"any order leads to the same state", anyOrderSameState},
+		{"what is applied and its health are kept", healthIsKept},
 		{"a million duplicates are one fact", duplicates},
 		{"concurrent reports", concurrentReports},
 		{"reports that cannot be stored", invalidReports},

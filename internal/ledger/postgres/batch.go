@@ -71,6 +71,9 @@ func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, 
 		column(outcomes, func(o relational.OutcomeRow) string { return o.Revision }),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return int64(o.Severity) }),
 		column(outcomes, func(o relational.OutcomeRow) string { return o.Message }),
+		column(outcomes, func(o relational.OutcomeRow) string { return o.Applied }),
+		column(outcomes, func(o relational.OutcomeRow) int64 { return int64(o.Health) }),
+		column(outcomes, func(o relational.OutcomeRow) string { return o.Unhealthy }),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.FirstObserved }))
 	if err != nil || len(moves) == 0 {
 		return err

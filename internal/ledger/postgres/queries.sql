@@ -2,9 +2,10 @@
 
 -- name: putOutcomes
 -- Skips rows that need no change, because touching them would lock them.
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
-SELECT u.*, 0 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
-    u (id, source_id, revision, state, message, first_observed)
+INSERT INTO outcome (id, source_id, revision, state, message, applied, health, unhealthy, first_observed, reconcilers)
+SELECT u.*, 0
+FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[])
+    u (id, source_id, revision, state, message, applied, health, unhealthy, first_observed)
 LEFT JOIN outcome o ON o.id = u.id
 WHERE o.id IS NULL OR u.first_observed < o.first_observed
 ORDER BY u.id

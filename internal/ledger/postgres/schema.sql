@@ -66,6 +66,9 @@ CREATE TABLE outcome (
     revision text NOT NULL COLLATE pg_catalog."C",
     state bigint NOT NULL,
     message text NOT NULL COLLATE pg_catalog."C",
+    applied text NOT NULL COLLATE pg_catalog."C",
+    health bigint NOT NULL,
+    unhealthy text NOT NULL COLLATE pg_catalog."C",
     first_observed bigint NOT NULL,
     reconcilers bigint NOT NULL
 );
@@ -267,6 +270,9 @@ CREATE VIEW cluster_history AS
     o.revision,
     o.state,
     o.message,
+    o.applied,
+    o.health,
+    o.unhealthy,
     x.observed,
     x.received
    FROM (((((observation x
@@ -370,6 +376,14 @@ CREATE VIEW current_reconciler AS
             ELSE 'failed'::text
         END AS state,
     o.message,
+    o.applied,
+        CASE o.health
+            WHEN 1 THEN 'healthy'::text
+            WHEN 3 THEN 'progressing'::text
+            WHEN 4 THEN 'degraded'::text
+            ELSE 'unknown'::text
+        END AS health,
+    o.unhealthy,
     x.since,
     x.confirmed,
     x.received,
@@ -427,6 +441,9 @@ CREATE VIEW discrepancy AS
     o.revision,
     o.state,
     o.message,
+    o.applied,
+    o.health,
+    o.unhealthy,
     x.since,
     m.last_heard
    FROM (((((((branch b
@@ -453,6 +470,9 @@ UNION ALL
     ''::text AS revision,
     0 AS state,
     ''::text AS message,
+    ''::text AS applied,
+    0 AS health,
+    ''::text AS unhealthy,
     0 AS since,
     m.last_heard
    FROM (((branch b

@@ -30,10 +30,14 @@ type Batch interface {
 
 // OutcomeRow is a stored outcome.
 type OutcomeRow struct {
-	ID, Source    int64
-	Revision      string
-	Severity      int
-	Message       string
+	ID, Source int64
+	Revision   string
+	Severity   int
+	Message    string
+	// Applied, Health (as a severity) and Unhealthy (as JSON, or empty) are those of [ledger.Outcome].
+	Applied       string
+	Health        int
+	Unhealthy     string
 	FirstObserved int64
 }
 

@@ -2,10 +2,10 @@ package relational
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
-	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -66,13 +66,13 @@ func transitions(facts []observation) []ledger.Transition {
 }
 
 func scanObservation(row scanner) (o observation, err error) {
-	var severity int
+	var state, health int
+	var unhealthy string
 	t := &o.Transition
 	err = row.Scan(&t.Reconciler.Cluster, &t.Reconciler.Kind, &t.Reconciler.Namespace, &t.Reconciler.Name,
-		&t.Source.Repository, &t.Source.Ref, &t.Source.Path, &t.Revision, &severity, &t.Message,
-		(*microTime)(&t.At), (*microTime)(&t.Received), &o.outcome, &o.reconciler)
-	t.State = hub.StateOf(severity)
-	return o, err
+		&t.Source.Repository, &t.Source.Ref, &t.Source.Path, &t.Revision, &state, &t.Message,
+		&t.Applied, &health, &unhealthy, (*microTime)(&t.At), (*microTime)(&t.Received), &o.outcome, &o.reconciler)
+	return o, errors.Join(err, setHealth(&t.Outcome, state, health, unhealthy))
 }
 
 // Deployments implements [ledger.Figures].

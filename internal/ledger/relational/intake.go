@@ -43,10 +43,10 @@ func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
 	if err != nil {
 		return err
 	}
-	outcomes, outcomeOf := distinct(reports, func(r ledger.Report) ledger.Outcome { return r.Outcome })
+	outcomes, outcomeOf := distinct(reports, func(r ledger.Report) outcomeKey { return keyOf(r.Outcome) })
 	outcomeIDs := make([]int64, len(outcomes))
 	for i, o := range outcomes {
-		outcomeIDs[i] = OutcomeID(o)
+		outcomeIDs[i] = o.id()
 	}
 
 	states := make(map[int64]*Current, len(before))
@@ -83,7 +83,8 @@ func outcomeRows(reports []ledger.Report, all []observed) []OutcomeRow {
 		row, ok := rows[o.Outcome]
 		if !ok {
 			r := reports[i]
-			row = OutcomeRow{o.Outcome, o.source, r.Revision, r.State.Severity(), r.Message, o.Observed}
+			k := keyOf(r.Outcome)
+			row = OutcomeRow{o.Outcome, o.source, k.revision, k.state.Severity(), k.message, k.applied, k.health, k.unhealthy, o.Observed}
 		}
 		row.FirstObserved = min(row.FirstObserved, o.Observed)
 		rows[o.Outcome] = row

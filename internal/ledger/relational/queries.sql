@@ -1,7 +1,7 @@
 -- Statements for every database. The program adds conditions, groups and an order to some of them.
 
 -- name: selectFacts
-SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, o.applied, o.health, o.unhealthy, x.observed, x.received, o.id, r.id
 FROM observation x
 JOIN reconciler r ON r.id = x.reconciler_id JOIN cluster c ON c.id = r.cluster_id
 JOIN outcome o ON o.id = x.outcome_id JOIN source s ON s.id = o.source_id JOIN branch b ON b.id = s.branch_id
@@ -138,7 +138,7 @@ SELECT b.id, g.number, b.repository, b.ref, b.kind, b.environment, g.sha, g.sour
 FROM gitops_commit g JOIN branch b ON b.id = g.branch_id;
 
 -- name: selectObservations
-SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, o.applied, o.health, o.unhealthy, x.observed, x.received, o.id, r.id
 FROM cluster c CROSS JOIN reconciler r CROSS JOIN observation x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
 WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = o.source_id AND b.id = s.branch_id;
 
@@ -232,14 +232,14 @@ SELECT COUNT(*) FROM ended_session WHERE name = $1;
 -- Tables are joined by CROSS JOIN, starting with the most selective one: SQLite keeps this order, in which rows come
 -- out of the indexes sorted; PostgreSQL chooses its own.
 SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
-       x.since, x.confirmed, x.received, s.id, x.reconciler_id
+       o.applied, o.health, o.unhealthy, x.since, x.confirmed, x.received, s.id, x.reconciler_id
 FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
 
 -- name: currentByCluster
 -- Joined as in currentBySource, starting with the cluster.
 SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
-       x.since, x.confirmed, x.received, s.id, x.reconciler_id
+       o.applied, o.health, o.unhealthy, x.since, x.confirmed, x.received, s.id, x.reconciler_id
 FROM cluster c CROSS JOIN reconciler r CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
 WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = x.source_id AND b.id = s.branch_id;
 
@@ -247,7 +247,7 @@ WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND
 -- The state at $1 is the newest observation until then, if it is of this source. Looking it up for each follower
 -- is fast, however many observations exist.
 SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
-       (SELECT y.observed FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1),
+       o.applied, o.health, o.unhealthy, (SELECT y.observed FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1),
        0, 0, s.id, x.reconciler_id
 FROM source s CROSS JOIN follower x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.source_id = s.id AND r.id = x.reconciler_id AND c.id = r.cluster_id
@@ -257,8 +257,8 @@ WHERE b.id = s.branch_id AND x.source_id = s.id AND o.source_id = s.id AND r.id 
 SELECT x.source_id, x.reconciler_id FROM source s JOIN follower x ON x.source_id = s.id;
 
 -- name: selectDiscrepancies
-SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message, since,
-       COALESCE(last_heard, 0)
+SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message,
+       applied, health, unhealthy, since, COALESCE(last_heard, 0)
 FROM discrepancy WHERE environment = $1 ORDER BY cluster, kind, namespace, name;
 
 -- name: pastVersions

@@ -34,7 +34,7 @@ func (s *Store) Report(ctx context.Context, reports ...ledger.Report) error {
 			return err
 		}
 		if err := checkText("report", id.Cluster, id.Kind, id.Namespace, id.Name,
-			r.Source.Repository, r.Source.Ref, r.Source.Path, r.Revision, r.Message); err != nil {
+			r.Source.Repository, r.Source.Ref, r.Source.Path, r.Revision, r.Message, r.Applied); err != nil {
 			return err
 		}
 	}

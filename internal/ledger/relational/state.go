@@ -2,9 +2,9 @@ package relational
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -145,13 +145,14 @@ func statesOf(rows []stateRow) []ledger.ReconcilerState {
 }
 
 func scanState(row scanner) (s stateRow, err error) {
-	var severity int
+	var state, health int
+	var unhealthy string
 	r := &s.ReconcilerState
 	err = row.Scan(&r.Reconciler.Cluster, &r.Reconciler.Kind, &r.Reconciler.Namespace, &r.Reconciler.Name,
-		&r.Source.Repository, &r.Source.Ref, &r.Source.Path, &r.Environment, &r.Revision, &severity, &r.Message,
+		&r.Source.Repository, &r.Source.Ref, &r.Source.Path, &r.Environment, &r.Revision, &state, &r.Message,
+		&r.Applied, &health, &unhealthy,
 		(*microTime)(&r.Since), (*microTime)(&r.Confirmed), (*microTime)(&r.Received), &s.at.Source, &s.at.Reconciler)
-	r.State = hub.StateOf(severity)
-	return s, err
+	return s, errors.Join(err, setHealth(&r.Outcome, state, health, unhealthy))
 }
 
 // Discrepancies implements [ledger.States].
@@ -160,13 +161,15 @@ func (s *Store) Discrepancies(ctx context.Context, environment string) ([]ledger
 }
 
 func scanDiscrepancy(row scanner) (d ledger.Discrepancy, err error) {
-	var kind string
-	var severity int
+	var kind, unhealthy string
+	var state, health int
 	r, o := &d.Reconciler, &d.Outcome
 	err = row.Scan(&kind, &d.Cluster, &d.Environment, &d.ClusterType, &d.Expected, &r.Kind, &r.Namespace, &r.Name,
-		&o.Source.Repository, &o.Source.Ref, &o.Source.Path, &o.Revision, &severity, &o.Message,
+		&o.Source.Repository, &o.Source.Ref, &o.Source.Path, &o.Revision, &state, &o.Message,
+		&o.Applied, &health, &unhealthy,
 		(*microTime)(&d.Since), (*microTime)(&d.LastHeard))
-	d.Kind, o.State = ledger.DiscrepancyKind(kind), hub.StateOf(severity)
+	d.Kind = ledger.DiscrepancyKind(kind)
+	err = errors.Join(err, setHealth(o, state, health, unhealthy))
 	if r.Name != "" {
 		r.Cluster = d.Cluster
 	}

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -14,9 +17,43 @@ import (
 const severityShift = 60
 
 // OutcomeID returns the id of an outcome, the same in every ledger: the severity of the state and 60 bits of a hash.
-func OutcomeID(o ledger.Outcome) int64 {
-	hash := hashOf(o.Source.Repository, o.Source.Ref, o.Source.Path, o.Revision, string(o.State), o.Message)
-	return int64(o.State.Severity())<<severityShift | int64(hash>>4)
+func OutcomeID(o ledger.Outcome) int64 { return keyOf(o).id() }
+
+// outcomeKey is an outcome as it is stored. Equal keys are equal outcomes.
+type outcomeKey struct {
+	source             ledger.Source
+	revision, message  string
+	state              ledger.State
+	applied, unhealthy string
+	health             int
+}
+
+func keyOf(o ledger.Outcome) outcomeKey {
+	k := outcomeKey{
+		source: o.Source, revision: o.Revision, state: o.State, message: o.Message, applied: o.Applied, health: o.Health.Severity(),
+	}
+	if len(o.Unhealthy) > 0 {
+		text, _ := json.Marshal(o.Unhealthy) //nolint:errchkjson // texts only
+		k.unhealthy = string(text)
+	}
+	return k
+}
+
+func (k outcomeKey) id() int64 {
+	texts := []string{k.source.Repository, k.source.Ref, k.source.Path, k.revision, string(k.state), k.message}
+	if unknown := hub.HealthUnknown.Severity(); k.applied != "" || k.unhealthy != "" || k.health != unknown {
+		texts = append(texts, k.applied, strconv.Itoa(k.health), k.unhealthy)
+	}
+	return int64(k.state.Severity())<<severityShift | int64(hashOf(texts...)>>4)
+}
+
+// setHealth sets the fields of an outcome that are stored in another form.
+func setHealth(o *ledger.Outcome, state, health int, unhealthy string) error {
+	o.State, o.Health = hub.StateOf(state), hub.HealthOf(health)
+	if unhealthy == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(unhealthy), &o.Unhealthy)
 }
 
 // hashOf returns a hash of texts with their lengths.

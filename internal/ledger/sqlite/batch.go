@@ -140,7 +140,8 @@ func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster i
 // Outcomes implements [relational.Batch].
 func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
 	for _, o := range outcomes {
-		if err := b.exec(ctx, queries.Get("putOutcome"), o.ID, o.Source, o.Revision, o.Severity, o.Message, o.FirstObserved); err != nil {
+		if err := b.exec(ctx, queries.Get("putOutcome"), o.ID, o.Source, o.Revision, o.Severity, o.Message,
+			o.Applied, o.Health, o.Unhealthy, o.FirstObserved); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,8 @@ WHERE r.cluster_id = $1 AND r.kind = $2 AND r.namespace = $3 AND r.name = $4;
 INSERT INTO reconciler (cluster_id, kind, namespace, name) VALUES ($1, $2, $3, $4) RETURNING id;
 
 -- name: putOutcome
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers) VALUES ($1, $2, $3, $4, $5, $6, 0)
+INSERT INTO outcome (id, source_id, revision, state, message, applied, health, unhealthy, first_observed, reconcilers)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)
 ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed;
 
 -- name: moveReconcilers

@@ -136,6 +136,9 @@ CREATE TABLE outcome (
     revision       TEXT    NOT NULL,
     state          INTEGER NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT    NOT NULL,
+    applied        TEXT    NOT NULL, -- the revision that was applied last; empty if the state says it
+    health         INTEGER NOT NULL, -- 1 healthy, 2 unknown, 3 progressing, 4 degraded
+    unhealthy      TEXT    NOT NULL, -- JSON, a list of objects; empty if none is known
     first_observed INTEGER NOT NULL, -- on any cluster
     reconcilers    INTEGER NOT NULL  -- how many are at it now
 ) STRICT;
@@ -244,7 +247,7 @@ GROUP BY control_plane, workload, workspace, environment, COALESCE(deployed, fai
 
 CREATE VIEW cluster_history AS
 SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
-       o.revision, o.state, o.message, x.observed, x.received
+       o.revision, o.state, o.message, o.applied, o.health, o.unhealthy, x.observed, x.received
 FROM observation x
 JOIN reconciler r ON r.id = x.reconciler_id
 JOIN cluster c ON c.id = r.cluster_id
@@ -279,7 +282,8 @@ JOIN promotion_step s ON s.id = (
 CREATE VIEW current_reconciler AS
 SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
        o.revision, CASE o.state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END AS state,
-       o.message, x.since, x.confirmed, x.received, h.heard AS last_heard
+       o.message, o.applied, CASE o.health WHEN 1 THEN 'healthy' WHEN 3 THEN 'progressing' WHEN 4 THEN 'degraded' ELSE 'unknown' END AS health, o.unhealthy,
+       x.since, x.confirmed, x.received, h.heard AS last_heard
 FROM reconciler_state x
 JOIN reconciler r ON r.id = x.reconciler_id
 JOIN cluster c ON c.id = r.cluster_id
@@ -320,7 +324,8 @@ GROUP BY control_plane, workload, workspace, environment, deployed - deployed % 
 CREATE VIEW discrepancy AS
 SELECT CASE WHEN o.state = 4 THEN 'failed' WHEN o.revision <> g.sha THEN 'behind' ELSE 'unready' END AS discrepancy,
        m.cluster, m.environment, m.cluster_type, g.sha AS expected,
-       r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.since, m.last_heard
+       r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message,
+       o.applied, o.health, o.unhealthy, x.since, m.last_heard
 FROM branch b
 JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
@@ -331,7 +336,7 @@ JOIN reconciler r ON r.id = x.reconciler_id
 JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = e.environment
 WHERE b.kind = 'platform' AND (o.state <> 1 OR o.revision <> g.sha)
 UNION ALL
-SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', 0, m.last_heard
+SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', '', 0, '', 0, m.last_heard
 FROM branch b
 JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head

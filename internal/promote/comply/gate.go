@@ -15,9 +15,12 @@ import (
 // DefaultOfflineAfter is how long after its last report a cluster counts as offline, unless the gate sets another time.
 const DefaultOfflineAfter = 15 * time.Minute
 
-// Gate says when enough reconcilers run a commit. The zero value requires all of them, at least one, and has no timeout.
+// Gate says when enough reconcilers run a commit. The zero value requires that all of them, at least one, applied it, and has
+// no timeout.
 type Gate struct {
 	Require Require
+	// Healthy requires that the applied objects are healthy, too. A reconciler whose health is unknown has not reached the commit.
+	Healthy bool
 	// OfflineAfter defaults to DefaultOfflineAfter.
 	OfflineAfter time.Duration
 	// Offline defaults to OfflineWait.
@@ -65,6 +68,14 @@ func ParseGate(g *v1alpha1.Gate) (Gate, error) {
 	if gate.OfflineAfter < 0 || gate.Timeout < 0 {
 		errs = append(errs, errors.New("offlineAfter and timeout cannot be negative"))
 		gate.OfflineAfter, gate.Timeout = max(gate.OfflineAfter, 0), max(gate.Timeout, 0)
+	}
+	switch g.State {
+	case "", v1alpha1.GateApplied:
+	case v1alpha1.GateHealthy:
+		gate.Healthy = true
+	default:
+		errs = append(errs, fmt.Errorf("unknown state %q: use applied or healthy", g.State))
+		gate.Healthy = true
 	}
 	switch g.Offline {
 	case "", v1alpha1.OfflineWait, v1alpha1.OfflineBlock, v1alpha1.OfflineIgnore:

@@ -19,6 +19,12 @@ type Observation struct {
 	Revision Revision
 	State    hub.State
 	Message  string
+	// Applied was applied last, whatever its health. If it is zero, the state says it: a reconciler that is ready or suspended has
+	// applied Revision.
+	Applied Revision
+	Health  hub.Health
+	// Unhealthy explains the health, such as "Deployment shop/web is degraded: ..."; empty if nothing is known.
+	Unhealthy string
 	// Observed is when the cluster saw it, by its own clock.
 	Observed time.Time // required
 	// Since is when the reconciler entered this state, by the same clock; optional.
@@ -31,6 +37,14 @@ func (o *Observation) branch() string {
 		return o.Revision.Name
 	}
 	return branchName(o.Source.Ref)
+}
+
+// applied returns the revision that was applied last; zero if unknown.
+func (o *Observation) applied() Revision {
+	if o.Applied == (Revision{}) && (o.State == hub.StateReady || o.State == hub.StateSuspended) {
+		return o.Revision
+	}
+	return o.Applied
 }
 
 // since returns when the state began, not later than now.
@@ -81,11 +95,14 @@ func compareObservations(a, b *Observation) int {
 func compareSimultaneous(a, b *Observation) int {
 	return cmp.Or(
 		cmp.Compare(rank(a.State), rank(b.State)),
+		cmp.Compare(b.Health.Severity(), a.Health.Severity()),
 		cmp.Compare(a.Revision.String(), b.Revision.String()),
+		cmp.Compare(a.Applied.String(), b.Applied.String()),
 		cmp.Compare(a.Source.Repository, b.Source.Repository),
 		cmp.Compare(a.branch(), b.branch()),
 		cmp.Compare(a.Source.Path, b.Source.Path),
 		cmp.Compare(a.Message, b.Message),
+		cmp.Compare(a.Unhealthy, b.Unhealthy),
 		a.Since.Compare(b.Since),
 	)
 }

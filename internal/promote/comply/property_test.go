@@ -40,6 +40,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 			Offline:   rapid.SampledFrom([]v1alpha1.OfflinePolicy{"", v1alpha1.OfflineBlock, v1alpha1.OfflineIgnore, v1alpha1.OfflineWait}).Draw(t, "offline"),
 			Timeout:   time.Duration(rapid.IntRange(0, 2).Draw(t, "timeout")) * time.Hour,
 			AllowNone: rapid.Bool().Draw(t, "allow none"),
+			Healthy:   rapid.Bool().Draw(t, "healthy"),
 		},
 	}
 	q.Observations = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) comply.Observation {
@@ -48,7 +49,9 @@ func drawQuestion(t *rapid.T) comply.Question {
 			Reconciler: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "reconciler"),
 			Source:     hub.Source{Repository: gitOps, Ref: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large", "large"}).Draw(t, "path")},
 			Revision:   revision(rapid.SampledFrom([]string{"c1", "c2", "c3", "cf"}).Draw(t, "revision")),
-			State:      rapid.SampledFrom([]hub.State{hub.StateReady, hub.StateReady, hub.StateProgressing, hub.StateFailed, hub.StateSuspended, "odd"}).Draw(t, "health"),
+			State:      rapid.SampledFrom([]hub.State{hub.StateReady, hub.StateReady, hub.StateProgressing, hub.StateFailed, hub.StateSuspended, "odd"}).Draw(t, "state"),
+			Applied:    applied(rapid.SampledFrom([]string{"", "c1", "c2", "c3", "cf"}).Draw(t, "applied")),
+			Health:     rapid.SampledFrom([]hub.Health{"", hub.HealthHealthy, hub.HealthProgressing, hub.HealthDegraded, "odd"}).Draw(t, "health"),
 			Observed:   minutes("observed"),
 		}
 	}), 0, 12).Draw(t, "observations")
@@ -150,6 +153,11 @@ func TestOneWrongFieldDoesNotPass(t *testing.T) {
 		"no revision": func(o *comply.Observation) { o.Revision = comply.Revision{} },
 		"failed":      func(o *comply.Observation) { o.State = hub.StateFailed },
 		"progressing": func(o *comply.Observation) { o.State = hub.StateProgressing },
+		"degraded":    func(o *comply.Observation) { o.Health = hub.HealthDegraded },
+		"not healthy": func(o *comply.Observation) { o.Health = hub.HealthProgressing },
+		"no health":   func(o *comply.Observation) { o.Health = "" },
+		"odd health":  func(o *comply.Observation) { o.Health = "odd" },
+		"not applied": func(o *comply.Observation) { o.Applied = revision("c1") },
 		"no state":    func(o *comply.Observation) { o.State = "" },
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,12 +170,14 @@ func TestOneWrongFieldDoesNotPass(t *testing.T) {
 			})
 			truth = append(truth, comply.Observation{
 				Cluster: name, Reconciler: "platform", Source: hub.Source{Repository: gitOps, Ref: "dev", Path: "./fleet/large/"},
-				Revision: revision(rapid.SampledFrom([]string{"c2", "c3"}).Draw(t, "revision")), State: hub.StateReady, Observed: noon.Add(-time.Minute),
+				Revision: revision(rapid.SampledFrom([]string{"c2", "c3"}).Draw(t, "revision")), State: hub.StateReady,
+				Health: hub.HealthHealthy, Observed: noon.Add(-time.Minute),
 			})
 		}
 		q := comply.Question{
 			Commit: hash("c2"), Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"}),
 			History: comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
+			Gate:    comply.Gate{Healthy: true},
 		}
 		who := rapid.IntRange(0, len(truth)-1).Draw(t, "who")
 		field := rapid.SampledFrom(slices.Sorted(maps.Keys(wrong))).Draw(t, "field")

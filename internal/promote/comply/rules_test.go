@@ -32,7 +32,7 @@ type question struct {
 		ClusterTypes []string
 	}
 	Observations []struct {
-		Cluster, Name, Repo, Branch, Path, Revision, Health, Message, Observed string
+		Cluster, Name, Repo, Branch, Path, Revision, State, Message, Applied, Health, Unhealthy, Observed string
 	}
 }
 
@@ -67,10 +67,19 @@ func (q *question) parse(t *testing.T) comply.Question {
 		question.Observations = append(question.Observations, comply.Observation{
 			Cluster: o.Cluster, Reconciler: usual(o.Name, "platform"),
 			Source:   hub.Source{Repository: usual(o.Repo, gitOps), Ref: o.Branch, Path: usual(o.Path, q.folder(o.Cluster))},
-			Revision: revision(o.Revision), State: hub.State(o.Health), Message: o.Message, Observed: at(o.Observed),
+			Revision: revision(o.Revision), State: hub.State(o.State), Message: o.Message, Observed: at(o.Observed),
+			Applied: applied(o.Applied), Health: hub.Health(o.Health), Unhealthy: o.Unhealthy,
 		})
 	}
 	return question
+}
+
+// applied returns a revision, or none for "".
+func applied(short string) comply.Revision {
+	if short == "" {
+		return comply.Revision{}
+	}
+	return revision(short)
 }
 
 // folder returns the folder of the cluster's first type.

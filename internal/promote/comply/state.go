@@ -2,6 +2,7 @@ package comply
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -89,15 +90,16 @@ func severity(s State) int {
 func (j *judge) state(o *Observation) (State, string) {
 	rel := j.relationOf(o.Revision.Hash)
 	at := atRevision(o.Revision)
+	// A reconciler that applied its revision fails because of what it applied, and so it depends on the gate how that counts.
+	fails := o.State == hub.StateFailed && (o.Health != hub.HealthDegraded || o.Applied != o.Revision)
+	if j.relationOf(o.applied().Hash).reached && !fails {
+		return j.applied(o)
+	}
 	switch {
 	case j.Unpublished && o.State != hub.StateReady:
 		return Behind, "waits for the first merge into branch " + o.branch()
 	case o.State == hub.StateFailed && (rel.reached || o.Revision == Revision{}):
 		return Broken, withMessage("fails"+at, o.Message)
-	case rel.reached && o.State == hub.StateReady:
-		return Reached, "runs " + o.Revision.short()
-	case rel.reached && o.State == hub.StateSuspended:
-		return Reached, "runs " + o.Revision.short() + ", suspended"
 	case o.State == hub.StateFailed:
 		return Behind, withMessage("fails"+at, o.Message) + j.unknown(o)
 	case o.State == hub.StateProgressing:
@@ -109,6 +111,41 @@ func (j *judge) state(o *Observation) (State, string) {
 	default:
 		return Behind, "is ready" + at + j.unknown(o)
 	}
+}
+
+// applied returns the state of a reconciler that applied the commit or a descendant.
+func (j *judge) applied(o *Observation) (State, string) {
+	at := " at " + o.applied().short()
+	runs := "runs " + o.applied().short()
+	if o.State == hub.StateSuspended {
+		runs += ", suspended"
+	}
+	why := o.Unhealthy
+	if why == "" {
+		why = o.Message
+	}
+	switch {
+	case o.Health == hub.HealthHealthy:
+		return Reached, runs
+	case !j.Gate.Healthy && o.Health == hub.HealthDegraded:
+		return Reached, withMessage(runs+", degraded", why)
+	case !j.Gate.Healthy:
+		return Reached, runs
+	case o.Health == hub.HealthDegraded:
+		return Broken, withMessage("is degraded"+at, why)
+	case o.Health == hub.HealthProgressing:
+		return Behind, withMessage("is not healthy yet"+at, why)
+	default:
+		return Behind, runs + ", but its health is not known: " + healthHint(o.Reconciler)
+	}
+}
+
+// healthHint says how a reconciler comes to report its health.
+func healthHint(reconciler string) string {
+	if strings.HasPrefix(reconciler, "Kustomization ") {
+		return "set wait: true in the Kustomization, and use a recent agent"
+	}
+	return "use a recent agent"
 }
 
 // unknown returns a note if a revision is not in the branch's history.

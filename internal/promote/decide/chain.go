@@ -15,6 +15,8 @@ type Stage struct {
 	Name string // required
 	// Promotion holds the environment's rules. An environment without rules is only part of explicit chains.
 	Promotion *v1alpha1.Promotion
+	// Gate is the default of promotion.gate.state. Default: applied.
+	Gate v1alpha1.GateState
 	// Position is where the rules are defined; problems refer to it.
 	Position fleet.Position
 }
@@ -98,7 +100,7 @@ func (b *chainBuilder) problem(name string, kind fleet.ProblemKind, message, hin
 }
 
 func (b *chainBuilder) add(name string, after []string) {
-	rules, wrong := parseRules(b.written[name].Promotion)
+	rules, wrong := parseRules(b.written[name].Promotion, b.written[name].Gate)
 	rules.After = slices.Compact(slices.Sorted(slices.Values(after)))
 	b.stages[name] = &stage{name: name, rules: rules}
 	for _, message := range wrong {

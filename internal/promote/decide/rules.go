@@ -32,10 +32,11 @@ type Check struct {
 	v1alpha1.Verification
 }
 
-// parseRules parses the rules of an environment, except After.
+// parseRules parses the rules of an environment, except After. state is the default of the gate's.
 // If it returns problems, nothing may be promoted with the returned rules.
-func parseRules(p *v1alpha1.Promotion) (*Rules, []string) {
+func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []string) {
 	rules := &Rules{Approval: v1alpha1.ApprovalAutomatic, OnFailure: v1alpha1.FailureStop}
+	rules.Gate.Healthy = state == v1alpha1.GateHealthy
 	if p == nil {
 		return rules, nil
 	}
@@ -58,6 +59,9 @@ func parseRules(p *v1alpha1.Promotion) (*Rules, []string) {
 	}
 	rules.Gate, err = comply.ParseGate(p.Gate)
 	wrong("gate", err)
+	if p.Gate == nil || p.Gate.State == "" {
+		rules.Gate.Healthy = state == v1alpha1.GateHealthy
+	}
 	for i, w := range p.Windows {
 		window, err := parseWindow(w)
 		wrong(fmt.Sprintf("windows[%d]", i), err)

@@ -99,10 +99,14 @@ func (s *source) sourceStatus(now time.Time) map[string]any {
 type condition struct{ status, reason, message string }
 
 func (c condition) list(generation int64, now time.Time) []any {
-	return []any{map[string]any{
-		"type": "Ready", "status": c.status, "reason": c.reason, "message": c.message,
+	return []any{c.of("Ready", generation, now)}
+}
+
+func (c condition) of(kind string, generation int64, now time.Time) map[string]any {
+	return map[string]any{
+		"type": kind, "status": c.status, "reason": c.reason, "message": c.message,
 		"lastTransitionTime": now.UTC().Format(time.RFC3339), "observedGeneration": generation,
-	}}
+	}
 }
 
 // sourceRef returns the source that a Flux object names.
@@ -143,11 +147,12 @@ func (flux) refused(r *refusal) string { return r.key.String() + " dry-run faile
 
 func (flux) revision(_ *follower, a artifact) string { return fluxRevision(a.label, a.revision) }
 
-func (flux) status(_ *follower, w *work, now time.Time) map[string]any {
-	status := map[string]any{
-		"observedGeneration": w.generation,
-		"conditions":         fluxReady(w, "Applied revision: "+w.applied).list(w.generation, now),
+func (flux) status(f *follower, w *work, now time.Time) map[string]any {
+	conditions := fluxReady(w, "Applied revision: "+w.applied).list(w.generation, now)
+	if f.settles {
+		conditions = append(conditions, fluxHealthy(w).of("Healthy", w.generation, now))
 	}
+	status := map[string]any{"observedGeneration": w.generation, "conditions": conditions}
 	if w.applied != "" {
 		status["lastAppliedRevision"] = w.applied
 	}
@@ -165,4 +170,15 @@ func fluxReady(w *work, done string) condition {
 		return condition{"Unknown", "Progressing", "Reconciliation in progress"}
 	}
 	return condition{"False", w.reason, w.message}
+}
+
+// fluxHealthy returns the Healthy condition of a Kustomization with wait: true.
+func fluxHealthy(w *work) condition {
+	switch w.phase {
+	case settled:
+		return condition{"True", "Succeeded", "Health check passed"}
+	case settling:
+		return condition{"Unknown", "Progressing", "Running health checks for revision " + w.attempted}
+	}
+	return condition{"Unknown", "Progressing", "Not checked"}
 }

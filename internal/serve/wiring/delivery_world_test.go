@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -126,7 +127,7 @@ func (s *shop) report() {
 			Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Namespace: "flux-system", Name: "shop"},
 			Outcome: ledger.Outcome{
 				Source:   ledger.Source{Repository: ledger.CleanRepository(s.URL + "/" + shopGitOps), Ref: environment, Path: target},
-				Revision: revision, State: ledger.StateReady,
+				Revision: revision, State: ledger.StateReady, Health: hub.HealthHealthy,
 			},
 			Observed: s.now, Received: s.now,
 		}

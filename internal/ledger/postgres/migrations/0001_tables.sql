@@ -81,6 +81,9 @@ CREATE TABLE outcome (
     revision       TEXT COLLATE "C" NOT NULL,
     state          BIGINT  NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT COLLATE "C" NOT NULL,
+    applied        TEXT COLLATE "C" NOT NULL, -- the revision that was applied last; empty if the state says it
+    health         BIGINT  NOT NULL, -- 1 healthy, 2 unknown, 3 progressing, 4 degraded
+    unhealthy      TEXT COLLATE "C" NOT NULL, -- JSON, a list of objects; empty if none is known
     first_observed BIGINT  NOT NULL, -- on any cluster
     reconcilers    BIGINT  NOT NULL  -- how many are at it now
 );

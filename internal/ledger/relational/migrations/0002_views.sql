@@ -4,7 +4,8 @@
 CREATE VIEW current_reconciler AS
 SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
        o.revision, CASE o.state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END AS state,
-       o.message, x.since, x.confirmed, x.received, h.heard AS last_heard
+       o.message, o.applied, CASE o.health WHEN 1 THEN 'healthy' WHEN 3 THEN 'progressing' WHEN 4 THEN 'degraded' ELSE 'unknown' END AS health, o.unhealthy,
+       x.since, x.confirmed, x.received, h.heard AS last_heard
 FROM reconciler_state x
 JOIN reconciler r ON r.id = x.reconciler_id
 JOIN cluster c ON c.id = r.cluster_id
@@ -61,7 +62,8 @@ GROUP BY COALESCE(e.environment, ''), b.repository, b.ref, b.kind, o.revision, o
 CREATE VIEW discrepancy AS
 SELECT CASE WHEN o.state = 4 THEN 'failed' WHEN o.revision <> g.sha THEN 'behind' ELSE 'unready' END AS discrepancy,
        m.cluster, m.environment, m.cluster_type, g.sha AS expected,
-       r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.since, m.last_heard
+       r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message,
+       o.applied, o.health, o.unhealthy, x.since, m.last_heard
 FROM branch b
 JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
@@ -72,7 +74,7 @@ JOIN reconciler r ON r.id = x.reconciler_id
 JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = e.environment
 WHERE b.kind = 'platform' AND (o.state <> 1 OR o.revision <> g.sha)
 UNION ALL
-SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', 0, m.last_heard
+SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', '', 0, '', 0, m.last_heard
 FROM branch b
 JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
@@ -113,7 +115,7 @@ GROUP BY COALESCE(NULLIF(v.environment, ''), e.environment, ''), b.repository, b
 -- Every observation, with names: the history of a cluster.
 CREATE VIEW cluster_history AS
 SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
-       o.revision, o.state, o.message, x.observed, x.received
+       o.revision, o.state, o.message, o.applied, o.health, o.unhealthy, x.observed, x.received
 FROM observation x
 JOIN reconciler r ON r.id = x.reconciler_id
 JOIN cluster c ON c.id = r.cluster_id

@@ -81,6 +81,9 @@ CREATE TABLE outcome (
     revision       TEXT    NOT NULL,
     state          INTEGER NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT    NOT NULL,
+    applied        TEXT    NOT NULL, -- the revision that was applied last; empty if the state says it
+    health         INTEGER NOT NULL, -- 1 healthy, 2 unknown, 3 progressing, 4 degraded
+    unhealthy      TEXT    NOT NULL, -- JSON, a list of objects; empty if none is known
     first_observed INTEGER NOT NULL, -- on any cluster
     reconcilers    INTEGER NOT NULL  -- how many are at it now
 ) STRICT;
