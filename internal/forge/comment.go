@@ -72,11 +72,15 @@ func MarkedComment(comments []Comment, marker, author string) (Comment, bool) {
 	return Comment{}, false
 }
 
-// UpsertComment implements [Comments.UpsertComment] for a forge. write creates a comment, or edits the one with an id.
+// UpsertComment implements [Comments.UpsertComment] for a forge. write creates a comment, or edits the one with an id;
+// w remembers those that were created.
 func UpsertComment(ctx context.Context, f interface {
 	Viewer
 	Limits() Limits
-}, r Comments, number int, marker, body string, write func(id, body string) (Comment, error),
+}, w *Written, r interface {
+	Comments
+	ID() ID
+}, number int, marker, body string, write func(id, body string) (Comment, error),
 ) (Comment, error) {
 	body = Mark(body, marker, f.Limits().Comment)
 	all, err := r.Comments(ctx, number)
@@ -84,7 +88,7 @@ func UpsertComment(ctx context.Context, f interface {
 		return Comment{}, err
 	}
 	if _, marked := MarkedComment(all, marker, ""); !marked {
-		return write("", body)
+		return w.Upsert(r.ID(), number, marker, body, write)
 	}
 	viewer, err := f.Viewer(ctx)
 	if err != nil {

@@ -230,3 +230,30 @@ func ExampleError() {
 	// true
 	// find pull requests: rate limited; again in 1m30s
 }
+
+func TestWrittenCommentsAreNotWrittenTwice(t *testing.T) {
+	var w forge.Written
+	id := forge.ID{Host: "example.com", Path: "o/r"}
+	var did []string
+	gone := false
+	upsert := func(body string) {
+		t.Helper()
+		c, err := w.Upsert(id, 7, "m", body, func(on, body string) (forge.Comment, error) {
+			if gone && on != "" {
+				return forge.Comment{}, &forge.Error{Kind: forge.ErrNotFound}
+			}
+			did = append(did, on+" "+body)
+			return forge.Comment{ID: fmt.Sprint("c", len(did)), Body: body}, nil
+		})
+		if err != nil || c.Body != body {
+			t.Errorf("got %+v, %v", c, err)
+		}
+	}
+	upsert("one")
+	upsert("two")
+	gone = true
+	upsert("three")
+	if diff := cmp.Diff([]string{" one", "c1 two", " three"}, did); diff != "" {
+		t.Error(diff)
+	}
+}

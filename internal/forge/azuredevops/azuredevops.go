@@ -52,6 +52,8 @@ type Forge struct {
 	workItemType string
 	organization string
 
+	written forge.Written
+
 	mu       sync.Mutex
 	accounts map[string]identity    // our own account, by organization
 	states   map[string]stateByName // of work items, by organization and project

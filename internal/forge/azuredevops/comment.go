@@ -94,13 +94,22 @@ func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body
 	case err != nil:
 		return forge.Comment{}, err
 	case !found:
-		return r.createComment(ctx, number, body)
+		return r.forge.written.Upsert(r.Of, number, marker, body, func(id, body string) (forge.Comment, error) {
+			if id == "" {
+				return r.createComment(ctx, number, body)
+			}
+			return r.editComment(ctx, number, forge.Comment{ID: id}, body)
+		})
 	case strings.TrimSpace(ours.Body) == strings.TrimSpace(body):
 		return ours, nil
 	}
-	thread, comment, _ := strings.Cut(ours.ID, "/")
-	ours.Body = body
-	return ours, r.do(ctx, rest.Request{
+	return r.editComment(ctx, number, ours, body)
+}
+
+func (r *Repository) editComment(ctx context.Context, number int, c forge.Comment, body string) (forge.Comment, error) {
+	thread, comment, _ := strings.Cut(c.ID, "/")
+	c.Body = body
+	return c, r.do(ctx, rest.Request{
 		Op: "edit comment", Method: http.MethodPatch, Path: pull(number, "threads", thread, "comments", comment),
 		In: map[string]any{"content": body},
 	})

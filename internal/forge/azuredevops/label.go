@@ -47,11 +47,13 @@ func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) e
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(labels, func(l label) bool { return strings.EqualFold(l.Name, name) })
-	if i < 0 {
+	which := name // the list can be late
+	if i := slices.IndexFunc(labels, func(l label) bool { return strings.EqualFold(l.Name, name) }); i >= 0 {
+		which = labels[i].ID
+	} else if strings.ContainsAny(name, "/:") {
 		return nil
 	}
-	return r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(number, "labels", labels[i].ID), MissingOK: true})
+	return r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(number, "labels", which), MissingOK: true})
 }
 
 // labels reads the labels of a pull request.

@@ -9,7 +9,7 @@
 // the forge or harness lacks are skipped, and the test log says so.
 //
 // To write a fake, translate between HTTP and a [World], which holds the state and the rules that all forges share.
-// Put [Faults] in front of it, and give the adapter's transport a [Clock], so that tests never sleep.
+// Put [Faults] in front of it, which also make reads late ([Faults.Lag]), and give the adapter's transport a [Clock], so that tests never sleep.
 // A fake could repeat the adapter's errors. So a file published.txt holds what the forge's own API description says of the requests
 // in use, and a test fails if an exchange differs from it: see [Published]. A new request or field starts there, from its source.
 package forgetest

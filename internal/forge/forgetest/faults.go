@@ -25,11 +25,12 @@ type Fault struct {
 	Answer http.HandlerFunc // required
 }
 
-// Faults is a middleware that makes requests fail.
+// Faults is a middleware that makes requests fail, and reads late.
 type Faults struct {
 	mu       sync.Mutex
 	pending  []Fault
 	requests []string
+	late     lag
 }
 
 // Inject makes future requests fail. Faults that were injected earlier apply first.
@@ -46,7 +47,14 @@ func (f *Faults) Inject(fault Fault) {
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pending, f.requests = nil, nil
+	f.pending, f.requests, f.late = nil, nil, lag{}
+}
+
+// Lag makes reads late: after each write, each read that was sent before gets the answer from before that write, for a number of times.
+func (f *Faults) Lag(times int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.late = lag{times: times, known: map[string]*earlier{}}
 }
 
 // Requests returns the requests with a method since [Faults.Clear], as "METHOD /path". An empty method returns all.
@@ -68,7 +76,7 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 		fault, found := f.take(r)
 		switch {
 		case !found:
-			next.ServeHTTP(w, r)
+			f.serve(w, r, next)
 		case fault.After:
 			next.ServeHTTP(discard{http.Header{}}, r)
 			fault.Answer(w, r)

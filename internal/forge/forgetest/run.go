@@ -26,6 +26,7 @@ func Run(t *testing.T, start func(t *testing.T) Harness) {
 		{"hooks", hookRules},
 		{"rights", rightRules},
 		{"faults", faultRules},
+		{"late reads", lagRules},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, r := range group.rules {

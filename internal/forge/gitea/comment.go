@@ -44,7 +44,7 @@ func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment,
 
 // UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
-	return forge.UpsertComment(ctx, r.forge, r, number, marker, body, func(id, body string) (forge.Comment, error) {
+	return forge.UpsertComment(ctx, r.forge, &r.forge.written, r, number, marker, body, func(id, body string) (forge.Comment, error) {
 		var written comment
 		request := rest.Request{
 			Op: "create comment", Right: writeIssue, Method: http.MethodPost, Path: rest.Path("issues", number, "comments"),

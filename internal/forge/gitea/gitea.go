@@ -28,10 +28,11 @@ type Options struct {
 
 // Forge is the adapter to a Gitea or Forgejo.
 type Forge struct {
-	site   forge.Site
-	settle time.Duration
-	client rest.Client
-	viewer rest.Viewer
+	site    forge.Site
+	settle  time.Duration
+	client  rest.Client
+	viewer  rest.Viewer
+	written forge.Written
 }
 
 // New returns a forge. It sends no request.

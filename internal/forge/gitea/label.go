@@ -25,10 +25,11 @@ func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
 	if err != nil || found {
 		return err
 	}
-	return r.Do(ctx, rest.Request{
+	// A conflict means that another client created it meanwhile.
+	return forge.Ignore(r.Do(ctx, rest.Request{
 		Op: "create label", Right: writeIssue, Method: http.MethodPost, Path: "/labels",
 		In: map[string]any{"name": l.Name, "color": "#" + cmp.Or(l.Color, forge.DefaultColor), "description": l.Description},
-	})
+	}), forge.ErrConflict)
 }
 
 // AddLabels adds labels to a pull request, by name.

@@ -25,7 +25,7 @@ func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment,
 
 // UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
-	return forge.UpsertComment(ctx, r.forge, r, number, marker, body, func(id, body string) (forge.Comment, error) {
+	return forge.UpsertComment(ctx, r.forge, &r.forge.written, r, number, marker, body, func(id, body string) (forge.Comment, error) {
 		request := github.IssueCommentRequest{Body: body}
 		if id == "" {
 			written, answer, err := r.forge.client.Issues.CreateComment(createComment.on(ctx), r.owner, r.name, number, request)

@@ -37,6 +37,7 @@ type Forge struct {
 	secrets []forge.Secret
 	app     *installation // nil with a token
 	viewer  rest.Viewer
+	written forge.Written
 }
 
 // New returns a forge. It sends no request.

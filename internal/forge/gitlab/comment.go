@@ -60,7 +60,7 @@ func (r *Repository) notes(ctx context.Context, number int, use func(note)) erro
 
 // UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
-	return forge.UpsertComment(ctx, r.forge, r, number, marker, body, func(id, body string) (forge.Comment, error) {
+	return forge.UpsertComment(ctx, r.forge, &r.forge.written, r, number, marker, body, func(id, body string) (forge.Comment, error) {
 		var written note
 		request := rest.Request{
 			Op: "create comment", Method: http.MethodPost, Path: rest.Path("merge_requests", number, "notes"),

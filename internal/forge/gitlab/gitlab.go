@@ -39,11 +39,12 @@ type Options struct {
 
 // Forge is the adapter to a GitLab.
 type Forge struct {
-	site   forge.Site
-	settle time.Duration
-	auth   Auth
-	client rest.Client
-	viewer rest.Viewer
+	site    forge.Site
+	settle  time.Duration
+	auth    Auth
+	client  rest.Client
+	viewer  rest.Viewer
+	written forge.Written
 }
 
 // New returns a forge. It sends no request.

@@ -267,7 +267,7 @@ func (c *call) addLabel() {
 
 func (c *call) removeLabel() {
 	for _, name := range c.Pull.Labels {
-		if labelID(name) == c.PathValue("label") {
+		if which := c.PathValue("label"); labelID(name) == which || strings.EqualFold(name, which) && !strings.ContainsAny(name, "/:") {
 			c.Repo.RemoveLabelFrom(c.Actor, c.Pull, name)
 			c.JSON(http.StatusOK, nil)
 			return
