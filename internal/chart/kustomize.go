@@ -37,6 +37,9 @@ func kustomize(files []File, folder string, images []Built) (m *Manifests, err e
 			return nil, fmt.Errorf("build kustomization: %w", err)
 		}
 	}
+	if folder != "" && !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Path, folder+"/") }) {
+		return nil, fmt.Errorf("build kustomization %q: the folder does not exist", folder)
+	}
 	if err := stayLocal(files); err != nil {
 		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
 	}

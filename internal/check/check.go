@@ -40,6 +40,7 @@ func DefaultLevels() map[string]Level {
 		RulePolicy: Refuse, RuleSchema: Refuse, RuleIdentity: Refuse, RuleImage: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
 		RulePrivileged: Warn, RuleHostPath: Warn, RuleHostNamespaces: Warn, RuleHostPort: Warn, RuleCapabilities: Inform,
 		RuleEscalation: Inform, RuleRoot: Inform, RuleWritableRoot: Inform, RuleLimits: Warn, RuleLatestTag: Warn, RuleWildcardPermission: Warn,
+		RuleProbes: Inform, RuleDanglingService: Inform,
 	}
 }
 
@@ -200,6 +201,9 @@ func (c *Checker) file(file string, data []byte) []Finding {
 		}
 		if c.levels[RuleIdentity] != Off {
 			findings = append(findings, identities(manifests)...)
+		}
+		if c.levels[RuleDanglingService] != Off {
+			findings = append(findings, c.policy.Schemas.danglingServices(manifests)...)
 		}
 	}
 	return c.leveled(findings)

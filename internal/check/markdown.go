@@ -10,7 +10,7 @@ import (
 // maxShown is the maximum number of findings in a pull request's text, whose size forges limit.
 const maxShown = 50
 
-// Summary counts the findings: "2 refuse, 1 warns", or "nothing found".
+// Summary counts the findings: "2 refusals, 1 warning", or "nothing found".
 func Summary(findings []Finding) string {
 	counts := map[Level]int{}
 	for _, f := range findings {
@@ -20,7 +20,7 @@ func Summary(findings []Finding) string {
 	for _, of := range []struct {
 		level     Level
 		one, many string
-	}{{Refuse, "refuses", "refuse"}, {Warn, "warns", "warn"}, {Inform, "informs", "inform"}} {
+	}{{Refuse, "refusal", "refusals"}, {Warn, "warning", "warnings"}, {Inform, "notice", "notices"}} {
 		switch n := counts[of.level]; n {
 		case 0:
 		case 1:

@@ -36,6 +36,7 @@ var securityRules = []struct {
 	{[]string{RuleRoot}, ofContainers(root)},
 	{[]string{RuleWritableRoot}, ofContainers(writableRoot)},
 	{[]string{RuleLimits}, ofContainers(limits)},
+	{[]string{RuleProbes}, ofPods(probes)},
 	{[]string{RuleLatestTag}, ofContainers(latestTag)},
 	{[]string{RuleImage}, ofContainers(image)},
 	{[]string{RuleWildcardPermission}, wildcards},

@@ -66,7 +66,7 @@ func TestWhatChangesIsScanned(t *testing.T) {
 	if diff := cmp.Diff(got, want, cmp.AllowUnexported(seen{})); diff != "" {
 		t.Errorf("scanned (-got +want):\n%s", diff)
 	}
-	if !strings.Contains(d.Markdown(deliver.MarkdownOptions{}), "Scans: 1 refuses") {
+	if !strings.Contains(d.Markdown(deliver.MarkdownOptions{}), "Scans: 1 refusal") {
 		t.Error("the text does not say what was found")
 	}
 	r.publish(d)

@@ -2,12 +2,15 @@ package fleet
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
 	sigs "sigs.k8s.io/yaml"
@@ -84,6 +87,7 @@ func (c chunk) documents() ([]*yaml.Node, *yamlError) {
 // line of the mistake.
 func ParseYAML(text []byte, most int) (roots []*yaml.Node, line int, err error) {
 	defer recoverYAML(&err)
+	text = JoinSurrogates(text)
 	line = 1 // of a panic
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for len(roots) < most {
@@ -134,7 +138,27 @@ func mistakeLine(text []byte, from int, message string) int {
 // UnmarshalYAML decodes YAML as Kubernetes and Helm do.
 func UnmarshalYAML(text []byte, into any) (err error) {
 	defer recoverYAML(&err)
-	return sigs.Unmarshal(text, into)
+	return sigs.Unmarshal(JoinSurrogates(text), into)
+}
+
+// surrogates are two escapes of JSON for one character outside of the Basic Multilingual Plane, after an even number of backslashes.
+var surrogates = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})`)
+
+// JoinSurrogates replaces pairs of escapes in a JSON text, which YAML does not have, by the character. In other texts they are
+// not escapes.
+func JoinSurrogates(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
+		return text
+	}
+	for surrogates.Match(text) { // pairs in a row share a backslash with the one before
+		text = surrogates.ReplaceAllFunc(text, func(match []byte) []byte {
+			groups := surrogates.FindSubmatch(match)
+			high, _ := strconv.ParseUint(string(groups[2]), 16, 32)
+			low, _ := strconv.ParseUint(string(groups[3]), 16, 32)
+			return append(bytes.Clone(groups[1]), string(utf16.DecodeRune(rune(high), rune(low)))...)
+		})
+	}
+	return text
 }
 
 // recoverYAML turns a panic into an error. The parser panics on some invalid input.

@@ -115,9 +115,9 @@ func Summary(results []Result) string {
 	in := func(state State) func(Result) bool {
 		return func(r Result) bool { return r.State == state && !r.passedBefore() }
 	}
-	add("refuses", "refuse", found(check.Refuse))
-	add("warns", "warn", found(check.Warn))
-	add("informs", "inform", found(check.Inform))
+	add("refusal", "refusals", found(check.Refuse))
+	add("warning", "warnings", found(check.Warn))
+	add("notice", "notices", found(check.Inform))
 	add("is waiting", "are waiting", in(Waiting))
 	add("is running", "are running", in(Running))
 	add("is scanned again", "are scanned again", Result.passedBefore)

@@ -196,11 +196,11 @@ func TestJudge(t *testing.T) {
 	}{
 		{nil, scan.Passed, "nothing to scan"},
 		{[]scan.Result{result(check.Refuse, scan.Passed), result(check.Refuse, scan.Passed)}, scan.Passed, "2 passed"},
-		{[]scan.Result{result(check.Refuse, scan.Found), result(check.Refuse, scan.Running)}, scan.Found, "1 refuses, 1 is running"},
-		{[]scan.Result{result(check.Warn, scan.Found), result(check.Inform, scan.Found)}, scan.Passed, "1 warns, 1 informs"},
+		{[]scan.Result{result(check.Refuse, scan.Found), result(check.Refuse, scan.Running)}, scan.Found, "1 refusal, 1 is running"},
+		{[]scan.Result{result(check.Warn, scan.Found), result(check.Inform, scan.Found)}, scan.Passed, "1 warning, 1 notice"},
 		{[]scan.Result{result(check.Warn, scan.Running)}, scan.Running, "1 is running"},
 		{[]scan.Result{again(check.Warn, scan.Passed), result(check.Warn, scan.Passed)}, scan.Running, "1 is scanned again, 1 passed"},
-		{[]scan.Result{again(check.Refuse, scan.Found)}, scan.Found, "1 refuses"},
+		{[]scan.Result{again(check.Refuse, scan.Found)}, scan.Found, "1 refusal"},
 		{[]scan.Result{result(check.Warn, scan.Waiting)}, scan.Passed, "1 is waiting"},
 		{[]scan.Result{result(check.Refuse, scan.Waiting)}, scan.Waiting, "1 is waiting: s of r: why"},
 		{[]scan.Result{result(check.Refuse, scan.Waiting), result(check.Inform, scan.Running)}, scan.Running, "1 is waiting, 1 is running"},
@@ -259,5 +259,5 @@ func ExampleCombine() {
 	// Output:
 	// registry.example/shop@sha256:5f2c…
 	// waiting
-	// 1 informs, 1 is waiting, 1 passed
+	// 1 notice, 1 is waiting, 1 passed
 }

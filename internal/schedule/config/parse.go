@@ -1,12 +1,15 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Limits of one value of a ConfigMap, so that a few lines with aliases cannot grow into gigabytes.
@@ -106,7 +109,7 @@ func readStructure(l *layer, y *yaml.Node) (*node, error) {
 
 // parseOne parses text that is exactly one YAML document. It returns nil for any other text.
 func parseOne(text string) *yaml.Node {
-	decoder := yaml.NewDecoder(strings.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(fleet.JoinSurrogates([]byte(text))))
 	var document, more yaml.Node
 	if decoder.Decode(&document) != nil || !errors.Is(decoder.Decode(&more), io.EOF) || len(document.Content) != 1 {
 		return nil

@@ -141,10 +141,10 @@ func TestScansRefuseAChange(t *testing.T) {
 	commit := s.built("1.4.0")
 	s.until("refused", func() bool {
 		c, status := s.change("dev")
-		return c.State == forge.Open && status == "failure 1 refuses" && strings.Contains(s.status(shopSource, commit, "dev"), "the scans refuse it: 1 refuses")
+		return c.State == forge.Open && status == "failure 1 refusal" && strings.Contains(s.status(shopSource, commit, "dev"), "the scans refuse it: 1 refusal")
 	})
 	c, _ := s.change("dev")
-	if !strings.Contains(c.Body, "Scans: 1 refuses") || !strings.Contains(c.Body, "  CVE-2026-1 <b>@everyone</b>\n  ```") {
+	if !strings.Contains(c.Body, "Scans: 1 refusal") || !strings.Contains(c.Body, "  CVE-2026-1 <b>@everyone</b>\n  ```") {
 		t.Errorf("the text says\n%s", c.Body)
 	}
 	// Without scans, nothing blocks it.
