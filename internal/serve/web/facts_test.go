@@ -91,11 +91,15 @@ func (w *world) standings() query.ControlPlane {
 
 func (w *world) report(cluster, name string, source ledger.Source, revision string, state ledger.State, message string, minutesAgo int) {
 	w.t.Helper()
+	w.reportOutcome(cluster, name, ledger.Outcome{Source: source, Revision: revision, State: state, Message: message}, minutesAgo)
+}
+
+func (w *world) reportOutcome(cluster, name string, o ledger.Outcome, minutesAgo int) {
+	w.t.Helper()
 	at := noon.Add(-time.Duration(minutesAgo) * time.Minute)
 	w.must(w.ledger.Report(w.t.Context(), ledger.Report{
 		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Namespace: "flux-system", Name: name},
-		Outcome:    ledger.Outcome{Source: source, Revision: revision, State: state, Message: message},
-		Observed:   at, Received: at,
+		Outcome:    o, Observed: at, Received: at,
 	}))
 	w.must(w.ledger.Heard(w.t.Context(), cluster, noon.Add(-time.Minute)))
 }

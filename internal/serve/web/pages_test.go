@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -139,7 +140,7 @@ func TestClusterWaitsForTheFirstMerge(t *testing.T) {
 	w.report("edge-01", "platform", source, app1, ledger.StateFailed, "kustomization path not found", 28)
 	p := w.see("/clusters/edge-01")
 	p.wants("tbody tr", "prod edge ◐ behind a111111 a111111 waits for the first merge into branch prod –")
-	p.wants("tbody tr", "◐ progressing waits for the first merge into branch prod 28 min ago")
+	p.wants("tbody tr", "◐ progressing ○ unknown waits for the first merge into branch prod 28 min ago")
 	p.wants(".timeline li", "waits for the first merge into branch prod")
 	for _, text := range p.texts("main") {
 		if strings.Contains(text, "path not found") {
@@ -147,6 +148,22 @@ func TestClusterWaitsForTheFirstMerge(t *testing.T) {
 		}
 	}
 	w.see("/clusters").wants("tbody tr", "edge-01 prod as edge ◐ behind waits for the first merge into branch prod")
+}
+
+func TestClusterShowsWhatIsNotHealthy(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.reportOutcome("large-01", "web", ledger.Outcome{
+		Source: ledger.Source{Repository: gitOps, Ref: "dev", Path: "large"}, Revision: app1, Applied: app1,
+		State: ledger.StateFailed, Health: hub.HealthDegraded, Message: "health check failed",
+		Unhealthy: []hub.ObjectHealth{
+			{Kind: "Deployment", Namespace: "shop", Name: "web", Health: hub.HealthDegraded, Message: "pod web-1: CrashLoopBackOff <b>"},
+			{Kind: "Namespace", Name: "shop"},
+		},
+	}, 5)
+	p := w.see("/clusters/large-01")
+	p.wants("tbody tr", "✕ failed ✕ degraded health check failed")
+	p.wants("tbody li", "✕ degraded Deployment shop/web: pod web-1: CrashLoopBackOff <b>")
+	p.wants("tbody li", "○ unknown Namespace shop")
 }
 
 func TestPromotionShowsEveryStep(t *testing.T) {

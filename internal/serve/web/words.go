@@ -33,6 +33,7 @@ const (
 // stateStyles has the style of every state, phase, result and step.
 var stateStyles = map[string]stateStyle{
 	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", "deployed"},
+	"healthy": {good, "✓", ""}, "degraded": {bad, "✕", ""},
 	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "deploying": {move, "◐", ""}, "verifying": {move, "◐", ""},
 	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
 	"open": {move, "◐", ""}, "entered": {move, "◐", "started"}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
