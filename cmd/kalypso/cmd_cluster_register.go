@@ -204,6 +204,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	install := &agent.Install{
 		Server: address, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more),
+		Explained: reconciler.Explained(),
 	}
 	if _, err := agent.Manifests(*install); err != nil {
 		return nil, cli.AsUsage(cmd, err)

@@ -22,6 +22,8 @@ type Install struct {
 	Kinds []schema.GroupResource
 	// More lists the kinds that the agent watches in addition to the known ones.
 	More []schema.GroupResource
+	// Explained lists the kinds that the agent reads to explain why objects are not healthy.
+	Explained []schema.GroupResource
 	// Namespace is where the agent runs. Default: kalypso-agent.
 	Namespace string
 	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
@@ -30,7 +32,7 @@ type Install struct {
 }
 
 // Manifests returns the YAML that installs the agent: a namespace, a service account with read access to the kinds and
-// nothing else, and a deployment that reads the token from a secret.
+// what explains their health and nothing else, and a deployment that reads the token from a secret.
 func Manifests(i Install) ([]byte, error) {
 	if i.Namespace == "" {
 		i.Namespace = "kalypso-agent"
@@ -115,6 +117,20 @@ func (i *Install) rules() []object {
 	for _, group := range slices.Sorted(maps.Keys(resources)) {
 		slices.Sort(resources[group])
 		rules = append(rules, object{"apiGroups": []string{group}, "resources": slices.Compact(resources[group]), "verbs": []string{"get", "list", "watch"}})
+	}
+	return append(rules, i.explainRules()...)
+}
+
+// explainRules lets the agent look up why objects are not healthy. It cannot read ConfigMaps, Secrets and logs.
+func (i *Install) explainRules() []object {
+	resources := map[string][]string{}
+	for _, k := range i.Explained {
+		resources[k.Group] = append(resources[k.Group], k.Resource)
+	}
+	var rules []object
+	for _, group := range slices.Sorted(maps.Keys(resources)) {
+		slices.Sort(resources[group])
+		rules = append(rules, object{"apiGroups": []string{group}, "resources": resources[group], "verbs": []string{"get", "list"}})
 	}
 	return rules
 }

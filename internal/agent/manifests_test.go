@@ -20,7 +20,7 @@ func TestManifests(t *testing.T) {
 	}
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	installs := map[string]Install{
-		"manifests_default": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux},
+		"manifests_default": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Explained: []schema.GroupResource{{Resource: "pods"}, {Group: "apps", Resource: "deployments"}}},
 		"manifests_more_kinds": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},

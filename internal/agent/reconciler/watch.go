@@ -29,7 +29,8 @@ type Watcher struct {
 	// Default: one minute.
 	Interval time.Duration
 
-	changed chan struct{}
+	changed   chan struct{}
+	explainer *explainer
 
 	mu sync.Mutex
 	// informers are those of the served kinds.
@@ -67,7 +68,7 @@ const checkTimeout = 10 * time.Second
 func NewWatcher(client dynamic.Interface, discovery Discovery, more []Kind, log *slog.Logger) *Watcher {
 	return &Watcher{
 		Client: client, Discovery: discovery, Kinds: append(Known(), more...), Log: log, Interval: time.Minute,
-		changed:   make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), explainer: newExplainer(client, log),
 		informers: map[schema.GroupResource]*informer{}, checked: map[schema.GroupResource]bool{},
 	}
 }
@@ -89,6 +90,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	// Client-go logs to the logger of its context.
 	ctx, stop := context.WithCancel(logr.NewContextWithSlogLogger(ctx, w.Log))
 	defer stop()
+	running.Go(func() { w.explainer.run(ctx, w.notify) })
 	ticker := time.NewTicker(cmp.Or(w.Interval, time.Minute))
 	defer ticker.Stop()
 	for {
@@ -235,6 +237,7 @@ func (w *Watcher) Snapshot() Snapshot {
 			}
 		}
 	}
+	w.explainer.fill(s.Reports, time.Now())
 	slices.SortFunc(s.Reports, compare)
 	slices.Sort(s.Unread)
 	return s

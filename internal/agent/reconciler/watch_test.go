@@ -104,6 +104,9 @@ func watching(t *testing.T, test func(w *world), objects ...*unstructured.Unstru
 		for r, kind := range kinds {
 			lists[r] = kind + "List"
 		}
+		for kind, r := range explained {
+			lists[r] = kind + "List"
+		}
 		lists[widgets.GroupResource().WithVersion("v4")] = "WidgetList"
 		var all []runtime.Object
 		for _, o := range objects {

@@ -86,7 +86,7 @@ func agentAccount() ([]*unstructured.Unstructured, error) {
 	for _, k := range reconciler.Known() {
 		kinds = append(kinds, k.GroupResource())
 	}
-	text, err := agent.Manifests(agent.Install{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Namespace: Agent})
+	text, err := agent.Manifests(agent.Install{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Explained: reconciler.Explained(), Namespace: Agent})
 	if err != nil {
 		return nil, err
 	}
