@@ -41,6 +41,12 @@ e2e: ## run the tests on real clusters, a real forge and a real database
 	go test -count=1 ./internal/ledger/postgres
 	go -C e2e test -count=1 -timeout 45m -v .
 
+# It needs a throw-away account: FORGE_KIND, FORGE_URL, FORGE_TOKEN, and FORGE_REPOSITORY, beside which it creates repositories and
+# deletes them. CONTRIBUTING.md says more.
+.PHONY: record-forge
+record-forge: ## run the rules of forges against a real one, and record what it answers
+	go test -count=1 -timeout 60m -v -run TestRecord$$ ./internal/forge/connect -record
+
 .PHONY: sample-real
 sample-real: ## play the tutorial on a real Gitea and real clusters
 	go -C e2e build -o ../bin/sample-real ./sample

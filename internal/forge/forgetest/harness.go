@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
 // Harness is a forge to run the rules against.
@@ -35,6 +36,8 @@ type Harness struct {
 	Owner string
 	// Unsigned means that deliveries carry the secret itself, without a signature of the body.
 	Unsigned bool
+	// Remote means that the forge cannot send deliveries to this machine.
+	Remote bool
 	// Eventually retries until done, for forges that work in the background. Nil tries once.
 	Eventually func(t *testing.T, done func() bool)
 	// Fake makes the forge fail. Nil for a real forge.
@@ -159,4 +162,16 @@ func can[A any](s *suite, of any) A {
 		s.Skipf("%T does not have this ability", of)
 	}
 	return ability
+}
+
+// Eventually retries, since a real forge works in the background.
+func Eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !done() {
+		if (transport.SystemClock{}).Sleep(ctx, 100*time.Millisecond) != nil {
+			t.Fatal("not done in time")
+		}
+	}
 }

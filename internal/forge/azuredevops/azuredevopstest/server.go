@@ -14,10 +14,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// published is what the forge's API description says of the requests that the adapter sends.
+// Published is what the forge's API description says of the requests that the adapter sends.
 //
 //go:embed published.txt
-var published string
+var Published string
 
 // Server is an Azure DevOps in memory.
 type Server struct {
@@ -53,7 +53,7 @@ type merge struct {
 func New(t *testing.T) *Server {
 	s := &Server{repos: map[*forgetest.Repo]*repository{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
-		Token: token, Refuse: refuse, Published: published,
+		Token: token, Refuse: refuse, Published: Published,
 		Repository: func(r *http.Request) string {
 			if r.PathValue("repository") == "" {
 				return ""

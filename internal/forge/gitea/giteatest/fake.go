@@ -14,10 +14,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// published is what the forge's API description says of the requests that the adapter sends.
+// Published is what the forge's API description says of the requests that the adapter sends.
 //
 //go:embed published.txt
-var published string
+var Published string
 
 // Fake is a Gitea in memory.
 type Fake struct {
@@ -41,7 +41,7 @@ func New(t *testing.T) *Fake {
 		Repository: func(r *http.Request) string {
 			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
 		},
-		Refuse: refuse, Published: published,
+		Refuse: refuse, Published: Published,
 	}, deliver), reviews: map[*forgetest.PullRequest][]*review{}}
 	route := func(pattern string, serve func(*call)) {
 		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })

@@ -1,7 +1,6 @@
 package giteatest
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func (real Real) Harness(t *testing.T) forgetest.Harness {
 	h := &realHarness{real: real, counter: time.Now().UnixNano()}
 	return forgetest.Harness{
 		Forge: h.forge(t, real.Token), Person: h.forge(t, real.Person), Weak: h.forge(t, real.Weak), Owner: real.Organization,
-		NewRepository: h.newRepository, Commit: h.commit, Put: h.put, Notes: h.notes, Fork: h.fork, Eventually: eventually,
+		NewRepository: h.newRepository, Commit: h.commit, Put: h.put, Notes: h.notes, Fork: h.fork, Eventually: forgetest.Eventually,
 	}
 }
 
@@ -186,16 +185,4 @@ func (h *realHarness) client(t *testing.T, token forge.Secret) *rest.Client {
 			return nil
 		},
 	}).Client()}
-}
-
-// eventually retries, since a real forge works in the background.
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for !done() {
-		if (transport.SystemClock{}).Sleep(ctx, 100*time.Millisecond) != nil {
-			t.Fatal("not done in time")
-		}
-	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// published is what the forge's API description says of the requests that the adapter sends.
+// Published is what the forge's API description says of the requests that the adapter sends.
 //
 //go:embed published.txt
-var published string
+var Published string
 
 // Fake is a GitHub in memory.
 type Fake struct {
@@ -44,7 +44,7 @@ func New(t *testing.T) *Fake {
 		Repository: func(r *http.Request) string {
 			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
 		},
-		Refuse: refuse, Published: published,
+		Refuse: refuse, Published: Published,
 	}, deliver)}
 	route := func(pattern string, serve func(*call)) {
 		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })

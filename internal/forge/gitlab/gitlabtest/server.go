@@ -13,10 +13,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// published is what the forge's API description says of the requests that the adapter sends.
+// Published is what the forge's API description says of the requests that the adapter sends.
 //
 //go:embed published.txt
-var published string
+var Published string
 
 // Server is a GitLab in memory.
 type Server struct {
@@ -58,7 +58,7 @@ type autoMerge struct {
 func New(t *testing.T) *Server {
 	s := &Server{Premium: true, Signing: true, projects: map[*forgetest.Repo]*project{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
-		Token: token, Refuse: refuse, Published: published, Repository: func(r *http.Request) string { return r.PathValue("project") },
+		Token: token, Refuse: refuse, Published: Published, Repository: func(r *http.Request) string { return r.PathValue("project") },
 	}, s.deliver)
 	s.World.SharedNumbers = false
 	for pattern, serve := range routes {
