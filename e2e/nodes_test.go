@@ -32,7 +32,7 @@ func TestNodes(t *testing.T) {
 	t.Parallel()
 	c, err := running()
 	must(t, err)
-	namespace := "nodes"
+	const namespace = "nodes"
 	must(t, c.Apply(t.Context(), harness.Namespace(namespace)))
 	apply := func(t *testing.T, tag string, deadline int) {
 		t.Helper()
@@ -47,7 +47,7 @@ func TestNodes(t *testing.T) {
 		{"a good image becomes available", func(t *testing.T) {
 			apply(t, "v1", 600)
 			watchFor(t, c, namespace, rolledOut)
-			p := newestPod(t, c, namespace, "v1")
+			p := podOf(t, c, namespace, "v1")
 			if got := field(p, "spec", "nodeName"); got != "node" {
 				t.Errorf("got a pod on %q, want on node", got)
 			}
@@ -55,16 +55,16 @@ func TestNodes(t *testing.T) {
 		}},
 		{"a crashing image exceeds its progress deadline, and the pods before it stay", func(t *testing.T) {
 			apply(t, "crash", 2)
-			d := watchFor(t, c, namespace, progressedNot)
+			d := watchFor(t, c, namespace, deadlineExceeded)
 			wantCondition(t, d, "Available", "True", "MinimumReplicasAvailable")
-			p := newestPod(t, c, namespace, "crash")
+			p := podOf(t, c, namespace, "crash")
 			wantCondition(t, p, "Ready", "False", "ContainersNotReady")
 			state := waiting(p)
 			if got, want := fmt.Sprint(state["reason"], ": ", state["message"]),
 				"CrashLoopBackOff: back-off 40s restarting failed container=shop pod="+p.GetName(); got != want {
 				t.Errorf("got a container that waits because of %q, want %q", got, want)
 			}
-			wantCondition(t, newestPod(t, c, namespace, "v1"), "Ready", "True", "")
+			wantCondition(t, podOf(t, c, namespace, "v1"), "Ready", "True", "")
 		}},
 		{"a slow image is late", func(t *testing.T) {
 			apply(t, "slow", 600)
@@ -78,7 +78,7 @@ func TestNodes(t *testing.T) {
 			if !late {
 				t.Errorf("%s was never seen with its slow pod on its way", d.GetName())
 			}
-			p := newestPod(t, c, namespace, "slow")
+			p := podOf(t, c, namespace, "slow")
 			began, err := time.Parse(time.RFC3339, field(p, "status", "startTime"))
 			must(t, err)
 			ended, err := time.Parse(time.RFC3339, fmt.Sprint(harness.Condition(p, "Ready")["lastTransitionTime"]))
@@ -90,17 +90,17 @@ func TestNodes(t *testing.T) {
 		{"a pod breaks later, and is mended", func(t *testing.T) {
 			apply(t, "v2", 600)
 			watchFor(t, c, namespace, rolledOut)
-			p := newestPod(t, c, namespace, "v2")
+			p := podOf(t, c, namespace, "v2")
 			must(t, c.Annotate(t.Context(), harness.Pods, namespace, p.GetName(), harness.Crash, "yes"))
 			watchFor(t, c, namespace, func(d *unstructured.Unstructured) bool {
 				return harness.Condition(d, "Available")["status"] == "False"
 			})
-			if got := waiting(newestPod(t, c, namespace, "v2"))["reason"]; got != "CrashLoopBackOff" {
+			if got := waiting(podOf(t, c, namespace, "v2"))["reason"]; got != "CrashLoopBackOff" {
 				t.Errorf("got a container that waits because of %v, want CrashLoopBackOff", got)
 			}
 			must(t, c.Annotate(t.Context(), harness.Pods, namespace, p.GetName(), harness.Crash, ""))
 			watchFor(t, c, namespace, rolledOut)
-			wantCondition(t, newestPod(t, c, namespace, "v2"), "Ready", "True", "")
+			wantCondition(t, podOf(t, c, namespace, "v2"), "Ready", "True", "")
 		}},
 	} {
 		if !t.Run(step.name, step.run) {
@@ -134,8 +134,8 @@ func rolledOut(d *unstructured.Unstructured) bool {
 		count("updatedReplicas") == 1 && count("replicas") == 1 && count("availableReplicas") == 1
 }
 
-// progressedNot knows a Deployment whose progress deadline is over.
-func progressedNot(d *unstructured.Unstructured) bool {
+// deadlineExceeded knows a Deployment whose progress deadline is over.
+func deadlineExceeded(d *unstructured.Unstructured) bool {
 	progressing := harness.Condition(d, "Progressing")
 	return progressing["status"] == "False" && progressing["reason"] == "ProgressDeadlineExceeded"
 }
@@ -151,13 +151,13 @@ func watchFor(t *testing.T, c *harness.Cluster, namespace string, is func(*unstr
 		return is(d)
 	})
 	if err != nil {
-		t.Fatalf("%v; its status was\n%v", err, last.Object["status"])
+		t.Fatalf("%v; it was last seen as %v", err, last)
 	}
 	return last
 }
 
-// newestPod returns the pod with an image of a tag; there is one.
-func newestPod(t *testing.T, c *harness.Cluster, namespace, tag string) *unstructured.Unstructured {
+// podOf returns the only pod with an image of a tag.
+func podOf(t *testing.T, c *harness.Cluster, namespace, tag string) *unstructured.Unstructured {
 	t.Helper()
 	pods, err := c.List(t.Context(), harness.Pods)
 	must(t, err)
