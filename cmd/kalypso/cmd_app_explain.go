@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -83,7 +85,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	for _, k := range keys {
 		if len(args) == 1 || k.Path == args[1] || strings.HasPrefix(k.Path, args[1]+".") {
-			e.Values = append(e.Values, k)
+			e.Values = append(e.Values, redacted(k))
 		}
 	}
 	if err := c.output.Write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
@@ -94,6 +96,15 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 		return cli.AnswerNo()
 	}
 	return nil
+}
+
+// redacted returns a value without what looks like a credential.
+func redacted(k values.Key) values.Key {
+	k.Value, k.Written, k.Over = check.RedactValue(k.Path, k.Value), check.RedactValue(k.Path, k.Written), slices.Clone(k.Over)
+	for i, over := range k.Over {
+		k.Over[i].Value = check.RedactValue(k.Path, over.Value)
+	}
+	return k
 }
 
 func (c *appExplainCommand) show(w io.Writer, e *explainedTarget) error {

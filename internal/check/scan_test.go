@@ -85,6 +85,8 @@ func TestRedact(t *testing.T) {
 		"pulled with " + token + ", and " + token:  "pulled with ***, and ***",
 		"Authorization: Bearer abc.def-ghi_jkl/==": "Authorization: Bearer ***",
 		"basic authentication failed":              "basic authentication failed",
+		"mysql://ann:p@ss@db:3306/shop is down":    "mysql://ann:***@db:3306/shop is down",
+		"mysql://db:3306/shop has no ann@db":       "mysql://db:3306/shop has no ann@db",
 	} {
 		if got := Redact(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -43,9 +43,13 @@ const hidden = "***"
 // authorization matches a credential after the scheme in an Authorization header.
 var authorization = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)?|\bbearer)(\s+)[a-z0-9._~+/-]{16,}=*`)
 
-// Redact replaces everything in a text that looks like a credential.
+// urlPassword matches the password in a URL. It can contain "@", but no "/".
+var urlPassword = regexp.MustCompile(`(://[^/\s"':@]*:)[^/\s"']+@`)
+
+// Redact replaces everything in a text that looks like a credential, and the passwords of URLs.
 func Redact(text string) string {
 	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
+	text = urlPassword.ReplaceAllString(text, "${1}"+hidden+"@")
 	shared, err := detector()
 	if err != nil {
 		return hidden // cannot happen: the patterns are embedded

@@ -1,6 +1,7 @@
 package deliver_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,5 +46,48 @@ func TestCredentialsStay(t *testing.T) {
 				t.Errorf("the plan has the credential: %s", text)
 			}
 		})
+	}
+}
+
+// A credential that is published already, because it is older than the checks, is not repeated in the plan that removes it: not in
+// values, differences or the text of the pull request.
+func TestPublishedCredentialsAreNotShown(t *testing.T) {
+	token, password := "ghp_"+"x9Kq2LmZ7vT4bN8wR3"+"yF6hJ1sD5gA0cE9uPi", "Zk3vQ9sLmW7x"
+	r := shop(1)
+	d := &deliver.Drafter{Renderer: charttest.InProcess{}, Loader: &deliver.Loader{Repositories: r, Charts: localCharts{}}}
+	request := deliver.DraftRequest{Request: deliver.Request{Source: "https://git.example/shop"}, Environment: "dev"}
+	draft, err := d.Draft(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.publish(draft)
+	for _, files := range r {
+		for name, content := range files {
+			switch {
+			case strings.HasSuffix(name, "t000/manifests.yaml"):
+				files[name] = content + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: old\ndata:\n  token: " + token + "\n"
+			case strings.HasSuffix(name, ".kalypso/t000/values.yaml"):
+				files[name] = content + "token: " + token + "\ndatabase: mysql://ann:" + password + "@db/shop\n"
+			}
+		}
+	}
+	if draft, err = d.Draft(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if len(draft.Plan.Targets) != 1 || len(draft.Plan.Targets[0].Values) != 2 || len(draft.Plan.Targets[0].Objects) != 1 {
+		t.Fatalf("got %+v", draft.Plan.Targets)
+	}
+	plan, err := json.Marshal(draft.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{string(plan), draft.Plan.Targets[0].Objects[0].Diff(), draft.Markdown(deliver.MarkdownOptions{})}
+	for _, text := range texts {
+		if strings.Contains(text, token) || strings.Contains(text, password) {
+			t.Errorf("it has the credential: %s", text)
+		}
+		if !strings.Contains(text, "***") {
+			t.Errorf("it does not have the change: %s", text)
+		}
 	}
 }

@@ -278,15 +278,21 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 			others[c.Path] = c.Content
 		}
 	}
-	if len(files)+len(others) == 0 && (len(draft.changes) == 0 || len(policy.Unreadable) == 0) {
-		return nil // a policy with errors reports a finding even if nothing changes
+	if len(draft.changes) == 0 {
+		return nil
 	}
 	checker, err := d.Memory.checker(policy)
 	if err != nil {
 		return fmt.Errorf("prepare the checks: %w", err)
 	}
 	draft.Findings = append(checker.Credentials(others), checker.Check(files)...)
-	return draft.withholdCredentials()
+	if err := draft.withholdCredentials(); err != nil {
+		return err
+	}
+	if checker.Hides() {
+		draft.Plan.redact()
+	}
+	return nil
 }
 
 // withholdCredentials holds the targets with a credential that the policy refuses, so that it is neither pushed nor shown in a plan.

@@ -9,6 +9,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -20,6 +21,8 @@ type ObjectChange struct {
 	Name      string  `json:"name"`
 
 	before, after string
+	// redacted hides credentials in the difference.
+	redacted bool
 }
 
 // String formats the object as Kind/name, or Kind/namespace/name.
@@ -35,6 +38,9 @@ func (o ObjectChange) Diff() string {
 	text := udiff.Unified("before", "after", o.before, o.after)
 	for range 2 { // --- before, +++ after
 		_, text, _ = strings.Cut(text, "\n")
+	}
+	if o.redacted {
+		return check.Redact(text)
 	}
 	return text
 }

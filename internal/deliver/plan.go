@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
@@ -214,6 +215,32 @@ func changedValues(old []byte, keys []values.Key) []ValueChange {
 		changes = append(changes, ValueChange(c))
 	}
 	return changes
+}
+
+// redact hides credentials in values and in the differences of objects. What is published can contain some that were written
+// before there were checks, and a change that removes them must not repeat them in a pull request.
+func (p *Plan) redact() {
+	hidden := map[string]string{} // many targets have the same values
+	hide := func(key string, value *string) *string {
+		if value == nil {
+			return nil
+		}
+		id := key + ": " + *value
+		text, known := hidden[id]
+		if !known {
+			text = check.RedactValue(key, *value)
+			hidden[id] = text
+		}
+		return &text
+	}
+	for _, t := range p.Targets {
+		for i, v := range t.Values {
+			t.Values[i].Old, t.Values[i].New = hide(v.Key, v.Old), hide(v.Key, v.New)
+		}
+		for i := range t.Objects {
+			t.Objects[i].redacted = true
+		}
+	}
 }
 
 // checkBudget determines whether the plan needs approval.
