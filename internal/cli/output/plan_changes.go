@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -21,8 +22,12 @@ func (v Plan) changes(w io.Writer) error {
 	}
 	shown, left := mostUrgent(groups)
 	t := &terminal.Table{Indent: "  "}
+	types, titles := 0, 0 // the widths of the columns before the details
 	for _, g := range shown {
-		lines := v.details(g)
+		types, titles = max(types, len(names(g.ClusterTypes(), 3, "cluster types"))), max(titles, len(targets(g)))
+	}
+	for _, g := range shown {
+		lines := wrapped(v.details(g), max(minDetail, maxLine-len("  -  ")-types-2-titles-2))
 		head := []terminal.Cell{symbol(v.Style, g.Op), terminal.Plain(names(g.ClusterTypes(), 3, "cluster types")), terminal.Plain(targets(g))}
 		t.Row(append(head, lines[0])...)
 		for _, line := range lines[1:] {
@@ -35,6 +40,36 @@ func (v Plan) changes(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "  %s\n", v.Style.Dim(fmt.Sprintf("and %s like these; -o json lists all", terminal.Count(left, "more assignment"))))
 	return err
+}
+
+// Widths in characters: of a row, and of the column of details if the others leave less.
+const (
+	maxLine   = 198
+	minDetail = 60
+)
+
+// wrapped breaks lines that are too wide, at spaces if there are any.
+func wrapped(lines []terminal.Cell, width int) []terminal.Cell {
+	var all []terminal.Cell
+	for _, line := range lines {
+		rest := []rune(line.Text)
+		for len(rest) > width {
+			at := width
+			for at > width/2 && rest[at] != ' ' {
+				at--
+			}
+			if rest[at] != ' ' {
+				at = width
+			}
+			cell := line
+			cell.Text = strings.TrimRight(string(rest[:at]), " ")
+			all = append(all, cell)
+			rest = append([]rune("  "), []rune(strings.TrimLeft(string(rest[at:]), " "))...)
+		}
+		line.Text = string(rest)
+		all = append(all, line)
+	}
+	return all
 }
 
 // maxGroups bounds the rows of changes.
@@ -113,9 +148,9 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	c := g.Changes[0]
 	switch g.Op {
 	case plan.Added:
-		return []terminal.Cell{terminal.Painted(v.Style.Dim, by(c.Policies))}
+		return []terminal.Cell{terminal.Painted(v.Style.Dim, cmp.Or(c.Renamed(), by(c.Policies)))}
 	case plan.Removed:
-		lines := []terminal.Cell{terminal.Painted(v.Style.Dim, c.Cause.String())}
+		lines := []terminal.Cell{terminal.Painted(v.Style.Dim, cmp.Or(c.Renamed(), c.Cause.String()))}
 		if len(g.Gone()) > 0 {
 			lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
 		}

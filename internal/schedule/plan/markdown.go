@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -73,7 +74,9 @@ func detail(g Group) string {
 	case g.Op == Held:
 		return markdown.Escape(c.Reason.Message) + At(c.Reason.Position)
 	case g.Op == Removed:
-		return strings.TrimSuffix(c.Cause.String()+"; "+deletes(g), "; ")
+		return strings.TrimSuffix(cmp.Or(markdown.Escape(c.Renamed()), c.Cause.String())+"; "+deletes(g), "; ")
+	case g.Op == Added && c.RenamedFrom != nil:
+		return markdown.Escape(c.Renamed())
 	case g.Op == Added && len(c.Policies) > 0:
 		return "by " + List(c.Policies)
 	case len(c.Gone) > 0:

@@ -109,6 +109,10 @@ type Change struct {
 	Gone []Object `json:"gone,omitempty"`
 	// Cause is why the assignment is removed; empty for other operations.
 	Cause RemovalCause `json:"cause,omitempty"`
+	// RenamedFrom is, for an added assignment, the removed one with the same content apart from the name of its target or cluster type.
+	// RenamedTo is the reverse. Clusters delete the old objects and create new ones, so it counts as a removal.
+	RenamedFrom *Pair `json:"renamedFrom,omitempty"`
+	RenamedTo   *Pair `json:"renamedTo,omitempty"`
 	// Reason explains why the assignment is held.
 	Reason *fleet.Problem `json:"reason,omitempty"`
 }
@@ -179,6 +183,9 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	p.compareFolders()
 	p.addCauses(after.Snapshot)
 	if err := p.addDetails(); err != nil {
+		return nil, err
+	}
+	if err := p.addRenames(); err != nil {
 		return nil, err
 	}
 	p.checkBudget(after.Snapshot)
