@@ -34,6 +34,8 @@ func TestApplication(t *testing.T) {
 		{"a change of configuration reaches its environment alone", a.configure},
 		{"a cluster that fails stops a commit, and the commit says why", a.fail},
 		{"when the cluster recovers, the commit goes on", a.recover},
+		{"a version that crashes stops at dev, and the commit says why its pods fail", a.crash},
+		{"a version that starts slowly goes on once it is healthy", a.start},
 	} {
 		if !t.Run(step.name, step.run) {
 			t.FailNow()
@@ -115,7 +117,8 @@ func (a *application) followOften(t *testing.T) {
 	t.Helper()
 	main := a.branches(t)[controlPlaneMain]
 	for _, template := range []string{"templates/flux.yaml", "templates/arc-flux.yaml"} {
-		must(t, a.checkouts[controlPlaneMain].Write(template, strings.ReplaceAll(main[template], "interval: 1m", "interval: 2s")))
+		must(t, a.checkouts[controlPlaneMain].Write(template, strings.NewReplacer(
+			"interval: 1m", "interval: 2s", "retryInterval: 1m", "retryInterval: 2s").Replace(main[template])))
 	}
 	push(t, a.checkouts[controlPlaneMain], "look often")
 	for _, environment := range []string{dev, stage} {
@@ -142,13 +145,19 @@ func (a *application) join(t *testing.T) {
 // The server may work on the same pull request just then: who comes second is told to run the command again.
 func (a *application) build(t *testing.T, message, version string) string {
 	t.Helper()
+	return a.buildImage(t, message, version, version)
+}
+
+// buildImage is like build, with an image whose tag is not the version.
+func (a *application) buildImage(t *testing.T, message, version, tag string) string {
+	t.Helper()
 	commit := push(t, a.checkouts[sourceMain], message)
 	ci := kalypso.With(append(a.credentials(), "GITEA_TOKEN="+a.bot.Token)...)
 	config := filepath.Join(t.TempDir(), "forges.yaml")
 	must(t, os.WriteFile(config, fmt.Appendf(nil, "forges: [{kind: gitea, url: %s, settle: 1s, tokenEnv: GITEA_TOKEN}]\n", stack.Gitea.URL), 0o600))
 	eventually(t, "CI asks for the delivery of "+version, func(ctx context.Context) error {
 		result, err := ci.Run(ctx, "app", "deploy", "--source", a.repositories[appSource].URL(), "--forge-config", config,
-			"--commit", commit, "--version", version, "--image-tag", version, "--ledger", a.server.ledger)
+			"--commit", commit, "--version", version, "--image-tag", tag, "--ledger", a.server.ledger)
 		if err == nil && result.Code != 0 {
 			err = fmt.Errorf("kalypso app deploy ended with %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 		}
@@ -238,6 +247,42 @@ func (a *application) recover(t *testing.T) {
 		"-          image: \"ghcr.io/example/hello-world-app:1.4.0\"\n+          image: \"ghcr.io/example/hello-world-app:1.5.0\"\n")
 }
 
+// crash delivers an image whose containers crash. Its manifests are applied everywhere, and so only the health tells.
+func (a *application) crash(t *testing.T) {
+	before := a.published(t, stage)
+	must(t, a.checkouts[sourceMain].Replace("helm/templates/deployment.yaml", "  replicas:", "  progressDeadlineSeconds: 4\n  replicas:"))
+	crashed := a.buildImage(t, "crash", "1.6.0", "crash-1.6.0")
+	eventually(t, "the commit says which cluster fails, and why", func(ctx context.Context) error {
+		said, err := a.repositories[appSource].Statuses(ctx, crashed)
+		if err != nil {
+			return err
+		}
+		return saysAll(lastOf(said, dev), "dev: failure", "degraded", "CrashLoopBackOff")
+	})
+	wantRunning(t, drone, dev, "functional-test", "ghcr.io/example/hello-world-app:crash-1.6.0", 1)
+	if said := lastOf(a.saidOf(t, appSource, crashed), stage); said != "" {
+		t.Errorf("of stage is said %q", said)
+	}
+	if after := a.published(t, stage); after != before {
+		t.Errorf("stage moved from %s to %s", before, after)
+	}
+}
+
+// start delivers an image whose containers need a moment to become ready.
+func (a *application) start(t *testing.T) {
+	must(t, a.checkouts[sourceMain].Replace("helm/templates/deployment.yaml", "progressDeadlineSeconds: 4", "progressDeadlineSeconds: 60"))
+	slow := a.buildImage(t, "mend it", "1.7.0", "slow-1.7.0")
+	a.wantSaid(t, appSource, slow, "dev: success Deployed 1.7.0")
+	a.proposed(t, stage, "stage: deliver hello-world-app 1.7.0 (1 changed)", "promoted")
+	for _, at := range []struct{ cluster, target string }{{drone, "functional-test"}, {large, "performance-test"}} {
+		o, err := stack.Clusters[at.cluster].Get(t.Context(), harness.Deployments, namespaceOf(at.cluster, dev, at.target), appSource)
+		must(t, err)
+		if c := harness.Condition(o, "Available"); c["status"] != "True" {
+			t.Errorf("%s was promoted, and on %s it is not available: %v", slow[:7], at.cluster, c)
+		}
+	}
+}
+
 // wantReviewable wants a pull request to say what a reviewer looks for.
 func wantReviewable(t *testing.T, pull harness.Pull, body ...string) {
 	t.Helper()
@@ -320,7 +365,7 @@ func namespaceOf(cluster, environment, target string) string {
 	return environment + "-" + cluster + "-" + appSource + "-" + target
 }
 
-// wantRunning wants a cluster to have what was delivered: there are no nodes to run it.
+// wantRunning wants a cluster to have what was delivered.
 func wantRunning(t *testing.T, cluster, environment, target, image string, replicas int64) {
 	t.Helper()
 	eventually(t, target+" runs "+image+" on "+cluster, func(ctx context.Context) error {

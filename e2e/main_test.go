@@ -71,6 +71,11 @@ func start(ctx context.Context, lab *harness.Lab) error {
 	if stack, err = harness.StartStack(ctx, lab, programs, drone, large); err != nil {
 		return err
 	}
+	for _, c := range stack.Clusters {
+		if err := stack.AddNode(ctx, c); err != nil {
+			return err
+		}
+	}
 	fmt.Printf("the fleet runs after %s\n", time.Since(began).Round(100*time.Millisecond))
 	c := stack.Clusters[large]
 	if err := c.Define(ctx, programs.ArgoCDDefinition); err != nil {

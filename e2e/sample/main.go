@@ -49,6 +49,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, c := range stack.Clusters {
+		if err := stack.AddNode(ctx, c); err != nil {
+			return err
+		}
+	}
 	play, err := newPlay(ctx, stack, kalypso)
 	if err != nil {
 		return err
