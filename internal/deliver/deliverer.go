@@ -236,7 +236,7 @@ func (d *Draft) proposed() pullrequest.Draft {
 	p := pullrequest.Draft{
 		Folders: "a folder per deployment target", Put: put, Delete: remove, Message: d.message(), When: d.work.when(),
 		Title: d.Plan.Title(), Source: "Rendered by Kalypso from", From: d.work.inputsText(), Digest: d.digest(),
-		Removals: d.Plan.Counts.Removed, Allowed: d.Plan.Budget, Findings: d.Findings, Broken: d.Plan.broken(),
+		Removals: d.Plan.removals, Allowed: d.Plan.Budget, Findings: d.Findings, Broken: d.Plan.broken(),
 		Promotes: d.Plan.Promotes(), Promoted: "carries a new commit of the source",
 	}
 	if len(d.Plan.Refusals) > 0 {

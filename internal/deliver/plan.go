@@ -41,6 +41,9 @@ type Plan struct {
 	Digests map[string]ImageDigest `json:"digests,omitempty"`
 	// Problems are all problems, sorted.
 	Problems []fleet.Problem `json:"problems"`
+
+	// removals is what the budget limits: targets that are removed, and those that lose all their objects.
+	removals int
 }
 
 // TargetChange is a target that changes or is held.
@@ -56,6 +59,10 @@ type TargetChange struct {
 	Images []string `json:"images,omitempty"`
 	// Reason explains why the target is held.
 	Reason *fleet.Problem `json:"reason,omitempty"`
+
+	// emptied means that the target had objects and has none any more, replaced that it has only other ones. In both cases
+	// clusters delete everything that they run of it.
+	emptied, replaced bool
 }
 
 // ValueChange is a composed value that differs: a [plan.ConfigChange] with other JSON names.
@@ -140,6 +147,7 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 				}
 			}
 			c.Objects = changedObjects(old, change.Content)
+			c.compareWhole(old, change.Content)
 		case values.FileName:
 			keys, _ := d.Values(e.Name)
 			c.Values = changedValues(old, keys)
@@ -153,6 +161,20 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 		c.Op = plan.Changed
 	}
 	return c, nil
+}
+
+// compareWhole determines whether nothing of the published objects stays.
+func (c *TargetChange) compareWhole(old, now []byte) {
+	lost := 0
+	for _, o := range c.Objects {
+		if o.Op == plan.Removed {
+			lost++
+		}
+	}
+	if lost > 0 && lost == len(documents(old)) {
+		c.emptied = len(documents(now)) == 0
+		c.replaced = !c.emptied
+	}
 }
 
 // old returns the published content of a file; nil for a new file.
@@ -247,8 +269,17 @@ func (p *Plan) redact() {
 func (p *Plan) checkBudget(w *work) {
 	r := plan.Removals{
 		Left: p.Counts.Left(), Removed: p.Counts.Removed,
-		Unit: "targets", Check: "the Workload names targets in " + p.Environment,
+		Unit: "targets", Check: "the Workload names targets in " + p.Environment + ", and that they have objects",
 	}
+	for _, t := range p.Targets {
+		if t.emptied {
+			r.Left--
+		}
+		if t.emptied || t.replaced {
+			r.Removed++
+		}
+	}
+	p.removals = r.Removed
 	if w.gitops.Published != nil {
 		r.Published = len(w.gitops.Published.Targets)
 	}
