@@ -103,7 +103,7 @@ func settle(last, next hub.Report) hub.Report {
 	case !again:
 		return next
 	case next.State == hub.StateProgressing && next.Message == "" &&
-		(last.State == hub.StateReady || last.State == hub.StateFailed):
+		(last.State == hub.StateReady || last.State == hub.StateFailed || len(last.Unhealthy) > 0):
 		return last
 	case next.State == last.State && withoutDigits(next.Message) == withoutDigits(last.Message) && sameHealth(&last, &next):
 		return last

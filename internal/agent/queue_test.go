@@ -151,6 +151,15 @@ func TestSettle(t *testing.T) {
 		r.Message = message
 		return r
 	}
+	with := func(state hub.State, health hub.Health) hub.Report {
+		r := at("1", state, "")
+		r.Applied, r.Health = "1", health
+		if health != hub.HealthHealthy {
+			r.Unhealthy = []hub.ObjectHealth{{Kind: "Deployment", Name: "web", Health: health}}
+		}
+		return r
+	}
+	healthy, slow, degraded := with("ready", hub.HealthHealthy), with("progressing", hub.HealthProgressing), with("failed", hub.HealthDegraded)
 	for _, test := range []struct {
 		name       string
 		last, next hub.Report
@@ -164,6 +173,10 @@ func TestSettle(t *testing.T) {
 		{"fails now", at("1", "ready", ""), at("1", "failed", "no"), true},
 		{"fails otherwise", at("1", "failed", "no"), at("1", "failed", "never"), true},
 		{"took longer to fail", at("1", "failed", "timeout after 30.1s"), at("1", "failed", "timeout after 30.27s"), false},
+		{"checks again what was not healthy in time", slow, at("1", "progressing", ""), false},
+		{"is degraded now", slow, degraded, true},
+		{"is healthy now", slow, healthy, true},
+		{"turns degraded", healthy, degraded, true},
 		{"suspended", at("1", "progressing", ""), at("1", "suspended", ""), true},
 		{"came through", at("1", "failed", "no"), at("1", "ready", ""), true},
 	} {
