@@ -34,6 +34,8 @@ type Programs struct {
 	// FluxDefinitions and ArgoCDDefinition are the files with custom resource definitions, as patterns.
 	FluxDefinitions  []string
 	ArgoCDDefinition string
+	// ArgoCDHealthCases is a folder of Argo CD's health tests: objects of other projects and the health that they have.
+	ArgoCDHealthCases string
 }
 
 // Build builds what is not there yet, which takes about twelve minutes on two cores when nothing is.
@@ -68,6 +70,7 @@ func (p *Programs) findFiles(ctx context.Context, dir string) error {
 	}
 	source, err = download(ctx, filepath.Join(dir, "argocd"), "github.com/argoproj/argo-cd/v3")
 	p.ArgoCDDefinition = filepath.Join(source.Dir, "manifests", "crds", "application-crd.yaml")
+	p.ArgoCDHealthCases = filepath.Join(source.Dir, "resource_customizations")
 	return err
 }
 

@@ -35,14 +35,13 @@ func conditioned(o object) hub.Report {
 	return r
 }
 
-// hasHealth reports whether the status says anything about the health, or there is none to say it. An object with a status in a
-// format that is not known is not called healthy.
+// hasHealth reports whether the status of a ready object says that it is healthy. kstatus calls an object ready that has no
+// conditions; whether it works is not known then, and neither is it if it is ready and not synced.
 func (o object) hasHealth() bool {
-	_, _, known := rollout(o)
-	for _, name := range []string{"Ready", "Reconciling", "Stalled"} {
-		known = known || o.condition(name).status != ""
+	if o.text("apiVersion") == "apps/v1" && o.objectAt("status") != nil {
+		return true // by its replicas
 	}
-	return known || o.at("status") == nil || o.text("apiVersion") == "apps/v1"
+	return o.condition("Ready").status == "True" && o.condition("Synced").status != "False"
 }
 
 // kstatus applies the rules in order. An object without conditions is ready, and one that is not ready and not stalled
@@ -60,6 +59,8 @@ func kstatus(o object) (hub.State, string) {
 		return hub.StateProgressing, reconciling.message
 	case ready.status == "False" || ready.status == "Unknown":
 		return hub.StateProgressing, ready.message
+	case ready.status != "" && o.outdated(ready):
+		return hub.StateProgressing, ""
 	}
 	if state, text, ok := rollout(o); ok {
 		return state, text
