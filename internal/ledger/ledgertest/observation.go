@@ -271,8 +271,8 @@ func invalidReports(t *testing.T, l ledger.Ledger) {
 		"no state":       func(r *ledger.Report) { r.State = "great" },
 		"no time":        func(r *ledger.Report) { r.Observed = r.Observed.AddDate(-3000, 0, 0) },
 		"unknown health": func(r *ledger.Report) { r.Health = "fine" },
-		"zero byte":     func(r *ledger.Report) { r.Message = "a\x00b" },
-		"invalid UTF-8": func(r *ledger.Report) { r.Reconciler.Name = "\xff" },
+		"zero byte":      func(r *ledger.Report) { r.Message = "a\x00b" },
+		"invalid UTF-8":  func(r *ledger.Report) { r.Reconciler.Name = "\xff" },
 	} {
 		bad := good
 		spoil(&bad)
