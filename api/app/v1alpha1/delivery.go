@@ -292,7 +292,7 @@ type Environment struct {
 	AutoMerge bool `json:"autoMerge,omitempty"`
 
 	// Promotion defines when a commit of the source is promoted to this environment, and when it counts as deployed.
-	// Default: after the previous environment in the list, once all its clusters run the commit.
+	// Default: after the previous environment in the list, once all its clusters run the commit and are healthy.
 	// +optional
 	Promotion *scheduler.Promotion `json:"promotion,omitempty"`
 

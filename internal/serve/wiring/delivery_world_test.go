@@ -31,6 +31,8 @@ type shop struct {
 	// silent holds the clusters that do not report, fails the clusters that fail with a message.
 	silent map[string]bool
 	fails  map[string]string
+	// health is the health of clusters that are not healthy.
+	health map[string]hub.Health
 	// writes interrupts the running process.
 	writes *interruption
 }
@@ -43,7 +45,7 @@ const (
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{world: newEmptyWorld(t), now: fleettest.Time.Add(time.Hour), silent: map[string]bool{}, fails: map[string]string{}}
+	s := &shop{world: newEmptyWorld(t), now: fleettest.Time.Add(time.Hour), silent: map[string]bool{}, fails: map[string]string{}, health: map[string]hub.Health{}}
 	for _, name := range []string{"shop", "shop-configs", "shop-gitops"} {
 		s.Create(name)
 	}
@@ -130,6 +132,13 @@ func (s *shop) report() {
 				Revision: revision, State: ledger.StateReady, Health: hub.HealthHealthy,
 			},
 			Observed: s.now, Received: s.now,
+		}
+		if health := s.health[cluster]; health != "" {
+			r.State, r.Applied, r.Health = ledger.StateProgressing, revision, health
+			if health == hub.HealthDegraded {
+				r.State = ledger.StateFailed
+			}
+			r.Unhealthy = []hub.ObjectHealth{{Kind: "Deployment", Namespace: "shop", Name: "web", Health: health, Message: "container web: CrashLoopBackOff"}}
 		}
 		if s.fails[cluster] != "" {
 			r.State, r.Message = ledger.StateFailed, s.fails[cluster]
