@@ -30,6 +30,7 @@ type clusterRegisterCommand struct {
 	members    []string
 	labels     map[string]string
 	keyFile    string
+	reportedBy string
 	credential string
 	manifests  manifestFlags
 }
@@ -49,9 +50,12 @@ With --manifests, print the manifests that install the agent. They contain no cr
     kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=large-07.token
 
 A cluster without a connection signs its reports: register its public key with --key.
+If the Argo CD of another cluster serves it, that cluster's agent reports for both: name it with --reported-by. The registered cluster then
+has no credential, and one that it had becomes invalid. Register it again without the flag to give it its own.
 On a server, this needs the token of an admin, or a join token; see "kalypso token create --role join".`,
 		Example: `  kalypso cluster register large-07 --member dev/large --member stage/large --label region=west-us
-  kalypso cluster register large-07 --member dev/large --credential large-07.token`,
+  kalypso cluster register large-07 --member dev/large --credential large-07.token
+  kalypso cluster register store-01 --member dev/store --reported-by hub`,
 		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
@@ -61,6 +65,7 @@ On a server, this needs the token of an admin, or a join token; see "kalypso tok
 	flags.StringArrayVar(&c.members, "member", nil, "a membership, as `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
 	flags.StringToStringVar(&c.labels, "label", nil, "a label of the cluster, as `KEY=VALUE`; may be repeated")
 	flags.StringVar(&c.keyFile, "key", "", "a PEM `file` with the public key of a cluster without a connection")
+	flags.StringVar(&c.reportedBy, "reported-by", "", "the registered `cluster` whose agent reports for this one")
 	flags.StringVar(&c.credential, "credential", "", "write the credential to a new `file` instead of showing it")
 	c.manifests.bind(cmd)
 	return cmd
@@ -70,6 +75,9 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	request, err := c.request(cmd, name)
 	if err != nil {
 		return err
+	}
+	if c.reportedBy != "" && (c.credential != "" || c.manifests.wanted || c.keyFile != "") {
+		return cli.Usage(cmd, "--reported-by excludes --credential, --key and --manifests: the cluster has no credential and no agent")
 	}
 	install, err := c.manifests.install(cmd, name, c.place.Address(c.t))
 	if err != nil {
@@ -108,7 +116,7 @@ func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*inge
 	if len(members) == 0 {
 		return nil, cli.Usage(cmd, "no membership given; use --member, for example --member dev/large")
 	}
-	request := &ingest.ClusterRequest{Name: name, Memberships: members, Labels: c.labels}
+	request := &ingest.ClusterRequest{Name: name, Memberships: members, Labels: c.labels, ReportedBy: c.reportedBy}
 	if c.keyFile != "" {
 		key, err := os.ReadFile(c.keyFile)
 		if err != nil {
@@ -146,6 +154,11 @@ func showRegistered(w io.Writer, r registered, what string) error {
 	}
 	fmt.Fprintln(w)
 	switch {
+	case r.ReportedBy != "":
+		by := terminal.Printable(r.ReportedBy)
+		_, err := fmt.Fprintf(w, "it is reported by %s: start the agent of %s with --destination NAME=%s, where NAME is the destination in Argo CD\n",
+			by, by, terminal.ShellWord(r.Cluster))
+		return err
 	case r.File != "":
 		fmt.Fprintf(w, "credential saved to %s\n", terminal.Printable(r.File))
 	case r.Credential.Credential != "":

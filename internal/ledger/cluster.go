@@ -17,6 +17,8 @@ type Registration struct {
 	CredentialHash string `json:"credentialHash,omitempty"`
 	// PublicKey verifies report files that are carried by hand; PEM, optional.
 	PublicKey string `json:"publicKey,omitempty"`
+	// ReportedBy is the cluster whose credential reports for this one, which then has neither a credential nor a public key.
+	ReportedBy string `json:"reportedBy,omitempty"`
 	// Revoked ends the memberships and the credential. The facts stay.
 	Revoked bool      `json:"revoked,omitempty"`
 	At      time.Time `json:"at"`
@@ -40,6 +42,8 @@ type ClusterQuery struct {
 	// Environment and ClusterType match members by the registration in force.
 	Environment string
 	ClusterType string
+	// ReportedBy matches registered clusters by the registration in force.
+	ReportedBy string
 	// AsOf selects the registrations in force then; zero means now.
 	AsOf time.Time
 	// After is the name of the last cluster of the previous page.

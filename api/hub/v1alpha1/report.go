@@ -54,8 +54,9 @@ type ReportBatch struct {
 	Kind       string `json:"kind"`
 	// ID identifies the batch among those of its cluster. A retry has the same ID.
 	ID string `json:"id"`
-	// Cluster is the name of the reporting cluster; a cluster may only report about itself. Required in files.
-	// Default for requests: the cluster that the credential belongs to.
+	// Cluster is the name of the cluster that the reports are about: the one that the credential belongs to, or one that is registered as
+	// reported by it. Required in files, which a cluster can only write about itself. Default for requests: the cluster that the
+	// credential belongs to.
 	Cluster string `json:"cluster,omitempty"`
 	// Sent is when the batch was made, by the cluster's clock. The server
 	// compares it with the time of arrival to detect clock skew.

@@ -76,7 +76,7 @@ func (r *localRegistrar) Revoke(ctx context.Context, name string) (api.Credentia
 func credentialOf(r ledger.Registration, credential secret.Value) api.Credential {
 	return api.Credential{
 		Cluster: r.Cluster, Credential: credential.Reveal(), Memberships: append([]ledger.Membership{}, r.Memberships...),
-		Labels: r.Labels, At: r.At, By: r.By,
+		Labels: r.Labels, ReportedBy: r.ReportedBy, At: r.At, By: r.By,
 	}
 }
 

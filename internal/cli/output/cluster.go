@@ -38,6 +38,9 @@ func (v Printer) clusterHead(w io.Writer, d query.ClusterDetail) error {
 		reported = terminal.Painted(s.Red, reported.Text+", offline: what it runs is unknown")
 	}
 	t.Row(terminal.Plain("last report"), reported)
+	if d.ReportedBy != "" {
+		t.Row(terminal.Plain("reported by"), terminal.Plain(d.ReportedBy))
+	}
 	if len(d.Labels) > 0 {
 		t.Row(terminal.Plain("labels"), terminal.Plain(terminal.Labels(d.Labels)))
 	}

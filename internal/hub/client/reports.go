@@ -81,7 +81,7 @@ func (r *ReportRefusal) Hint() string {
 	case r.Status == http.StatusUnauthorized:
 		return "the token is wrong or revoked; get a new one with \"kalypso cluster register\" and write it to the token file, which is read before each attempt"
 	case r.Status == http.StatusForbidden:
-		return "the token belongs to another cluster; omit --cluster, or use that cluster's token"
+		return "the token belongs to another cluster; omit --cluster, or use that cluster's token. To report for several clusters, register the others with --reported-by"
 	case r.Status == http.StatusNotFound:
 		return "the cluster is not registered, or --server is not the address of a Kalypso server; register it with \"kalypso cluster register\""
 	case r.Status == http.StatusRequestEntityTooLarge:

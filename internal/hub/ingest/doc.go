@@ -8,7 +8,8 @@
 //	operator, or join token ─► Registrar ─► memberships and a credential ─► ledger
 //
 // All input is untrusted: bodies are limited in size before and after decompression, errors do not quote them, and text is reduced
-// to one line without credentials. The caller authenticates the sender. A cluster can report only about itself.
+// to one line without credentials. The caller authenticates the sender. A cluster can report only about
+// itself, and about clusters that an admin registered as reported by it.
 //
 // # Repeated, late and reordered batches
 //

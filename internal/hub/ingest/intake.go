@@ -16,6 +16,7 @@ type Store interface {
 	ledger.Intake
 	ledger.Clocks
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
+	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 }
 
 // Intake stores reports of clusters in the ledger. It has no state of its own: several may share a ledger.
@@ -28,15 +29,16 @@ type Intake struct {
 	Stored func(reports []ledger.Report)
 }
 
-// Take stores a batch of the cluster with whose credential it was sent; now is when it arrived.
-// Batches may be repeated, late and reordered.
-func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatch, now time.Time) (hub.ReportReceipt, error) {
+// Take stores a batch that was sent with the credential of a cluster; now is when it arrived. The batch is about this cluster, or
+// about one that is registered as reported by it. Batches may be repeated, late and reordered.
+func (i *Intake) Take(ctx context.Context, sender string, batch *hub.ReportBatch, now time.Time) (hub.ReportReceipt, error) {
 	var receipt hub.ReportReceipt
-	if batch.Cluster != "" && batch.Cluster != cluster {
-		return receipt, refuse(ErrDenied, "the reports are about cluster %.253q, but the credential belongs to %q: a cluster can report only about itself", batch.Cluster, cluster)
-	}
 	if err := batch.Check(); err != nil {
 		return receipt, refuse(ErrInvalid, "%v", err)
+	}
+	cluster, err := i.subject(ctx, sender, batch.Cluster)
+	if err != nil {
+		return receipt, err
 	}
 	unknown, err := i.unknown(ctx, cluster)
 	if err != nil {
@@ -58,6 +60,20 @@ func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatc
 		}
 	}
 	return receipt, i.store(ctx, cluster, reports, clock, now)
+}
+
+// subject returns the cluster that a batch is about, if the sender may report about it. The answer is the same for a cluster that does
+// not exist, so that a credential cannot be used to find out which clusters there are.
+func (i *Intake) subject(ctx context.Context, sender, about string) (string, error) {
+	if about == "" || about == sender {
+		return sender, nil
+	}
+	granted, err := i.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: about, ReportedBy: sender})
+	if err == nil && len(granted) == 0 {
+		err = refuse(ErrDenied, "the credential belongs to cluster %q, which does not report for %.253q: an admin can register that one with --reported-by %s",
+			sender, about, sender)
+	}
+	return about, err
 }
 
 // gone returns the known reconcilers that are not among the present ones.

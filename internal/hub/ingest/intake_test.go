@@ -47,7 +47,7 @@ func TestTakeRefuses(t *testing.T) {
 	other := batch(noon)
 	other.Cluster = "small-01"
 	_, err := w.intake.Take(t.Context(), "large-07", other, noon)
-	refused(t, err, ingest.ErrDenied, `about cluster "small-01"`)
+	refused(t, err, ingest.ErrDenied, `does not report for "small-01"`)
 	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("", 1, "green", noon)), noon)
 	refused(t, err, ingest.ErrInvalid, `state is "green"`)
 	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("good", 1, hub.StateReady, noon), report("bad\nlevel=error", 1, hub.StateReady, noon)), noon)

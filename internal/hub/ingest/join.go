@@ -109,6 +109,9 @@ func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterReq
 	if err != nil {
 		return none, ledger.Registration{}, err
 	}
+	if request.ReportedBy != "" {
+		return none, ledger.Registration{}, refuse(ErrDenied, "a join token cannot let another cluster report: ask an admin to register the cluster")
+	}
 	known, err := r.check(ctx, request)
 	if err != nil {
 		return none, ledger.Registration{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,11 +50,17 @@ type ClusterRequest struct {
 	// PublicKey verifies report files, in PEM form; only for clusters without a connection. Empty means none, or keeps
 	// the key of a registered cluster.
 	PublicKey string `json:"publicKey,omitempty" maxLength:"4096"`
+	// ReportedBy is a registered cluster whose credential reports for this one: a cluster whose Argo CD serves both. The cluster itself
+	// then has no credential. Empty means that the cluster reports with its own.
+	ReportedBy string `json:"reportedBy,omitempty" maxLength:"63"`
 }
 
 // Register registers a cluster or changes its registration, on behalf of an admin.
 // A new or revoked cluster gets a credential, which is returned only here, and starts without a state: what was reported under
 // its name before no longer counts. Others keep theirs, and the returned credential is zero.
+//
+// Only one credential can report about a cluster: its own, or that of the cluster in ReportedBy. If that changes, the old one can no
+// longer report about it, and the cluster starts without a state.
 func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	var credential secret.Value
 	known, err := r.check(ctx, request)
@@ -61,18 +68,21 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 		return credential, ledger.Registration{}, err
 	}
 	next := request.registration(known, by, now)
-	if known.Registered {
+	if err := r.checkReporter(ctx, request); err != nil {
+		return credential, next, err
+	}
+	if known.Registered && next.ReportedBy == "" {
 		next.CredentialHash = known.Registration.CredentialHash
 		if next.PublicKey == "" {
 			next.PublicKey = known.Registration.PublicKey
 		}
 	}
-	if next.CredentialHash == "" {
+	if next.CredentialHash == "" && next.ReportedBy == "" {
 		credential = r.NewSecret("cluster")
 		next.CredentialHash = Hash(credential)
 	}
-	if !known.Registered {
-		// What an earlier cluster of this name reported says nothing about this one.
+	if !known.Registered || known.Registration.ReportedBy != next.ReportedBy {
+		// What an earlier cluster of this name, or another reporter, reported says nothing about what this one will report.
 		if err := r.Ledger.Reset(ctx, next.Cluster, now); err != nil {
 			return secret.Value{}, next, err
 		}
@@ -83,6 +93,9 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 // Rotate replaces the credential of a cluster. The new one is returned only here; the old one is invalid at once.
 func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	next, err := r.registered(ctx, cluster, by, now)
+	if err == nil && next.ReportedBy != "" {
+		err = refuse(ErrConflict, "cluster %q has no credential: it is reported by %q", cluster, next.ReportedBy)
+	}
 	if err != nil {
 		return secret.Value{}, next, err
 	}
@@ -92,6 +105,8 @@ func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Tim
 }
 
 // Revoke ends the memberships and the credential of a cluster. Its reports are kept. Revoking again changes nothing.
+//
+// Clusters that it reported for stay registered, without a reporter: another cluster that gets the name must not report for them.
 func (r *Registrar) Revoke(ctx context.Context, cluster, by string, now time.Time) (ledger.Registration, error) {
 	known, err := r.cluster(ctx, cluster)
 	if err == nil && known.Registration.Revoked {
@@ -101,8 +116,42 @@ func (r *Registrar) Revoke(ctx context.Context, cluster, by string, now time.Tim
 	if err != nil {
 		return next, err
 	}
-	next.Revoked, next.CredentialHash, next.PublicKey = true, "", ""
+	if err := r.release(ctx, cluster, by, now); err != nil {
+		return next, err
+	}
+	next.Revoked, next.CredentialHash, next.PublicKey, next.ReportedBy = true, "", "", ""
 	return next, r.Ledger.Register(ctx, next)
+}
+
+// release ends that a cluster reports for others.
+func (r *Registrar) release(ctx context.Context, reporter, by string, now time.Time) error {
+	others, err := r.Ledger.Clusters(ctx, ledger.ClusterQuery{ReportedBy: reporter})
+	for _, c := range others {
+		next := c.Registration
+		next.By, next.At, next.ReportedBy = oneLine(by, maxText), following(c, now), ""
+		err = errors.Join(err, r.Ledger.Register(ctx, next))
+	}
+	return err
+}
+
+// checkReporter returns an error if the requested reporter cannot report for the cluster. It must have a credential of its own.
+func (r *Registrar) checkReporter(ctx context.Context, q ClusterRequest) error {
+	if q.ReportedBy == "" {
+		return nil
+	}
+	switch reporter, err := r.cluster(ctx, q.ReportedBy); {
+	case err != nil:
+		return err
+	case !reporter.Registered:
+		return refuse(ErrInvalid, "cluster %q, which is to report for %q, is not registered", q.ReportedBy, q.Name)
+	case reporter.Registration.ReportedBy != "":
+		return refuse(ErrInvalid, "cluster %q cannot report for %q: it is itself reported by %q", q.ReportedBy, q.Name, reporter.Registration.ReportedBy)
+	}
+	others, err := r.Ledger.Clusters(ctx, ledger.ClusterQuery{ReportedBy: q.Name, Limit: 1})
+	if err == nil && len(others) > 0 {
+		err = refuse(ErrConflict, "cluster %q reports for %q, so that it needs its own credential", q.Name, others[0].Name)
+	}
+	return err
 }
 
 // registered returns a copy of a cluster's registration, to be changed and stored as the next one.
@@ -141,7 +190,7 @@ func (q ClusterRequest) registration(known ledger.Cluster, by string, now time.T
 	memberships := slices.Clone(q.Memberships)
 	slices.SortFunc(memberships, compareMemberships)
 	return ledger.Registration{
-		Cluster: q.Name, Memberships: memberships, Labels: maps.Clone(q.Labels), PublicKey: q.PublicKey,
+		Cluster: q.Name, Memberships: memberships, Labels: maps.Clone(q.Labels), PublicKey: q.PublicKey, ReportedBy: q.ReportedBy,
 		At: following(known, now), By: oneLine(by, maxText),
 	}
 }

@@ -31,6 +31,15 @@ func (q ClusterRequest) check() error {
 		}
 	}
 	problems = append(problems, checkLabels(q.Labels))
+	if q.ReportedBy != "" {
+		problems = append(problems, label("reported by", q.ReportedBy))
+		switch {
+		case q.ReportedBy == q.Name:
+			problems = append(problems, errors.New("a cluster that reports about itself needs no reportedBy"))
+		case q.PublicKey != "":
+			problems = append(problems, errors.New("a cluster that is reported by another one has no public key of its own"))
+		}
+	}
 	if q.PublicKey != "" {
 		_, err := hub.ParseReportPublicKey([]byte(q.PublicKey))
 		problems = append(problems, prefixed("public key", err))

@@ -17,6 +17,8 @@ type Cluster struct {
 	Registered bool              `json:"registered"`
 	Revoked    bool              `json:"revoked,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
+	// ReportedBy is the cluster that reports for it; empty if it reports itself.
+	ReportedBy string `json:"reportedBy,omitempty"`
 	// LastHeard is when it last reported; zero means never, or that the answer is about the past.
 	LastHeard time.Time `json:"lastHeard,omitzero"`
 	// Offline means that this is too long ago.
@@ -178,7 +180,7 @@ func hasLabels(c ledger.Cluster, labels map[string]string) bool {
 func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, error) {
 	shown := Cluster{
 		Name: c.Name, Registered: c.Registered, Revoked: c.Registration.Revoked, Labels: c.Registration.Labels,
-		Memberships: []Membership{},
+		ReportedBy: c.Registration.ReportedBy, Memberships: []Membership{},
 	}
 	if v.asOf.IsZero() {
 		shown.LastHeard = utc(c.LastHeard)

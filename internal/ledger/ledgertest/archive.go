@@ -60,6 +60,7 @@ func fill(t *testing.T, l ledger.Ledger) {
 	must(t, l.Register(t.Context(), ledger.Registration{
 		Cluster: "large-01", Memberships: member("prod"), Labels: map[string]string{"a": "<b>"}, CredentialHash: "h", PublicKey: "k", At: at(1), By: "ann",
 	}))
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-02", Memberships: member("prod"), ReportedBy: "large-01", At: at(2)}))
 	must(t, l.NoteClock(t.Context(), ledger.Clock{Cluster: "large-01", From: at(60), Correction: -time.Hour, Noted: at(1)}))
 	must(t, l.PutToken(t.Context(), ledger.Token{ID: "a", Hash: "h2", Role: "reader", Created: at(1)}))
 	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "cp", Commit: "c", Environment: "dev"}, Kind: "promoted", At: at(3)}))

@@ -67,6 +67,36 @@ func registrations(t *testing.T, l ledger.Ledger) {
 	equal(t, "revoked", clusters[0].Registration.Revoked, true)
 }
 
+// reportedBy is the rule that the registration in force decides alone who reports for a cluster.
+func reportedBy(t *testing.T, l ledger.Ledger) {
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "hub", CredentialHash: "h", At: at(0)}))
+	for i, r := range []ledger.Registration{
+		{Cluster: "spoke-01", ReportedBy: "hub"},
+		{Cluster: "spoke-02", ReportedBy: "hub"},
+		{Cluster: "spoke-03", ReportedBy: "other"},
+		{Cluster: "spoke-01"},
+		{Cluster: "spoke-04", ReportedBy: "hub"},
+		{Cluster: "spoke-04", ReportedBy: "hub", Revoked: true},
+	} {
+		r.At = at(i)
+		must(t, l.Register(t.Context(), r))
+	}
+	named := func(q ledger.ClusterQuery) (names []string) {
+		clusters, err := l.Clusters(t.Context(), q)
+		must(t, err)
+		for _, c := range clusters {
+			names = append(names, c.Name)
+		}
+		return names
+	}
+	equal(t, "reported by the hub", named(ledger.ClusterQuery{ReportedBy: "hub"}), []string{"spoke-02"})
+	equal(t, "then", named(ledger.ClusterQuery{ReportedBy: "hub", AsOf: at(2)}), []string{"spoke-01", "spoke-02"})
+	equal(t, "one of them", named(ledger.ClusterQuery{ReportedBy: "hub", Name: "spoke-03"}), []string(nil))
+	all, err := l.Registrations(t.Context(), "spoke-01")
+	must(t, err)
+	equal(t, "registrations", []string{all[0].ReportedBy, all[1].ReportedBy}, []string{"hub", ""})
+}
+
 // reset is the rule that what was reported in the future can be cleared, so that the truth counts again.
 func reset(t *testing.T, l ledger.Ledger) {
 	recordShop(t, l, 1, shopVersion("1.0", 0))

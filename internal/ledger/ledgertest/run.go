@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"transitions", transitions},
 		{"heartbeats", heartbeats},
 		{"registrations", registrations},
+		{"clusters that another one reports for", reportedBy},
 		{"reset", reset},
 		{"credentials", credentials},
 		{"clocks", clocks},

@@ -322,7 +322,8 @@ CREATE TABLE registration (
     credential_hash text NOT NULL COLLATE pg_catalog."C",
     public_key text NOT NULL COLLATE pg_catalog."C",
     revoked bigint NOT NULL,
-    by_whom text NOT NULL COLLATE pg_catalog."C"
+    by_whom text NOT NULL COLLATE pg_catalog."C",
+    reported_by text DEFAULT ''::text NOT NULL
 );
 CREATE VIEW current_membership AS
  SELECT g.cluster_id,

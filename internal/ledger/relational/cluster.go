@@ -26,7 +26,7 @@ func (s *Store) Register(ctx context.Context, r ledger.Registration) error {
 	if err != nil {
 		return err
 	}
-	if err := checkText("registration", string(labels), r.CredentialHash, r.PublicKey, r.By); err != nil {
+	if err := checkText("registration", string(labels), r.CredentialHash, r.PublicKey, r.ReportedBy, r.By); err != nil {
 		return err
 	}
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error { return register(ctx, tx, r, string(labels)) })
@@ -42,7 +42,7 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 		return err
 	}
 	at := micros(r.At)
-	inserted, err := tx.ExecContext(ctx, queries.Get("insertRegistration"), cluster, at, labels, r.CredentialHash, r.PublicKey, number(r.Revoked), r.By)
+	inserted, err := tx.ExecContext(ctx, queries.Get("insertRegistration"), cluster, at, labels, r.CredentialHash, r.PublicKey, r.ReportedBy, number(r.Revoked), r.By)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func scanCluster(row scanner) (c clusterRow, err error) {
 	var at, revoked, heard int64
 	var labels string
 	r := &c.Registration
-	if err := row.Scan(&c.Name, &c.registration, &at, &labels, &r.CredentialHash, &r.PublicKey, &revoked, &r.By, &heard); err != nil {
+	if err := row.Scan(&c.Name, &c.registration, &at, &labels, &r.CredentialHash, &r.PublicKey, &r.ReportedBy, &revoked, &r.By, &heard); err != nil {
 		return c, err
 	}
 	c.LastHeard = timeOf(heard)
@@ -126,6 +126,10 @@ func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.C
 	w := where{args: []any{inForce(q.AsOf)}}
 	w.text("c.name = ?", q.Name)
 	w.text("c.name > ?", q.After)
+	if q.ReportedBy != "" {
+		w.text("g.reported_by = ?", q.ReportedBy)
+		w.conditions = append(w.conditions, "g.revoked = 0")
+	}
 	if q.Environment != "" || q.ClusterType != "" {
 		w.conditions = append(w.conditions, "g.revoked = 0", memberCondition(&w, q))
 	}

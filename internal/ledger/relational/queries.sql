@@ -81,8 +81,8 @@ INSERT INTO cluster (name) VALUES ($1) ON CONFLICT DO NOTHING;
 SELECT id FROM cluster WHERE name = $1;
 
 -- name: insertRegistration
-INSERT INTO registration (cluster_id, at, until, labels, credential_hash, public_key, revoked, by_whom)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING;
+INSERT INTO registration (cluster_id, at, until, labels, credential_hash, public_key, reported_by, revoked, by_whom)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING;
 
 -- name: findRegistration
 SELECT id FROM registration WHERE cluster_id = $1 AND at = $2;
@@ -99,7 +99,7 @@ INSERT INTO membership (registration_id, environment, cluster_type) VALUES ($1, 
 -- name: selectClusters
 -- Joins the registration in force at $1. A cluster that only reported has none.
 SELECT c.name, COALESCE(g.id, 0), COALESCE(g.at, 0), COALESCE(g.labels, ''), COALESCE(g.credential_hash, ''),
-       COALESCE(g.public_key, ''), COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
+       COALESCE(g.public_key, ''), COALESCE(g.reported_by, ''), COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
 FROM cluster c
 LEFT JOIN heartbeat h ON h.cluster_id = c.id
 LEFT JOIN registration g ON g.cluster_id = c.id AND g.at <= $1 AND g.until > $1;
@@ -112,7 +112,7 @@ SELECT c.name FROM registration g JOIN cluster c ON c.id = g.cluster_id
 WHERE g.credential_hash = $1 AND g.credential_hash <> '' AND g.revoked = 0 AND g.until = 9223372036854775807;
 
 -- name: selectRegistrations
-SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.public_key, g.revoked, g.by_whom, 0
+SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.public_key, g.reported_by, g.revoked, g.by_whom, 0
 FROM registration g JOIN cluster c ON c.id = g.cluster_id;
 
 -- name: insertBranch

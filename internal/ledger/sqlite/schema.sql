@@ -189,7 +189,7 @@ CREATE TABLE registration (
     credential_hash TEXT    NOT NULL,
     public_key      TEXT    NOT NULL, -- verifies report files that are carried by hand: PKIX as PEM, or ''
     revoked         INTEGER NOT NULL,
-    by_whom         TEXT    NOT NULL,
+    by_whom         TEXT    NOT NULL, reported_by TEXT NOT NULL DEFAULT '',
     UNIQUE (cluster_id, at)
 ) STRICT;
 

@@ -20,6 +20,8 @@ type Credential struct {
 	FluxKey     string              `json:"fluxKey,omitempty"`
 	Memberships []ledger.Membership `json:"memberships"`
 	Labels      map[string]string   `json:"labels,omitempty"`
+	// ReportedBy is the cluster that reports for it; the cluster itself then has no credential.
+	ReportedBy string `json:"reportedBy,omitempty"`
 	// At is the time of the registration, By who requested it.
 	At time.Time `json:"at"`
 	By string    `json:"by,omitempty"`
@@ -75,7 +77,7 @@ type (
 func registerCredentials(s *service) {
 	tell(s, operation{
 		id: "register-cluster", path: "/clusters", status: http.StatusCreated, summary: "Register a cluster, or change its registration",
-		about: "A new cluster gets a credential, which is returned only once. A registered cluster keeps its own.",
+		about: "A new cluster gets a credential, which is returned only once. A registered cluster keeps its own. A cluster that is reported by another one has none.",
 	}, s.registerCluster)
 	tell(s, operation{
 		id: "join-cluster", path: "/clusters/join", status: http.StatusCreated, summary: "Join as a new cluster",
@@ -140,7 +142,7 @@ func (s *service) credential(credential secret.Value, r ledger.Registration, err
 	s.Events.Publish(Signal{Type: SignalCluster, Cluster: r.Cluster})
 	c := Credential{
 		Cluster: r.Cluster, Credential: credential.Reveal(), Memberships: append([]ledger.Membership{}, r.Memberships...),
-		Labels: r.Labels, At: r.At, By: r.By,
+		Labels: r.Labels, ReportedBy: r.ReportedBy, At: r.At, By: r.By,
 	}
 	if !credential.IsZero() && !s.FluxSecret.IsZero() {
 		c.FluxKey = ingest.FluxKey(s.FluxSecret, r).Reveal()
@@ -153,6 +155,9 @@ func registrationDetail(r ingest.ClusterRequest) string {
 	var pairs []string
 	for _, m := range r.Memberships {
 		pairs = append(pairs, m.Environment, m.ClusterType)
+	}
+	if r.ReportedBy != "" {
+		pairs = append(pairs, "reported by", r.ReportedBy)
 	}
 	return detail(pairs...)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -55,7 +56,7 @@ type Taken struct {
 func registerReports(s *service) {
 	notify(s, operation{
 		id: "report", path: "/reports", summary: "Report the states of a cluster's reconcilers",
-		about: "A cluster can report only about itself. Batches may be repeated, late and out of order.",
+		about: "A cluster can report about itself, and about clusters that are registered as reported by it. Batches may be repeated, late and out of order.",
 	}, reflect.TypeFor[hub.ReportBatch](), s.report)
 	notify(s, operation{
 		id: "report-flux", path: "/reports/flux", summary: "Send an event of Flux's notification controller",
@@ -91,7 +92,7 @@ func (s *service) report(ctx context.Context, in *reportInput) (hub.ReportReceip
 	}
 	receipt, err := s.Intake.Take(ctx, cluster, batch, s.now())
 	if err == nil && len(batch.Reports) > 0 {
-		s.Events.Publish(Signal{Type: SignalReport, Cluster: cluster})
+		s.Events.Publish(Signal{Type: SignalReport, Cluster: cmp.Or(batch.Cluster, cluster)})
 	}
 	return receipt, err
 }
