@@ -78,7 +78,7 @@ func start(ctx context.Context, lab *harness.Lab) error {
 	}
 	fmt.Printf("the fleet runs after %s\n", time.Since(began).Round(100*time.Millisecond))
 	c := stack.Clusters[large]
-	if err := c.Define(ctx, programs.ArgoCDDefinition); err != nil {
+	if err := c.Define(ctx, programs.ArgoCDDefinitions); err != nil {
 		return err
 	}
 	return c.Apply(ctx, harness.Namespace("argocd"))

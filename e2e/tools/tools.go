@@ -3,7 +3,7 @@
 //	cluster/  etcd, kube-apiserver, kube-controller-manager
 //	flux/     source-controller, kustomize-controller
 //	gitea/    gitea
-//	argocd/   nothing is built, but the definition of its kind is read
+//	argocd/   argocd: application-controller and repo-server in one program, of which main.go is ours
 //	helm/     helm, only to be compared with: see [Helm]
 //	kwok/     kwok, which plays the nodes of a cluster
 //
@@ -29,16 +29,19 @@ type Programs struct {
 	SourceController, KustomizeController string
 	Gitea                                 string
 	Kwok                                  string
+	ArgoCD                                string
 	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
 	GiteaFiles string
-	// FluxDefinitions and ArgoCDDefinition are the files with custom resource definitions, as patterns.
-	FluxDefinitions  []string
-	ArgoCDDefinition string
+	// FluxDefinitions and ArgoCDDefinitions are the files with custom resource definitions, as patterns.
+	FluxDefinitions   []string
+	ArgoCDDefinitions string
+	// ArgoCDVerifier is a script that repo-server runs.
+	ArgoCDVerifier string
 	// ArgoCDHealthCases is a folder of Argo CD's health tests: objects of other projects and the health that they have.
 	ArgoCDHealthCases string
 }
 
-// Build builds what is not there yet, which takes about twelve minutes on two cores when nothing is.
+// Build builds what is not there yet, which takes about sixteen minutes on two cores when nothing is.
 // dir is the folder of this package. say is told what takes long.
 func Build(ctx context.Context, dir string, say func(string)) (*Programs, error) {
 	cache, err := cacheFolder()
@@ -69,7 +72,8 @@ func (p *Programs) findFiles(ctx context.Context, dir string) error {
 		p.FluxDefinitions = append(p.FluxDefinitions, filepath.Join(source.Dir, "config", "crd", "bases", "*.yaml"))
 	}
 	source, err = download(ctx, filepath.Join(dir, "argocd"), "github.com/argoproj/argo-cd/v3")
-	p.ArgoCDDefinition = filepath.Join(source.Dir, "manifests", "crds", "application-crd.yaml")
+	p.ArgoCDDefinitions = filepath.Join(source.Dir, "manifests", "crds", "*-crd.yaml")
+	p.ArgoCDVerifier = filepath.Join(source.Dir, "hack", "git-verify-wrapper.sh")
 	p.ArgoCDHealthCases = filepath.Join(source.Dir, "resource_customizations")
 	return err
 }
@@ -107,6 +111,7 @@ func recipes(p *Programs) []recipe {
 		{component + "gitMajor", func(v string) string { return strings.Split(v[1:], ".")[0] }},
 		{component + "gitMinor", func(v string) string { return strings.Split(v[1:], ".")[1] }},
 	}
+	argocd := []stamp{{"github.com/argoproj/argo-cd/v3/common.version", func(v string) string { return v[1:] }}}
 	gitea := []stamp{{"main.Version", func(v string) string { return v[1:] }}}
 	return []recipe{
 		{path: &p.Etcd, module: "cluster", pkg: "go.etcd.io/etcd/server/v3"},
@@ -115,6 +120,7 @@ func recipes(p *Programs) []recipe {
 		{path: &p.SourceController, module: "flux", pkg: "github.com/fluxcd/source-controller"},
 		{path: &p.KustomizeController, module: "flux", pkg: "github.com/fluxcd/kustomize-controller"},
 		{path: &p.Gitea, module: "gitea", pkg: "code.gitea.io/gitea", tags: "sqlite,sqlite_unlock_notify", versionOf: "code.gitea.io/gitea", stamps: gitea},
+		{path: &p.ArgoCD, module: "argocd", pkg: "github.com/kalypso-io/kalypso/e2e/tools/argocd", versionOf: "github.com/argoproj/argo-cd/v3", stamps: argocd},
 		{path: &p.Kwok, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok"},
 	}
 }
@@ -128,12 +134,17 @@ func (r recipe) name() string {
 func (r recipe) key(dir string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, r.pkg, r.tags, r.versionOf, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	for _, file := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join(dir, r.module, file))
+	// A module that is only a list of what others have has no Go files.
+	ours, err := filepath.Glob(filepath.Join(dir, r.module, "*.go"))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range append([]string{filepath.Join(dir, r.module, "go.mod"), filepath.Join(dir, r.module, "go.sum")}, ours...) {
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("read what %s is built from: %w", r.name(), err)
 		}
-		fmt.Fprintf(sum, "%s %d\n%s", file, len(content), content)
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(path), len(content), content)
 	}
 	return r.name() + "-" + hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
