@@ -135,7 +135,7 @@ func (a *application) join(t *testing.T) {
 		{drone, dev, "functional-test"}, {large, dev, "performance-test"}, {drone, stage, "uat-test"}, {large, stage, "uat-test"},
 	} {
 		eventually(t, at.cluster+" follows "+at.target, func(ctx context.Context) error {
-			_, err := stack.Clusters[at.cluster].Get(ctx, harness.Kustomizations, "flux-system", namespaceOf(at.cluster, at.environment, at.target))
+			_, err := stack.Clusters[at.cluster].Get(ctx, harness.Kustomizations, namespaceOf(at.cluster, at.environment, at.target), namespaceOf(at.cluster, at.environment, at.target))
 			return err
 		})
 	}

@@ -104,7 +104,7 @@ func onDrone(targets ...string) deployed {
 		d.Namespaces = append(d.Namespaces, namespace)
 		d.Configurations = append(d.Configurations, namespace+"/"+manifestOf(target), namespace+"/platform-config")
 		d.Sources = append(d.Sources, "flux-system/"+namespace)
-		d.Reconcilers = append(d.Reconcilers, "flux-system/"+namespace)
+		d.Reconcilers = append(d.Reconcilers, namespace+"/"+namespace)
 	}
 	sortAll(&d)
 	return d

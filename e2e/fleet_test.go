@@ -97,6 +97,7 @@ func (f *fleet) branches(t *testing.T) map[string]map[string]string {
 func (f *fleet) adapt(text string) string {
 	const indent = "\n        "
 	text = strings.ReplaceAll(text, "manifests:"+indent+"repo:", "manifests:"+indent+"secret: "+platform+indent+"repo:")
+	text = strings.ReplaceAll(text, "kind: ClusterType\nmetadata:\n  name: drone\n  labels:\n", "kind: ClusterType\nmetadata:\n  name: drone\n  labels:\n    flux-sources: flux-system\n")
 	return strings.ReplaceAll(text, "https://github.com/example/", stack.Gitea.URL+"/"+f.organization+"/")
 }
 

@@ -121,7 +121,7 @@ func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kubectl NAME get KINDS [NAMES] [-A] [-n NAMESPACE] [-o FORMAT]",
 		Short:   "Show objects of a simulated cluster, like kubectl get",
-		Example: "  kalypso sample kubectl large get configmaps -A\n  kalypso sample kubectl drone-1 get kustomizations -n flux-system -o yaml",
+		Example: "  kalypso sample kubectl large get configmaps -A\n  kalypso sample kubectl drone-1 get kustomizations -A",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return cli.Usage(cmd, "want a cluster, get, and kinds of objects")

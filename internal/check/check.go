@@ -41,6 +41,7 @@ func DefaultLevels() map[string]Level {
 		RulePrivileged: Warn, RuleHostPath: Warn, RuleHostNamespaces: Warn, RuleHostPort: Warn, RuleCapabilities: Inform,
 		RuleEscalation: Inform, RuleRoot: Inform, RuleWritableRoot: Inform, RuleLimits: Warn, RuleLatestTag: Warn, RuleWildcardPermission: Warn,
 		RuleProbes: Inform, RuleDanglingService: Inform,
+		RuleClusterScoped: Refuse, RuleForeignNamespace: Refuse, RuleCustomResource: Warn,
 	}
 }
 
@@ -224,11 +225,14 @@ func (c *Checker) object(m *manifest) []Finding {
 	return findings
 }
 
-// leveled sets the levels of findings, and removes those of rules that are off.
+// leveled sets the levels of findings without one, and removes those of rules that are off.
 func (c *Checker) leveled(findings []Finding) []Finding {
 	wanted := findings[:0]
 	for _, f := range findings {
-		if f.Level = c.levels[f.Rule]; f.Level != Off {
+		if level := c.levels[f.Rule]; f.Level == "" || level == Off {
+			f.Level = level
+		}
+		if f.Level != Off {
 			wanted = append(wanted, f)
 		}
 	}

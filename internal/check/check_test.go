@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "rewrite the findings of the cases")
 // TestCases runs the cases in testdata. Each has a policy, manifests, and the expected findings.
 //
 //	-- policy.yaml --   environment, levels and rules; optional
+//	-- rights.yaml --   what the platform lets the manifests change; without it, only the other rules are checked
 //	-- crds/*.yaml --   definitions of custom resources
 //	-- want --          the findings, with level and hint
 func TestCases(t *testing.T) {
@@ -52,12 +53,18 @@ func TestCases(t *testing.T) {
 func run(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	var policy Policy
+	var rights *Rights
 	manifests, definitions := map[string][]byte{}, map[string][]byte{}
 	for _, f := range archive.Files {
 		switch {
 		case f.Name == "want":
 		case f.Name == "policy.yaml":
 			if err := yaml.UnmarshalStrict(f.Data, &policy); err != nil {
+				t.Fatal(err)
+			}
+		case f.Name == "rights.yaml":
+			rights = &Rights{}
+			if err := yaml.UnmarshalStrict(f.Data, rights); err != nil {
 				t.Fatal(err)
 			}
 		case strings.HasPrefix(f.Name, "crds/"):
@@ -71,6 +78,9 @@ func run(t *testing.T, archive *txtar.Archive) string {
 	checker, err := New(policy)
 	if err != nil {
 		return fmt.Sprintf("error: %v\n", err)
+	}
+	if rights != nil {
+		return show(append(broken, checker.Outside(manifests, *rights)...))
 	}
 	return show(append(broken, checker.Check(manifests)...))
 }
@@ -107,6 +117,7 @@ func FuzzCheck(f *testing.F) {
 		if diff := cmp.Diff(first, checker.Check(files)); diff != "" {
 			t.Errorf("two answers:\n%s", diff)
 		}
+		checker.Outside(files, Rights{Known: true, Namespaces: []string{"own"}})
 		NewSchemas(files)
 	})
 }

@@ -31,6 +31,7 @@ var kubernetesSchemas []byte
 type Schemas struct {
 	version string
 	sources map[string]string // URL of a kind's schema, by apiVersion and kind: "apps/v1 Deployment"
+	scopes  map[string]string // of custom resources, "Cluster" or "Namespaced", by apiVersion and kind
 	// documents are the schemas of custom resources, by the URL in sources.
 	documents map[string]any
 
@@ -113,7 +114,7 @@ func NewSchemas(definitions map[string][]byte) (*Schemas, []Finding) {
 		// Cannot happen: the file is embedded.
 		return &Schemas{}, []Finding{{Rule: RuleSchema, Level: Refuse, Message: fmt.Sprintf("read the schemas of Kubernetes: %v", err)}}
 	}
-	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}}
+	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), scopes: map[string]string{}, documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}}
 	s.compiler = newCompiler(library(built.documents))
 	var findings []Finding
 	for _, file := range slices.Sorted(maps.Keys(definitions)) {
@@ -151,6 +152,7 @@ func (s *Schemas) define(m *manifest) []Finding {
 			continue
 		}
 		apiVersion := group + "/" + text(version, "name")
+		s.scopes[apiVersion+" "+kind] = text(spec, "scope")
 		url := "schema:///crd/" + apiVersion + "/" + kind
 		s.documents[url] = structuralSchema(structural, true)
 		s.sources[apiVersion+" "+kind] = url

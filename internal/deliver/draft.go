@@ -55,9 +55,13 @@ type Drafter struct {
 	Memory *Memory
 }
 
-// Policies returns the check policy of an environment.
+// Policies returns what the platform requires of an application in an environment.
 type Policies interface {
+	// Policy returns the environment's check policy, and its problems.
 	Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error)
+	// Rights returns what the manifests of a workload's targets may change on clusters, by the target's name in the workload.
+	// A target that is not in the result has unknown rights.
+	Rights(ctx context.Context, environment, workload string) (map[string]check.Rights, error)
 }
 
 // DraftRequest is what to draft.
@@ -286,6 +290,11 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		return fmt.Errorf("prepare the checks: %w", err)
 	}
 	draft.Findings = append(checker.Credentials(others), checker.Check(files)...)
+	outside, err := d.outside(ctx, draft, checker, files)
+	if err != nil {
+		return err
+	}
+	draft.Findings = append(draft.Findings, outside...)
 	if err := draft.withholdCredentials(); err != nil {
 		return err
 	}
@@ -293,6 +302,28 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		draft.Plan.redact()
 	}
 	return nil
+}
+
+// outside returns the findings about objects in changed manifests that the platform does not let the application change.
+func (d *Drafter) outside(ctx context.Context, draft *Draft, checker *check.Checker, files map[string][]byte) ([]check.Finding, error) {
+	var rights map[string]check.Rights
+	if d.Policies != nil && len(files) > 0 {
+		var err error
+		if rights, err = d.Policies.Rights(ctx, draft.work.environment, draft.App.Workload.Name); err != nil {
+			return nil, fmt.Errorf("read the grants: %w", err)
+		}
+	}
+	var findings []check.Finding
+	for _, t := range draft.Tree.Targets {
+		own := map[string][]byte{}
+		for _, f := range t.Files {
+			if content, changed := files[f.Path]; changed {
+				own[f.Path] = content
+			}
+		}
+		findings = append(findings, checker.Outside(own, rights[t.Name])...)
+	}
+	return findings, nil
 }
 
 // withholdCredentials holds the targets with a credential that the policy refuses, so that it is neither pushed nor shown in a plan.

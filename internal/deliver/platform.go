@@ -50,6 +50,15 @@ func (p *Platform) Policy(ctx context.Context, environment string) (check.Policy
 	return policy, problems, nil
 }
 
+// Rights implements [Policies].
+func (p *Platform) Rights(ctx context.Context, environment, workload string) (map[string]check.Rights, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	return Rights(loaded.Snapshot, workload), nil
+}
+
 // Contract returns what a workload needs of the platform in an environment; see [Contract].
 func (p *Platform) Contract(ctx context.Context, environment, workload string) ([]Need, error) {
 	loaded, err := p.load(ctx, environment)

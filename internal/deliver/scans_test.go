@@ -18,6 +18,10 @@ import (
 type scanPolicy []check.Scan
 
 // Policy implements [deliver.Policies].
+func (p scanPolicy) Rights(context.Context, string, string) (map[string]check.Rights, error) {
+	return nil, nil
+}
+
 func (p scanPolicy) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
 	return check.Policy{Environment: environment, Scans: p}, nil, nil
 }

@@ -55,6 +55,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.gitOps()
 	a.clusterTypes()
 	a.policies()
+	a.grants()
 	a.configuration()
 	a.targets()
 	a.inlineSchemas()

@@ -134,7 +134,7 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 // would select everything, and schedule an application to the whole fleet.
 func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report := d.warn
-	if d.object.Kind == kindPolicy && len(d.path) > 0 && d.path[0] == "spec" {
+	if (d.object.Kind == kindPolicy || d.object.Kind == kindGrant) && len(d.path) > 0 && d.path[0] == "spec" {
 		report = d.fail
 	}
 	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))

@@ -28,6 +28,7 @@ const (
 	kindConfigMap    = "ConfigMap"
 	kindSchema       = "ConfigSchema"
 	kindTemplate     = "Template"
+	kindGrant        = "Grant"
 	kindCheckPolicy  = "CheckPolicy"
 	kindDefinition   = "CustomResourceDefinition"
 	kindAdmission    = "ValidatingAdmissionPolicy"
@@ -47,6 +48,7 @@ var kinds = map[string]kind{
 	kindConfigMap:    {dnsSubdomain, decodeConfigMap},
 	kindSchema:       {dnsSubdomain, decodeSchema},
 	kindTemplate:     {dnsSubdomain, decodeTemplate},
+	kindGrant:        {dnsSubdomain, typed(checkGrant)},
 	kindCheckPolicy:  {dnsSubdomain, typed(checkCheckPolicy)},
 	kindDefinition:   {dnsSubdomain, decodeDefinition},
 	kindAdmission:    {dnsSubdomain, decodeAdmissionPolicy},

@@ -26,6 +26,7 @@ type Objects struct {
 	Configs       []*ConfigMap
 	Schemas       []*Schema
 	Templates     []*Template
+	Grants        []Object[v1alpha1.Grant]
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
 	Definitions   []*Definition
 	// AdmissionPolicies are ValidatingAdmissionPolicies.
@@ -152,6 +153,8 @@ func (o *Objects) add(d *document, file string) {
 		c := *v
 		c.Origin = origin
 		o.AdmissionPolicies = append(o.AdmissionPolicies, &c)
+	case *v1alpha1.Grant:
+		appendObject(&o.Grants, v, d, origin)
 	case *v1alpha1.CheckPolicy:
 		appendObject(&o.CheckPolicies, v, d, origin)
 	}
@@ -188,6 +191,7 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Configs, f)
 	visit(o.Schemas, f)
 	visit(o.Templates, f)
+	visit(o.Grants, f)
 	visit(o.CheckPolicies, f)
 	visit(o.Definitions, f)
 	visit(o.AdmissionPolicies, f)

@@ -29,6 +29,7 @@ var counts = map[string][]place{
 	kindClusterType:  {onBranch, inConfigs},
 	kindConfigMap:    {onBranch, onMain, inConfigs},
 	kindSchema:       {onBranch, onMain, inConfigs},
+	kindGrant:        {onBranch, onMain},
 	kindCheckPolicy:  {onMain, onBranch},
 	kindDefinition:   {onMain, onBranch},
 	kindAdmission:    {onMain, onBranch},

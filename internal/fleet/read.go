@@ -120,6 +120,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Configs = unique(o, o.Configs)
 	o.Schemas = unique(o, o.Schemas)
 	o.Templates = unique(o, o.Templates)
+	o.Grants = unique(o, o.Grants)
 	o.CheckPolicies = unique(o, o.CheckPolicies)
 	o.Definitions = unique(o, o.Definitions)
 	o.AdmissionPolicies = unique(o, o.AdmissionPolicies)

@@ -25,6 +25,8 @@ type Snapshot struct {
 	Configs      []*ConfigMap
 	Schemas      []*Schema
 	Templates    []*Template
+	// Grants give assignments more rights. Those of main replace others with the same name.
+	Grants []*Grant
 	// CheckPolicies are those of main and then those of the environment branch, in increasing precedence.
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
 	// Definitions of custom resources, sorted. Those of main replace others with the same name.

@@ -8,10 +8,11 @@ import (
 
 // What differs on real clusters.
 var (
-	clusterTypeName = regexp.MustCompile(`(?m)^kind: ClusterType\nmetadata:\n  name: ([\w-]+)$`)
-	reconcilerName  = regexp.MustCompile(`(?m)^(  reconciler: )[\w-]+$`)
-	manifestsOf     = regexp.MustCompile(`(?m)^( +)manifests:\n( +)repo: `)
-	oneMinute       = regexp.MustCompile(`(?m)^( +interval: )1m$`)
+	clusterTypeName   = regexp.MustCompile(`(?m)^kind: ClusterType\nmetadata:\n  name: ([\w-]+)$`)
+	clusterTypeLabels = regexp.MustCompile(`(?m)^kind: ClusterType\nmetadata:\n  name: [\w-]+\n  labels:\n`)
+	reconcilerName    = regexp.MustCompile(`(?m)^(  reconciler: )[\w-]+$`)
+	manifestsOf       = regexp.MustCompile(`(?m)^( +)manifests:\n( +)repo: `)
+	oneMinute         = regexp.MustCompile(`(?m)^( +interval: )1m$`)
 )
 
 // adapt changes the example fleet for real clusters: with Flux, with a credential for private repositories,
@@ -19,6 +20,9 @@ var (
 func (s Site) adapt(content []byte) []byte {
 	if m := clusterTypeName.FindSubmatch(content); m != nil && slices.Contains(s.Flux, string(m[1])) {
 		content = reconcilerName.ReplaceAll(content, []byte("${1}flux"))
+		if s.Secret != "" { // is in the namespace of Flux
+			content = clusterTypeLabels.ReplaceAll(content, []byte("${0}    flux-sources: flux-system\n"))
+		}
 	}
 	if len(s.Flux) > 0 && bytes.Contains(content, []byte("kind: Template")) {
 		content = oneMinute.ReplaceAll(content, []byte("${1}10s"))

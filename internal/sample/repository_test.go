@@ -78,7 +78,7 @@ func TestRepositoriesForRealClusters(t *testing.T) {
 	const large, workload = "cluster-types/west-us/large/large-cluster-type.yaml", "workload/workload.yaml"
 	at := Site{URL: "https://git.example", Org: "acme", Flux: []string{"large"}, Secret: "reader"}
 	for _, e := range Environments() {
-		if got := text(at, ControlPlane, e, large); !strings.Contains(got, "reconciler: flux\n") {
+		if got := text(at, ControlPlane, e, large); !strings.Contains(got, "reconciler: flux\n") || !strings.Contains(got, "    flux-sources: flux-system\n") {
 			t.Errorf("large of %s is\n%s", e, got)
 		}
 	}

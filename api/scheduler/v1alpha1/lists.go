@@ -104,6 +104,16 @@ type GitOpsRepoList struct {
 
 // +kubebuilder:object:root=true
 
+// GrantList is a list of Grant objects.
+type GrantList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Grant `json:"items"`
+}
+
+// +kubebuilder:object:root=true
+
 // SchedulingPolicyList is a list of SchedulingPolicy objects.
 type SchedulingPolicyList struct {
 	metav1.TypeMeta `json:",inline"`

@@ -22,6 +22,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&DeploymentTarget{}, &DeploymentTargetList{},
 		&Environment{}, &EnvironmentList{},
 		&GitOpsRepo{}, &GitOpsRepoList{},
+		&Grant{}, &GrantList{},
 		&SchedulingPolicy{}, &SchedulingPolicyList{},
 		&Template{}, &TemplateList{},
 		&Workload{}, &WorkloadList{},

@@ -30,6 +30,9 @@ func Format(s *fleet.Snapshot) string {
 	for _, p := range s.Policies {
 		w.line("Policy %s workspace %q targets %s types %s  %s", p.Name, p.Workspace, selector(p.Targets), selector(p.ClusterTypes), place(p.Position))
 	}
+	for _, g := range s.Grants {
+		w.line("Grant %s workspace %q targets %s roles %v  %s", g.Name, g.Workspace, selector(g.Targets), g.Roles, place(g.Position))
+	}
 	for _, c := range s.Configs {
 		w.line("ConfigMap %s%s  %s", c.Name, labels(c.Labels), place(c.Position))
 		for _, e := range c.Entries {

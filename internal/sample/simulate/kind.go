@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kalypso-io/kalypso/internal/check"
 )
 
 // kind is a kind of object that a cluster serves.
@@ -39,16 +41,6 @@ var reconcilerKinds = map[Reconciler]map[string][]string{
 	ArgoCD: {argoGroup + "/v1alpha1": {"Application", "ApplicationSet", "AppProject"}},
 }
 
-// clusterScoped are the built-in kinds without a namespace.
-var clusterScoped = []string{
-	"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle",
-	"CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy",
-	"MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "PriorityClass",
-	"PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectReview",
-	"ServiceCIDR", "StorageClass", "SubjectAccessReview", "TokenReview", "ValidatingAdmissionPolicy",
-	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
-}
-
 // shortNames are the short names of kinds.
 var shortNames = map[string]string{
 	"cm": "configmaps", "ns": "namespaces", "deploy": "deployments", "svc": "services", "sa": "serviceaccounts",
@@ -73,7 +65,7 @@ func builtin(gvk schema.GroupVersionKind) (kind, bool) {
 			return kind{}, false
 		}
 	}
-	return newKind(gvk, !slices.Contains(clusterScoped, gvk.Kind)), true
+	return newKind(gvk, !check.ClusterScoped(gvk.GroupKind())), true
 }
 
 func isObject(o any) bool { _, ok := o.(metav1.Object); return ok }

@@ -39,6 +39,7 @@ type note struct {
 	problems []fleet.Problem
 	// schemas are the names of the schemas that validated its configuration.
 	schemas []string
+	grants  []*fleet.Grant
 	// unsettled means that another build may be able to render the assignment, though its inputs are the same.
 	unsettled bool
 }
@@ -49,6 +50,7 @@ type step struct {
 	assignment Assignment
 	published  *Assignment
 	target     *fleet.Target
+	grants     []*fleet.Grant
 	data       render.Data
 	composed   config.Result
 	reason     *fleet.Problem // it is blocked
@@ -98,10 +100,11 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 		Policies:     f.lost.policies(wanted.Policies, published),
 	}
 	data := render.NewData(f.snapshot.Environment, f.clusterType, wanted.Target)
+	grants := f.snapshot.GrantsOf(wanted.Target)
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
-	data.ConfigData = composed.Data
-	s := step{index: n, assignment: a, published: published, target: wanted.Target, data: data, composed: composed}
+	data.ConfigData, data.Grants = composed.Data, render.GrantsIn(data.Namespace, grants)
+	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, composed: composed}
 	s.reason = f.blocked(composed, published)
 	if s.reason == nil && f.charted && !f.unchanged(&s) {
 		waiting := s
@@ -123,7 +126,7 @@ func (f *folderBuild) complete(s *step, w *render.Worker) {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas}
+	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas, grants: s.grants}
 	if reason != nil {
 		hold(a, s.published, reason)
 	}
@@ -187,7 +190,7 @@ func (f *folderBuild) contents(s *step, w *render.Worker) *fleet.Problem {
 // unchanged reports whether the inputs of an assignment are those of the previous build, which rendered it.
 func (f *folderBuild) unchanged(s *step) bool {
 	if s.assignment.digest == (fleet.Digest{}) {
-		s.assignment.digest = f.assignmentDigest(&s.assignment, s.target)
+		s.assignment.digest = f.assignmentDigest(s)
 	}
 	before, ok := f.previous.Assignment(s.assignment.Target)
 	return ok && before.digest == s.assignment.digest

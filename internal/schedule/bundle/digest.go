@@ -46,6 +46,9 @@ func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 	d.digest(f.base)
 	d.digest(f.stack.Digest())
 	d.digest(f.lost.digest)
+	for _, g := range f.snapshot.Grants {
+		d.digest(g.Digest)
+	}
 	d.digest(f.builder.published.digestOf(f.clusterType.Name))
 	d.texts(f.builder.published.obstacle(readmePath(f.root, f.clusterType.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.clusterType.Name)))
 	for _, problem := range f.result.problems {
@@ -75,10 +78,13 @@ func (f *folderBuild) baseDigest() fleet.Digest {
 }
 
 // assignmentDigest identifies the inputs of one assignment's files.
-func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
+func (f *folderBuild) assignmentDigest(s *step) fleet.Digest {
 	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
 	d.digest(f.base)
-	d.digest(target.Digest)
-	d.digest(a.Config.Digest)
+	d.digest(s.target.Digest)
+	d.digest(s.assignment.Config.Digest)
+	for _, g := range s.grants {
+		d.digest(g.Digest)
+	}
 	return d.sum()
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -88,16 +89,19 @@ func mergeAssignments(a, b []Assignment) []Assignment {
 // sources sets the objects that each rendered assignment was made from. Most assignments share one set:
 // configurations with the same layers and schemas share the lists, so they are identified by the lists' addresses.
 func (f *folderBuild) sources() {
-	type lists struct{ layers, schemas *string }
+	type lists struct {
+		layers, schemas *string
+		grants          string
+	}
 	sets := map[lists]*Sources{}
 	for i := range f.notes {
-		a, schemas := &f.result.Assignments[i], f.notes[i].schemas
+		a, schemas, grants := &f.result.Assignments[i], f.notes[i].schemas, f.notes[i].grants
 		if a.Held != nil {
 			continue
 		}
-		key := lists{first(a.Config.Layers), first(schemas)}
+		key := lists{first(a.Config.Layers), first(schemas), namesOf(grants)}
 		if sets[key] == nil {
-			sets[key] = f.sourcesOf(a.Config.Layers, schemas)
+			sets[key] = f.sourcesOf(a.Config.Layers, schemas, grants)
 		}
 		a.Sources = sets[key]
 	}
@@ -111,9 +115,25 @@ func first(list []string) *string {
 	return &list[0]
 }
 
-// sourcesOf returns the set of the layers, the schemas and the cluster type's templates.
-func (f *folderBuild) sourcesOf(layers, schemas []string) *Sources {
-	refs := make([]fleet.Ref, 0, len(layers)+len(schemas)+len(f.templates))
+// namesOf identifies a list of grants.
+func namesOf(grants []*fleet.Grant) string {
+	if len(grants) == 0 {
+		return ""
+	}
+	var names strings.Builder
+	for _, g := range grants {
+		names.WriteString(g.Name)
+		names.WriteByte('/')
+	}
+	return names.String()
+}
+
+// sourcesOf returns the set of the layers, the schemas, the grants and the cluster type's templates.
+func (f *folderBuild) sourcesOf(layers, schemas []string, grants []*fleet.Grant) *Sources {
+	refs := make([]fleet.Ref, 0, len(layers)+len(schemas)+len(grants)+len(f.templates))
+	for _, g := range grants {
+		refs = append(refs, grantRef(g.Name))
+	}
 	for _, layer := range layers {
 		refs = append(refs, configRef(layer))
 	}

@@ -68,6 +68,9 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	for _, p := range s.Policies {
 		add(policyRef(p.Name))
 	}
+	for _, g := range s.Grants {
+		add(grantRef(g.Name))
+	}
 	for _, c := range s.ClusterTypes {
 		add(fleet.Ref{Kind: "ClusterType", Name: c.Name})
 	}
@@ -81,6 +84,7 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Name: name} }
 func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Name: name} }
 func schemaRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigSchema", Name: name} }
+func grantRef(name string) fleet.Ref    { return fleet.Ref{Kind: "Grant", Name: name} }
 func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPolicy", Name: name} }
 
 // contents explains why the contents of a published assignment must not change: something that it was made from

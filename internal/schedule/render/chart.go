@@ -137,6 +137,15 @@ func (d *Data) values() map[string]any {
 		"DeploymentTargetName": d.DeploymentTargetName, "Namespace": d.Namespace, "Environment": d.Environment,
 		"Workspace": d.Workspace, "Workload": d.Workload, "Labels": d.Labels, "Manifests": d.Manifests,
 		"ClusterType": d.ClusterType, "ClusterTypeLabels": d.ClusterTypeLabels, "ConfigData": d.ConfigData,
-		"Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
+		"Grants": d.grants(), "Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
 	}
+}
+
+// grants returns the grants as values of a chart.
+func (d *Data) grants() []map[string]any {
+	all := make([]map[string]any, len(d.Grants))
+	for i, g := range d.Grants {
+		all[i] = map[string]any{"Name": g.Name, "ClusterRole": g.ClusterRole, "Namespace": g.Namespace, "ClusterWide": g.ClusterWide}
+	}
+	return all
 }

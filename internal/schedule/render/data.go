@@ -1,6 +1,11 @@
 package render
 
-import "github.com/kalypso-io/kalypso/internal/fleet"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
 
 // Data is the data of a template.
 type Data struct {
@@ -16,6 +21,9 @@ type Data struct {
 	// ConfigData is the composed platform configuration. Nil while configuration values themselves are evaluated.
 	// It is shared between assignments and never changed.
 	ConfigData map[string]any
+	// Grants are the roles that the platform team grants in addition to the rights in the namespace, sorted. They are shared
+	// between assignments and never changed. Unknown while configuration values are evaluated.
+	Grants []Grant
 	// Repo, Branch and Path are short for Manifests.repo, Manifests.branch and Manifests.path.
 	Repo, Branch, Path string
 }
@@ -36,6 +44,35 @@ func NewData(environment string, ct *fleet.ClusterType, t *fleet.Target) Data {
 		Branch:               t.Manifests["branch"],
 		Path:                 t.Manifests["path"],
 	}
+}
+
+// Grant is a role that the service account of an assignment gets.
+type Grant struct {
+	// Name is the name of the binding, unique in its namespace, or in the cluster.
+	Name        string
+	ClusterRole string
+	// Namespace is where the rights apply, and empty if ClusterWide is true, for the whole cluster.
+	Namespace   string
+	ClusterWide bool
+}
+
+// maxBinding is the maximum length of the name of a binding.
+const maxBinding = 253
+
+// GrantsIn returns the roles of grants as an assignment with a namespace uses them.
+func GrantsIn(namespace string, grants []*fleet.Grant) []Grant {
+	var all []Grant
+	for _, role := range fleet.RolesOf(grants) {
+		// Namespaces have no colon, so the names of two assignments are never equal.
+		g := Grant{Name: fleet.Shorten(namespace+":"+role.ClusterRole, maxBinding), ClusterRole: role.ClusterRole, ClusterWide: role.ClusterWide}
+		if !role.ClusterWide {
+			g.Namespace = cmp.Or(role.Namespace, namespace)
+		}
+		all = append(all, g)
+	}
+	return slices.Compact(slices.SortedFunc(slices.Values(all), func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.ClusterRole, b.ClusterRole), cmp.Compare(a.Namespace, b.Namespace))
+	}))
 }
 
 // Namespace returns the namespace of an assignment, "<environment>-<clusterType>-<target>".

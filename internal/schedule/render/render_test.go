@@ -122,7 +122,9 @@ func decodeData(t *testing.T, text []byte) Data {
 	written := struct {
 		Target, Environment string
 		Labels, Manifests   map[string]string
-		ConfigData          map[string]any `yaml:"configData"`
+		ClusterTypeLabels   map[string]string `yaml:"clusterTypeLabels"`
+		ConfigData          map[string]any    `yaml:"configData"`
+		Grants              []fleet.GrantedRole
 	}{Target: "hello-world-app-functional-test", Environment: "dev"}
 	if err := yaml.Unmarshal(text, &written); err != nil {
 		t.Fatal(err)
@@ -131,6 +133,10 @@ func decodeData(t *testing.T, text []byte) Data {
 	d.Environment = written.Environment
 	d.Namespace = Namespace(d.Environment, d.ClusterType, d.DeploymentTargetName)
 	d.ConfigData = written.ConfigData
+	if written.ClusterTypeLabels != nil {
+		d.ClusterTypeLabels = written.ClusterTypeLabels
+	}
+	d.Grants = GrantsIn(d.Namespace, []*fleet.Grant{{Roles: written.Grants}})
 	if written.Labels != nil {
 		d.Labels = written.Labels
 	}

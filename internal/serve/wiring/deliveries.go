@@ -238,6 +238,15 @@ func (p boardPolicies) Policy(_ context.Context, environment string) (check.Poli
 	return policy, problems, nil
 }
 
+// Rights implements [deliver.Policies].
+func (p boardPolicies) Rights(_ context.Context, environment, workload string) (map[string]check.Rights, error) {
+	last := p.board.Outcome(p.controlPlane, environment)
+	if last == nil || last.Loaded == nil {
+		return nil, serve.ErrNotRead
+	}
+	return deliver.Rights(last.Loaded.Snapshot, workload), nil
+}
+
 // publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the
 // addresses, and must not make the server send requests to its own network.
 func publicClient(listed []string) *http.Client {

@@ -29,6 +29,10 @@ type scannedShop struct {
 }
 
 // Policy implements [deliver.Policies].
+func (s *scannedShop) Rights(context.Context, string, string) (map[string]check.Rights, error) {
+	return nil, nil
+}
+
 func (s *scannedShop) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
 	return check.Policy{Environment: environment, Scans: s.scans}, nil, nil
 }

@@ -1,0 +1,78 @@
+package deliver
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
+)
+
+// Rights returns what the platform lets the manifests of a workload's targets change on clusters, by the target's name in the
+// workload. It contains the targets that exist in the environment.
+func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
+	own := *s
+	own.Targets = slices.DeleteFunc(slices.Clone(s.Targets), func(t *fleet.Target) bool { return t.Workload != workload })
+	if len(own.Targets) == 0 {
+		return nil
+	}
+	namespaces := map[string]map[string]bool{}
+	for _, folder := range bundle.BuildWithCharts(&own, nil, nil, withoutCharts).Folders {
+		for i := range folder.Assignments {
+			a := &folder.Assignments[i]
+			if namespaces[a.Target] == nil {
+				namespaces[a.Target] = map[string]bool{}
+			}
+			for _, name := range namespacesOf(s.Environment, a) {
+				namespaces[a.Target][name] = true
+			}
+		}
+	}
+	all := map[string]check.Rights{}
+	for _, t := range own.Targets {
+		r := check.Rights{Known: true}
+		grants := s.GrantsOf(t)
+		for _, g := range grants {
+			r.Grants = append(r.Grants, g.Name)
+		}
+		for _, role := range fleet.RolesOf(grants) {
+			r.ClusterWide = r.ClusterWide || role.ClusterWide
+			if role.Namespace != "" && namespaces[t.Name] != nil {
+				namespaces[t.Name][role.Namespace] = true
+			}
+		}
+		r.Namespaces = slices.Sorted(maps.Keys(namespaces[t.Name]))
+		all[t.ShortName] = r
+	}
+	return all
+}
+
+// namespacesOf returns the namespaces that an assignment creates. An assignment without any, because a chart writes them
+// or it is held, has the suggested one.
+func namespacesOf(environment string, a *bundle.Assignment) []string {
+	var names []string
+	for _, f := range a.Files {
+		decoder := yaml.NewDecoder(bytes.NewReader(f.Content))
+		for {
+			var object struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
+			if decoder.Decode(&object) != nil {
+				break
+			}
+			if object.Kind == "Namespace" && object.Metadata.Name != "" {
+				names = append(names, object.Metadata.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		names = []string{render.Namespace(environment, a.ClusterType, a.Target)}
+	}
+	return names
+}

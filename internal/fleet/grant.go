@@ -1,0 +1,128 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// Grant gives the assignments of the targets that it selects more rights on clusters.
+type Grant struct {
+	Name string
+	// Workspace restricts the targets; empty means every workspace.
+	Workspace string
+	// Targets selects the targets; an absent labelSelector and an empty one both match everything.
+	Targets labels.Selector
+	// Roles are the granted roles, each in one place, sorted and without duplicates.
+	Roles []GrantedRole
+	Origin
+}
+
+// GrantedRole is a ClusterRole, and where its rights apply.
+type GrantedRole struct {
+	ClusterRole string
+	// Namespace is where the rights apply. Empty means the namespace of the assignment.
+	Namespace string
+	// ClusterWide means that they apply in the whole cluster. Namespace is empty then.
+	ClusterWide bool
+}
+
+func (g *Grant) ref() Ref                    { return Ref{Kind: kindGrant, Name: g.Name} }
+func (g *Grant) labelled() map[string]string { return nil }
+
+// Selects reports whether the grant is for a target.
+func (g *Grant) Selects(t *Target) bool {
+	return (g.Workspace == "" || g.Workspace == t.Workspace) && g.Targets.Matches(labels.Set(t.Labels))
+}
+
+// GrantsOf returns the grants for a target, sorted by name.
+func (s *Snapshot) GrantsOf(t *Target) []*Grant {
+	var all []*Grant
+	for _, g := range s.Grants {
+		if g.Selects(t) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// checkGrant checks a grant. Its selector is required, because an absent one would grant the roles to everything.
+func checkGrant(d *decoder, root *yaml.Node, g *v1alpha1.Grant) {
+	d.require(root, "spec", "deploymentTargetSelector")
+	d.selector(root, g.Spec.DeploymentTargetSelector.LabelSelector, "spec", "deploymentTargetSelector", "labelSelector")
+	d.require(root, "spec", "roles")
+	written := lookup(root, "spec", "roles")
+	if written == nil || written.Kind != yaml.SequenceNode {
+		return
+	}
+	for i, role := range g.Spec.Roles {
+		if i >= len(written.Content) {
+			return
+		}
+		n := written.Content[i]
+		d.within("spec.roles["+strconv.Itoa(i)+"]", func() {
+			d.require(n, "clusterRole")
+			if len(role.ClusterRole) > MaxSubdomain || len(path.IsValidPathSegmentName(role.ClusterRole)) > 0 {
+				d.fail(KindInvalidName, lookup(n, "clusterRole"), "", "%s: %s cannot be the name of a ClusterRole", d.field("clusterRole"), quoteShort(role.ClusterRole))
+			}
+			if role.ClusterWide && len(role.Namespaces) > 0 {
+				d.fail(KindInvalidValue, n, "remove one of them", "%s has namespaces and clusterWide", d.field())
+			}
+			if list := lookup(n, "namespaces"); list != nil && list.Kind == yaml.SequenceNode {
+				for _, namespace := range list.Content {
+					d.name(namespace, dnsLabel)
+				}
+			}
+		})
+	}
+}
+
+// grants compiles the grants of main and of the environment branch.
+func (a *assembly) grants() {
+	for _, o := range override(a.Main, a.Main.Grants, a.Branch.Grants) {
+		a.s.Grants = append(a.s.Grants, compileGrant(o))
+	}
+}
+
+func compileGrant(o Object[v1alpha1.Grant]) *Grant {
+	selector := o.Value.Spec.DeploymentTargetSelector
+	g := &Grant{Name: o.Value.Name, Workspace: selector.Workspace, Origin: o.Origin}
+	g.Targets, _ = compileSelector(selector.LabelSelector)
+	for _, role := range o.Value.Spec.Roles {
+		if role.ClusterWide || len(role.Namespaces) == 0 {
+			g.Roles = append(g.Roles, GrantedRole{ClusterRole: role.ClusterRole, ClusterWide: role.ClusterWide})
+		}
+		for _, namespace := range role.Namespaces {
+			g.Roles = append(g.Roles, GrantedRole{ClusterRole: role.ClusterRole, Namespace: namespace})
+		}
+	}
+	slices.SortFunc(g.Roles, compareRoles)
+	g.Roles = slices.Compact(g.Roles)
+	return g
+}
+
+func compareRoles(a, b GrantedRole) int {
+	wide := func(r GrantedRole) int {
+		if r.ClusterWide {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.ClusterRole, b.ClusterRole), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(wide(a), wide(b)))
+}
+
+// RolesOf returns the roles of all given grants, sorted and without duplicates.
+func RolesOf(grants []*Grant) []GrantedRole {
+	var all []GrantedRole
+	for _, g := range grants {
+		all = append(all, g.Roles...)
+	}
+	slices.SortFunc(all, compareRoles)
+	return slices.Compact(all)
+}
