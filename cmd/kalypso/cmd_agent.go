@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,9 +44,14 @@ The token belongs to the cluster and comes from "kalypso cluster register". Its 
 needs no restart. Kinds that the cluster does not serve are skipped until they appear. With GOMEMLIMIT=28MiB the agent uses
 less than 60 MB of memory.
 
+An Argo CD can apply its Applications to other clusters. Their state is reported only for destinations that --destination maps to a
+registered cluster: as that cluster's, with the same token. An admin grants this with "kalypso cluster register CLUSTER --reported-by".
+The agent logs how many Applications have other destinations.
+
 For a cluster without a connection, use "kalypso cluster report", which writes a file.`,
 		Example: `  kalypso agent --server https://kalypso.example.com --token-file token --state-dir state
   kalypso agent --server https://kalypso.example.com --token-file token --watch apps/deployments
+  kalypso agent --server https://kalypso.example.com --token-file token --cluster hub --destination store=store-01
   kalypso agent --check --state-dir state`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -54,6 +61,7 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	flags.StringVar(&c.tokenFile, "token-file", "", "a `file` with the cluster's token")
 	flags.StringVar(&c.cluster, "cluster", "", "the `name` of the cluster (default: the cluster that owns the token)")
 	c.source.bind(cmd)
+	bindDestinations(cmd, &c.source.destinations, "")
 	flags.DurationVar(&c.interval, "interval", time.Minute, "the time between heartbeats while nothing changes")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
 	return cmd
@@ -92,6 +100,9 @@ func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 	if _, err := c.source.kinds(); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
+	if _, _, err := parseDestinations(c.source.destinations, c.cluster); err != nil {
+		return cli.AsUsage(cmd, err)
+	}
 	if _, err := client.ParseServer(c.server); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
@@ -128,9 +139,30 @@ func (c *agentCommand) checkHealth() error {
 		fmt.Fprintln(c.t.Out, problem)
 		return cli.AnswerNo()
 	}
-	fmt.Fprintf(c.t.Out, "the agent knows %d reconcilers, %d reports are waiting\n", health.Reconcilers, health.Waiting)
+	c.printHealth("the agent", health)
+	for _, cluster := range health.Others {
+		other, err := agent.ReadHealthOf(c.source.stateDir, cluster)
+		if err != nil {
+			fmt.Fprintf(c.t.Out, "for %s: %s\n", cluster, terminal.Printable(err.Error()))
+			continue
+		}
+		c.printHealth("for "+cluster+" it", other)
+	}
+	for _, destination := range slices.Sorted(maps.Keys(health.Unassigned)) {
+		fmt.Fprintf(c.t.Out, "%d applications for %s are not reported: map it with --destination\n", health.Unassigned[destination], terminal.Printable(destination))
+	}
+	return nil
+}
+
+func (c *agentCommand) printHealth(who string, health agent.Health) {
+	fmt.Fprintf(c.t.Out, "%s knows %d reconcilers, %d reports are waiting\n", who, health.Reconcilers, health.Waiting)
 	if health.Error != "" {
 		fmt.Fprintln(c.t.Out, terminal.Printable(health.Error))
 	}
-	return nil
+}
+
+// bindDestinations adds the flag --destination. The prefix begins its description.
+func bindDestinations(cmd *cobra.Command, destinations *[]string, prefix string) {
+	cmd.Flags().StringArrayVar(destinations, "destination", nil,
+		prefix+"the registered cluster of a destination in Argo CD, as `NAME_OR_SERVER=CLUSTER`; may be repeated")
 }

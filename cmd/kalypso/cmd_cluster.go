@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +42,8 @@ type clusterSource struct {
 	watch      []string
 	// stateDir is the folder of the queue; empty keeps the queue in memory.
 	stateDir string
+	// destinations are those of Argo CD Applications that belong to other clusters, or to this one under another name.
+	destinations []string
 }
 
 // bind adds the flags to a command.
@@ -51,6 +55,28 @@ func (s *clusterSource) bind(cmd *cobra.Command) {
 }
 
 func (s *clusterSource) kinds() ([]reconciler.Kind, error) { return parseKinds(s.watch) }
+
+// parseDestinations parses the values of --destination for a cluster with a name, which may be empty. It returns the other clusters, sorted.
+func parseDestinations(texts []string, own string) (reconciler.Destinations, []string, error) {
+	destinations, others := reconciler.Destinations{}, map[string]bool{}
+	for _, text := range texts {
+		destination, cluster, err := reconciler.ParseDestination(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		if cluster == own {
+			cluster = ""
+		}
+		if known, ok := destinations[destination]; ok && known != cluster {
+			return nil, nil, fmt.Errorf("destination %q has two clusters", destination)
+		}
+		destinations[destination] = cluster
+		if cluster != "" {
+			others[cluster] = true
+		}
+	}
+	return destinations, slices.Sorted(maps.Keys(others)), nil
+}
 
 func parseKinds(texts []string) ([]reconciler.Kind, error) {
 	var kinds []reconciler.Kind
@@ -70,17 +96,24 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 	if err != nil {
 		return nil, err
 	}
+	destinations, others, err := parseDestinations(s.destinations, name)
+	if err != nil {
+		return nil, err
+	}
 	watcher, err := reconciler.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
 	if err != nil {
 		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
 	}
+	watcher.Destinations = destinations
 	if s.stateDir != "" {
 		// The queue names the repositories and failures of the cluster, so only the user can read it.
 		if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
 			return nil, fmt.Errorf("create the folder of --state-dir: %w", err)
 		}
 	}
-	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir}}, nil
+	return &agent.Agent{
+		Cluster: watched{watcher}, Log: log, Name: name, Others: others, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir},
+	}, nil
 }
 
 // watched converts the snapshots of a watcher to those of the agent.

@@ -180,6 +180,8 @@ type manifestFlags struct {
 	image  string
 	server string
 	watch  []string
+	// destinations are passed on to the agent.
+	destinations []string
 }
 
 func (f *manifestFlags) bind(cmd *cobra.Command) {
@@ -188,13 +190,14 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.image, "image", "", "with --manifests: an `image` with the kalypso program, preferably with its digest")
 	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the server's `URL` as seen from the cluster (default: --server)")
 	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
+	bindDestinations(cmd, &f.destinations, "with --manifests: ")
 }
 
 // install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent.Install, error) {
 	if !f.wanted {
-		if f.image != "" || f.server != "" || len(f.watch) > 0 {
-			return nil, cli.Usage(cmd, "--image, --agent-server and --watch require --manifests")
+		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 {
+			return nil, cli.Usage(cmd, "--image, --agent-server, --watch and --destination require --manifests")
 		}
 		return nil, nil
 	}
@@ -202,6 +205,9 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 		server = f.server
 	}
 	more, err := parseKinds(f.watch)
+	if err == nil {
+		_, _, err = parseDestinations(f.destinations, name)
+	}
 	switch {
 	case err != nil:
 		return nil, cli.AsUsage(cmd, err)
@@ -216,7 +222,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	}
 	install := &agent.Install{
 		Server: address, Cluster: name, Image: f.image,
-		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more),
+		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations,
 		Explained: reconciler.Explained(),
 	}
 	if _, err := agent.Manifests(*install); err != nil {

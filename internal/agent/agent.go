@@ -3,8 +3,13 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,13 +39,17 @@ type Rejection interface {
 	RetryAfter() time.Duration
 }
 
-// Agent reports one cluster to a server.
+// Agent reports one cluster to a server, and those that its reconcilers serve. Each cluster has its own queue: one that the server
+// does not accept does not hold up the others.
 type Agent struct {
 	Cluster Cluster      // required
 	Server  Server       // required, except for exports
 	Log     *slog.Logger // required
 	// Name is the cluster's name. It is optional for Run: the server knows the cluster by its credential.
 	Name string
+	// Others are further clusters that Run reports for, with the same credential: those to which reconcilers of this cluster apply
+	// their objects.
+	Others []string
 	// Version is the agent's version.
 	Version string
 	Store   Store
@@ -57,6 +66,38 @@ const (
 
 // Run reports until the context ends. What is not sent by then stays in the store.
 func (a *Agent) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	running.Go(func() { a.Cluster.Run(ctx) })
+	if len(a.Others) == 0 {
+		a.report(ctx)
+		return
+	}
+	shared := newShared(a.Cluster, a.Others)
+	running.Go(func() { shared.run(ctx) })
+	for _, v := range shared.views {
+		running.Go(func() { a.of(v).report(ctx) })
+	}
+	<-ctx.Done()
+}
+
+// of returns the agent of a cluster that shares the watcher.
+func (a *Agent) of(v *view) *Agent {
+	one := *a
+	one.Cluster, one.Others = v, nil
+	if v.name != "" {
+		one.Name, one.Log, one.Store = v.name, a.Log.With("cluster", v.name), a.Store.of(v.name)
+		if err := os.MkdirAll(one.Store.Dir, 0o700); err != nil && one.Store.Dir != "" {
+			one.Log.Error("cannot create the folder of the queue", "error", err)
+		}
+	}
+	return &one
+}
+
+// report reports a cluster that is watched, until the context ends.
+func (a *Agent) report(ctx context.Context) {
 	queue, err := a.Store.load(a.Name)
 	if err != nil {
 		a.Log.Error("cannot use the stored queue", "error", err)
@@ -70,11 +111,6 @@ func (a *Agent) Run(ctx context.Context) {
 		r.interval = time.Minute
 	}
 	r.gather.Stop()
-	var running sync.WaitGroup
-	defer running.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	running.Go(func() { a.Cluster.Run(ctx) })
 	r.loop(ctx)
 	r.save()
 }
@@ -97,8 +133,8 @@ type run struct {
 	limit int
 	// retry is a failed batch, to be sent again unchanged.
 	retry *hub.ReportBatch
-	// logged is the last failure that was logged.
-	logged string
+	// logged is the last failure that was logged, unassigned what was logged about destinations.
+	logged, unassigned string
 
 	snapshot Snapshot
 	lastSent time.Time
@@ -145,6 +181,7 @@ func (r *run) loop(ctx context.Context) {
 // observe adds the cluster's current state to the queue.
 func (r *run) observe() {
 	r.snapshot = r.Cluster.Snapshot()
+	r.logUnassigned()
 	if r.queue.Observe(r.snapshot, time.Now()) {
 		r.save()
 	}
@@ -245,6 +282,31 @@ func (r *run) failed(res result) {
 	r.pause = min(r.pause*2, maxPause)
 	r.next.Reset(pause)
 	r.logError("cannot send reports, they are kept in the queue", res.err)
+}
+
+// logUnassigned logs which destinations belong to no cluster, when they change.
+func (r *run) logUnassigned() {
+	text := countsOf(r.snapshot.Unassigned)
+	if text == r.unassigned {
+		return
+	}
+	if r.unassigned = text; text != "" {
+		r.Log.Warn("applications for other clusters are not reported: map their destinations to registered clusters with --destination", "destinations", text)
+	}
+}
+
+// countsOf returns, for example, "store (2), https://10.1.2.3 (1)": at most ten destinations, sorted.
+func countsOf(destinations map[string]int) string {
+	const most = 10
+	var all []string
+	for i, name := range slices.Sorted(maps.Keys(destinations)) {
+		if i == most {
+			all = append(all, fmt.Sprintf("and %d more", len(destinations)-most))
+			break
+		}
+		all = append(all, fmt.Sprintf("%s (%d)", name, destinations[name]))
+	}
+	return strings.Join(all, ", ")
 }
 
 // logError logs a repeated error only once, until it changes or the server accepts a batch.

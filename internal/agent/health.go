@@ -3,8 +3,10 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -22,6 +24,10 @@ type Health struct {
 	Dropped     int64 `json:"dropped"`
 	// Unread lists kinds that the agent is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
+	// Others are the other clusters that the agent reports for. Their health is in folders of their own.
+	Others []string `json:"others,omitempty"`
+	// Unassigned counts applications that are not reported, by their destination, to which no cluster was assigned.
+	Unassigned map[string]int `json:"unassigned,omitempty"`
 	// LastSent is when the server accepted the last batch.
 	LastSent time.Time `json:"lastSent,omitzero"`
 	// Error is the last failure; empty once the server accepts a batch.
@@ -38,6 +44,7 @@ func (r *run) writeHealth() {
 	h := Health{
 		At: now, Until: now.Add(maxPause + 2*r.interval), Ready: r.snapshot.Complete && r.snapshot.Alive,
 		Reconcilers: len(r.queue.latest), Waiting: r.queue.Waiting(), Dropped: r.queue.dropped, Unread: r.snapshot.Unread,
+		Others: slices.Sorted(maps.Keys(r.snapshot.Others)), Unassigned: r.snapshot.Unassigned,
 		LastSent: r.lastSent, Error: r.logged,
 	}
 	data, err := json.Marshal(h)
@@ -47,6 +54,11 @@ func (r *run) writeHealth() {
 	if err != nil {
 		r.Log.Debug("cannot write the health file", "error", err)
 	}
+}
+
+// ReadHealthOf reads the status of another cluster that the agent reports for.
+func ReadHealthOf(dir, cluster string) (Health, error) {
+	return ReadHealth(Store{Dir: dir}.of(cluster).Dir)
 }
 
 // ReadHealth reads the status from an agent's state folder.

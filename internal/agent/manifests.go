@@ -22,6 +22,8 @@ type Install struct {
 	Kinds []schema.GroupResource
 	// More lists the kinds that the agent watches in addition to the known ones.
 	More []schema.GroupResource
+	// Destinations are values of --destination.
+	Destinations []string
 	// Explained lists the kinds that the agent reads to explain why objects are not healthy.
 	Explained []schema.GroupResource
 	// Namespace is where the agent runs. Default: kalypso-agent.
@@ -141,6 +143,9 @@ func (i *Install) pod() object {
 	args := []string{"agent", "--server=" + i.Server.String(), "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
 	for _, k := range i.More {
 		args = append(args, "--watch="+k.Group+"/"+k.Resource)
+	}
+	for _, d := range i.Destinations {
+		args = append(args, "--destination="+d)
 	}
 	return object{
 		"serviceAccountName": agentName,

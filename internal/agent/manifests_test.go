@@ -24,7 +24,7 @@ func TestManifests(t *testing.T) {
 		"manifests_more_kinds": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
-			Namespace: "observe", Secret: "hub",
+			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
 	}
 	casetest.Run(t, "testdata/manifests_*.txtar", func(t *testing.T, c casetest.Case) {

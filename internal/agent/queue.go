@@ -14,6 +14,10 @@ import (
 type Snapshot struct {
 	// Reports have no time yet.
 	Reports []hub.Report
+	// Others are the reports about other clusters, by their name. A cluster that is missing could not be read.
+	Others map[string][]hub.Report
+	// Unassigned counts reconcilers that are in no report because no cluster is known for their destination.
+	Unassigned map[string]int
 	// Complete is set when everything was read: a reconciler missing from Reports does not exist, unless its kind is in Unread.
 	Complete bool
 	// Alive is set while the cluster answers.

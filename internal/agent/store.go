@@ -27,6 +27,14 @@ type stored struct {
 
 const storedVersion = 1
 
+// of returns the store of another cluster that the agent reports for.
+func (s Store) of(cluster string) Store {
+	if s.Dir == "" {
+		return s
+	}
+	return Store{Dir: filepath.Join(s.Dir, "clusters", cluster)}
+}
+
 func (s Store) file() string { return filepath.Join(s.Dir, "queue.json") }
 
 // load returns the queue of a cluster; it is never nil. All its reports count as unsent: the server may have lost them.

@@ -7,6 +7,8 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
+const applicationKind = "Application"
+
 // application returns a report for each source of an Argo CD Application.
 func application(o object) []hub.Report {
 	sources := o.objects("spec", "sources")

@@ -42,5 +42,9 @@ func Watch(config *rest.Config, more []Kind, log *slog.Logger) (*Watcher, error)
 	if err != nil {
 		return nil, err
 	}
-	return NewWatcher(client, discovery, more, log), nil
+	w := NewWatcher(client, discovery, more, log)
+	if url, _, err := rest.DefaultServerUrlFor(config); err == nil {
+		w.server = server(url.String())
+	}
+	return w, nil
 }

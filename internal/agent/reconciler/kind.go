@@ -44,7 +44,7 @@ func Known() []Kind {
 		}},
 		{"argoproj.io", "applications", []string{"v1alpha1"}, [][]string{
 			fields("spec.source.repoURL"), fields("spec.source.targetRevision"), fields("spec.source.path"), fields("spec.source.chart"),
-			fields("spec.sources"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
+			fields("spec.sources"), fields("spec.destination.name"), fields("spec.destination.server"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
 			fields("status.sync.revisions"), fields("status.health"), fields("status.conditions"), fields("status.history"),
 			fields("status.resources"),
 			fields("status.operationState.phase"), fields("status.operationState.message"),

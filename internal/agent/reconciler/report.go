@@ -21,7 +21,7 @@ func Reports(u *unstructured.Unstructured, find Find) []hub.Report {
 		reports = []hub.Report{kustomization(o, find)}
 	case group == "helm.toolkit.fluxcd.io" && u.GetKind() == "HelmRelease":
 		reports = []hub.Report{helmRelease(o, find)}
-	case group == "argoproj.io" && u.GetKind() == "Application":
+	case group == "argoproj.io" && u.GetKind() == applicationKind:
 		reports = application(o)
 	default:
 		reports = []hub.Report{conditioned(o)}

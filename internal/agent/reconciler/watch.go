@@ -28,7 +28,11 @@ type Watcher struct {
 	// Interval is the time between checks of which kinds the cluster serves, and whether it answers.
 	// Default: one minute.
 	Interval time.Duration
+	// Destinations are those of Argo CD Applications that apply to other clusters.
+	Destinations Destinations
 
+	// server is the URL of the watched cluster's API server; empty if it is not known.
+	server    string
 	changed   chan struct{}
 	explainer *explainer
 
@@ -53,6 +57,11 @@ type informer struct {
 type Snapshot struct {
 	// Reports are sorted by kind, namespace and name. Their time is not set.
 	Reports []hub.Report
+	// Others are the reports about other clusters, with an entry for each cluster of the destinations. It is nil if Applications
+	// could not be read, so that nothing is known about them.
+	Others map[string][]hub.Report
+	// Unassigned counts the Applications that are not in any report, because no cluster has their destination.
+	Unassigned map[string]int
 	// Complete is set when the whole cluster was read: what is not in Reports does not exist, unless its kind is in Unread.
 	Complete bool
 	// Alive is set if the cluster answered the last check. Otherwise, Reports may be old.
@@ -230,17 +239,39 @@ func (w *Watcher) Snapshot() Snapshot {
 	}
 	w.mu.Unlock()
 
+	if !slices.Contains(s.Unread, applicationKind) {
+		s.Others = w.Destinations.others()
+	}
 	for _, store := range stores {
 		for _, o := range store.List() {
 			if u, ok := o.(*unstructured.Unstructured); ok {
-				s.Reports = append(s.Reports, Reports(u, findIn(stores))...)
+				w.report(&s, u, findIn(stores))
 			}
 		}
 	}
 	w.explainer.fill(s.Reports, time.Now())
 	slices.SortFunc(s.Reports, compare)
+	for _, reports := range s.Others {
+		slices.SortFunc(reports, compare)
+	}
 	slices.Sort(s.Unread)
 	return s
+}
+
+// report adds the reports of an object to those of the cluster that they are about.
+func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find) {
+	cluster, destination, known := w.clusterOf(u)
+	switch {
+	case !known:
+		if s.Unassigned == nil {
+			s.Unassigned = map[string]int{}
+		}
+		s.Unassigned[destination]++
+	case cluster == "":
+		s.Reports = append(s.Reports, Reports(u, find)...)
+	default:
+		s.Others[cluster] = append(s.Others[cluster], Reports(u, find)...)
+	}
 }
 
 func compare(a, b hub.Report) int {

@@ -27,6 +27,7 @@ var (
 	gits       = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
 	kustomizes = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
 	helms      = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+	apps       = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
 	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v3", Resource: "widgets"}
 )
 
@@ -107,7 +108,7 @@ func watching(t *testing.T, test func(w *world), objects ...*unstructured.Unstru
 		for kind, r := range explained {
 			lists[r] = kind + "List"
 		}
-		lists[widgets.GroupResource().WithVersion("v4")] = "WidgetList"
+		lists[widgets.GroupResource().WithVersion("v4")], lists[apps] = "WidgetList", "ApplicationList"
 		var all []runtime.Object
 		for _, o := range objects {
 			all = append(all, o)
