@@ -45,7 +45,7 @@
 //	internal/hub/query             answers questions about the fleet
 //	internal/hub/client            the server's API, for commands and agents
 //	internal/agent                 runs in a cluster, and reports to the server
-//	internal/agent/reconciler      reads Flux, Argo CD and other reconcilers of a cluster
+//	internal/agent/reconciler      reads Flux, Argo CD, Fleet and other reconcilers of a cluster
 //
 //	internal/repository            connects flows to Git
 //	internal/serve                 the server: rounds, webhooks, configuration

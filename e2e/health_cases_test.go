@@ -38,7 +38,7 @@ func TestHealthOfPublishedCases(t *testing.T) {
 		if err := yaml.Unmarshal(text, &u.Object); err != nil || u.GetKind() == "" {
 			return // a case that is not one object
 		}
-		reports := reconciler.Reports(u, func(string, string, string) *unstructured.Unstructured { return nil })
+		reports := reconciler.Reports(u, func(string, string, string) *unstructured.Unstructured { return nil }, nil)
 		if len(reports) == 0 {
 			return
 		}

@@ -36,7 +36,7 @@ func newAgent(t *terminal.Terminal) *cobra.Command {
 		Short: "Report the reconcilers of a cluster to the server",
 		Long: `Report the reconcilers of a cluster to the server: their source, revision and state.
 
-    Flux, Argo CD ─► kalypso agent ─► one outgoing connection ─► kalypso serve
+    Flux, Argo CD, Fleet ─► kalypso agent ─► one outgoing connection ─► kalypso serve
      read only            └─ a queue on disk, for when there is none
 
 Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port.

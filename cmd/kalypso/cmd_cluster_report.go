@@ -33,7 +33,7 @@ func newClusterReport(t *terminal.Terminal) *cobra.Command {
 		Long: `Read a cluster once and write the state of its reconcilers to a signed file, for a cluster without a connection to the server.
 Copy the file to where "kalypso ledger import" can read it.
 
-    Flux, Argo CD ─► kalypso cluster report ─► a file, signed ─► kalypso ledger import
+    Flux, Argo CD, Fleet ─► kalypso cluster report ─► a file, signed ─► kalypso ledger import
 
 Each line is a DSSE envelope, signed with the cluster's ed25519 key. Create the key with "openssl genpkey -algorithm ed25519" and
 register its public half with "kalypso cluster register --key". With --state-dir, the file also has changes since the last report.`,

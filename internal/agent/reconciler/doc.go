@@ -6,6 +6,7 @@
 //
 //	Flux         Kustomization and HelmRelease, with their source: GitRepository, OCIRepository, HelmRepository
 //	Argo CD      Application, each of its sources
+//	Fleet        GitRepo of the local cluster, each of its paths, with its Bundles and BundleDeployments
 //	all others   conditions that Kubernetes tools agree on (kstatus); annotations have the source
 //
 // A [Watcher] keeps the objects of some kinds in memory, without fields that are not read, and signals changes.

@@ -21,7 +21,7 @@ func ExampleReports() {
 			"health": map[string]any{"status": "Degraded", "message": "web exceeded its progress deadline"},
 		},
 	}}
-	for _, r := range reconciler.Reports(app, nil) {
+	for _, r := range reconciler.Reports(app, nil, nil) {
 		fmt.Println(r.Kind, r.Namespace, r.Name)
 		fmt.Println("follows", r.Repository, r.Ref, r.Path)
 		fmt.Println("is", r.State, "at", r.Revision[:7]+":", r.Message)

@@ -50,8 +50,25 @@ func Known() []Kind {
 			fields("status.operationState.phase"), fields("status.operationState.message"),
 			fields("status.operationState.syncResult.revision"), fields("status.operationState.syncResult.revisions"),
 		}},
+		{fleetGroup, "gitrepos", []string{"v1alpha1"}, [][]string{
+			fields("spec.repo"), fields("spec.branch"), fields("spec.revision"), fields("spec.paths"), fields("spec.bundles"), fields("spec.paused"),
+			fields("status.commit"), fields("status.gitJobStatus"), fields("status.observedGeneration"), fields("status.conditions"),
+			fields("status.desiredReadyClusters"),
+		}},
+		{fleetGroup, "bundles", []string{"v1alpha1"}, [][]string{
+			label(labelFleetRepo), label(labelFleetCommit), fields("status.observedGeneration"), fields("status.conditions"),
+		}},
+		{fleetGroup, "bundledeployments", []string{"v1alpha1"}, [][]string{
+			label(labelFleetRepo), label(labelFleetCommit), label(labelFleetBundle), label(labelFleetBundleNamespace),
+			label(labelFleetCluster), label(labelFleetClusterNamespace), fields("metadata.managedFields"),
+			fields("spec.deploymentID"), fields("spec.stagedDeploymentID"), fields("spec.paused"), fields("spec.offSchedule"),
+			fields("status.appliedDeploymentID"), fields("status.ready"), fields("status.nonModified"), fields("status.conditions"),
+			fields("status.nonReadyStatus"), fields("status.modifiedStatus"),
+		}},
 	}
 }
+
+func label(name string) []string { return []string{"metadata", "labels", name} }
 
 func fields(path string) []string { return strings.Split(path, ".") }
 

@@ -9,9 +9,9 @@ import (
 // Find returns an object, or nil.
 type Find func(kind, namespace, name string) *unstructured.Unstructured
 
-// Reports returns the reports of an object, without the time. It accepts any content; unknown values are empty. Flux sources
-// have no reports, because they are not reconcilers.
-func Reports(u *unstructured.Unstructured, find Find) []hub.Report {
+// Reports returns the reports of an object, without the time. It accepts any content; unknown values are empty. Flux sources and
+// what Fleet makes of a GitRepo have no reports, because they are not reconcilers. Without made, nothing of that is known.
+func Reports(u *unstructured.Unstructured, find Find, made Made) []hub.Report {
 	o := object(u.Object)
 	var reports []hub.Report
 	switch group := u.GroupVersionKind().Group; {
@@ -23,6 +23,10 @@ func Reports(u *unstructured.Unstructured, find Find) []hub.Report {
 		reports = []hub.Report{helmRelease(o, find)}
 	case group == "argoproj.io" && u.GetKind() == applicationKind:
 		reports = application(o)
+	case group == fleetGroup && u.GetKind() == "GitRepo":
+		reports = gitRepo(o, made)
+	case group == fleetGroup && (u.GetKind() == "Bundle" || u.GetKind() == "BundleDeployment"):
+		return nil
 	default:
 		reports = []hub.Report{conditioned(o)}
 	}

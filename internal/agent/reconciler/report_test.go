@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,22 @@ func finder(all []*unstructured.Unstructured) Find {
 	}
 }
 
+// maker knows what Fleet made if there is any of it: a case without is one in which it cannot be read.
+func maker(all []*unstructured.Unstructured) Made {
+	return func(kind, namespace, gitRepo string) (made []*unstructured.Unstructured, readable bool) {
+		for _, u := range all {
+			if u.GetKind() != kind {
+				continue
+			}
+			readable = true
+			if ofNamespace, of := madeOf(u); ofNamespace == namespace && of == gitRepo {
+				made = append(made, u)
+			}
+		}
+		return made, readable
+	}
+}
+
 // kindOf finds the kind by its name in the singular, since the cases have no resources.
 func kindOf(u *unstructured.Unstructured) Kind {
 	for _, k := range Known() {
@@ -77,7 +94,7 @@ func said(t *testing.T, objects []*unstructured.Unstructured) string {
 	t.Helper()
 	var text bytes.Buffer
 	for _, u := range objects {
-		for _, r := range Reports(u, finder(objects)) {
+		for _, r := range Reports(u, finder(objects), maker(objects)) {
 			wantFit(t, r)
 			encoder := json.NewEncoder(&text)
 			encoder.SetIndent("", "  ")
@@ -105,7 +122,11 @@ func FuzzReports(f *testing.F) {
 	f.Add("HelmRelease", []byte(`{"spec":{"chart":{"spec":{"sourceRef":[]}}},"status":{"history":[1,{"status":"deployed","chartVersion":1}]}}`))
 	f.Add("Application", []byte(`{"spec":{"sources":[{"repoURL":"https://u:p@h/?q"},7]},"status":{"sync":{"status":"Synced","revisions":["a"]},"history":[{"revision":{}}]}}`))
 	f.Add("Deployment", []byte(`{"metadata":{"generation":2.5,"annotations":{"hub.kalypso.io/path":"../.."}},"spec":{"replicas":"x"},"status":7}`))
+	f.Add("GitRepo", []byte(`{"metadata":{"namespace":"fleet-local"},"spec":{"repo":"https://u:p@h/?q","paths":["a",7],"bundles":[{}]},"status":{"commit":"c","gitJobStatus":"Current"}}`))
+	f.Add("BundleDeployment", []byte(`{"metadata":{"labels":{"fleet.cattle.io/commit":"c","fleet.cattle.io/bundle-name":7}},"spec":{"deploymentID":"a","stagedDeploymentID":"a"},`+
+		`"status":{"appliedDeploymentID":"a","nonReadyStatus":[{"kind":"Pod","summary":{"message":[1,"a\nb"],"error":true}},7],"modifiedStatus":[{"missing":true}],"conditions":[{"type":"Installed","status":"True"}]}}`))
 	groups := map[string]string{
+		"GitRepo": "fleet.cattle.io/v1alpha1", "BundleDeployment": "fleet.cattle.io/v1alpha1",
 		"Kustomization": "kustomize.toolkit.fluxcd.io/v1", "HelmRelease": "helm.toolkit.fluxcd.io/v2",
 		"Application": "argoproj.io/v1alpha1", "Deployment": "apps/v1",
 	}
@@ -122,10 +143,15 @@ func FuzzReports(f *testing.F) {
 		fields["apiVersion"], fields["kind"] = groups[kind], kind
 		u := &unstructured.Unstructured{Object: fields}
 		find := func(string, string, string) *unstructured.Unstructured { return u }
-		for _, r := range Reports(u, find) {
-			wantFit(t, r)
+		// Fleet makes Bundles and BundleDeployments with any content of a GitRepo that has been fetched.
+		made := func(string, string, string) ([]*unstructured.Unstructured, bool) {
+			return []*unstructured.Unstructured{u}, true
 		}
-		for _, r := range Reports(trim(u, kindOf(u)), find) {
+		repo := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo", "metadata": map[string]any{"namespace": "fleet-local", "name": "x"},
+			"spec": map[string]any{"repo": "https://example.com/x"}, "status": map[string]any{"commit": "c", "gitJobStatus": "Current"},
+		}}
+		for _, r := range slices.Concat(Reports(u, find, made), Reports(trim(u, kindOf(u)), find, made), Reports(repo, find, made)) {
 			wantFit(t, r)
 		}
 	})

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +36,7 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 		keep(u.Object, kept, path)
 	}
 	trimResources(kept)
+	trimManagers(kept)
 	return &unstructured.Unstructured{Object: kept}
 }
 
@@ -53,6 +55,28 @@ func trimResources(o object) {
 		}
 	}
 	status["resources"] = kept
+}
+
+// trimManagers removes the names of managed fields, of which there are many, and what Fleet would change back in modified objects,
+// which can be confidential.
+func trimManagers(o object) {
+	metadata := o.objectAt("metadata")
+	if metadata["managedFields"] != nil {
+		var kept []any
+		for _, m := range o.objects("metadata", "managedFields") {
+			kept = append(kept, map[string]any{"subresource": m.text("subresource"), "time": m.text("time")})
+		}
+		metadata["managedFields"] = kept
+	}
+	if status := o.objectAt("status"); status["modifiedStatus"] != nil {
+		var kept []any
+		for _, m := range o.objects("status", "modifiedStatus") {
+			without := maps.Clone(m)
+			delete(without, "patch")
+			kept = append(kept, map[string]any(without))
+		}
+		status["modifiedStatus"] = kept
+	}
 }
 
 // keep copies a field and its parents.

@@ -237,15 +237,19 @@ func (w *Watcher) Snapshot() Snapshot {
 			s.Complete = false
 		}
 	}
+	if w.filling(fleetKind("bundles")) || w.filling(fleetKind("bundledeployments")) {
+		delete(stores, fleetKind("gitrepos")) // a report without them would say less than is known in a moment
+	}
 	w.mu.Unlock()
 
 	if !slices.Contains(s.Unread, applicationKind) {
 		s.Others = w.Destinations.others()
 	}
+	made := madeIn(stores)
 	for _, store := range stores {
 		for _, o := range store.List() {
 			if u, ok := o.(*unstructured.Unstructured); ok {
-				w.report(&s, u, findIn(stores))
+				w.report(&s, u, findIn(stores), made)
 			}
 		}
 	}
@@ -259,7 +263,7 @@ func (w *Watcher) Snapshot() Snapshot {
 }
 
 // report adds the reports of an object to those of the cluster that they are about.
-func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find) {
+func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, made Made) {
 	cluster, destination, known := w.clusterOf(u)
 	switch {
 	case !known:
@@ -268,10 +272,16 @@ func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find) {
 		}
 		s.Unassigned[destination]++
 	case cluster == "":
-		s.Reports = append(s.Reports, Reports(u, find)...)
+		s.Reports = append(s.Reports, Reports(u, find, made)...)
 	default:
-		s.Others[cluster] = append(s.Others[cluster], Reports(u, find)...)
+		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made)...)
 	}
+}
+
+// filling reports whether the objects of a kind are being read for the first time.
+func (w *Watcher) filling(kind schema.GroupResource) bool {
+	i := w.informers[kind]
+	return i != nil && !i.HasSynced() && !i.denied
 }
 
 func compare(a, b hub.Report) int {
@@ -291,5 +301,31 @@ func findIn(stores map[schema.GroupResource]cache.Store) Find {
 		}
 		u, _ := o.(*unstructured.Unstructured)
 		return u
+	}
+}
+
+func fleetKind(resource string) schema.GroupResource {
+	return schema.GroupResource{Group: fleetGroup, Resource: resource}
+}
+
+// madeIn returns what Fleet made of each GitRepo.
+func madeIn(stores map[schema.GroupResource]cache.Store) Made {
+	type key struct{ kind, namespace, gitRepo string }
+	made, readable := map[key][]*unstructured.Unstructured{}, map[string]bool{}
+	for kind, resource := range map[string]string{"Bundle": "bundles", "BundleDeployment": "bundledeployments"} {
+		store := stores[fleetKind(resource)]
+		if store == nil {
+			continue
+		}
+		readable[kind] = true
+		for _, o := range store.List() {
+			if u, ok := o.(*unstructured.Unstructured); ok {
+				namespace, gitRepo := madeOf(u)
+				made[key{kind, namespace, gitRepo}] = append(made[key{kind, namespace, gitRepo}], u)
+			}
+		}
+	}
+	return func(kind, namespace, gitRepo string) ([]*unstructured.Unstructured, bool) {
+		return made[key{kind, namespace, gitRepo}], readable[kind]
 	}
 }

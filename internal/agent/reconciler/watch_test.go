@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,9 @@ var (
 	kustomizes = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
 	helms      = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
 	apps       = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
+	gitRepos   = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "gitrepos"}
+	bundles    = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundles"}
+	deploys    = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundledeployments"}
 	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v3", Resource: "widgets"}
 )
 
@@ -100,7 +104,10 @@ func (l *lines) String() string {
 func watching(t *testing.T, test func(w *world), objects ...*unstructured.Unstructured) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		kinds := map[schema.GroupVersionResource]string{gits: "GitRepository", kustomizes: "Kustomization", helms: "HelmRelease", widgets: "Widget"}
+		kinds := map[schema.GroupVersionResource]string{
+			gits: "GitRepository", kustomizes: "Kustomization", helms: "HelmRelease", widgets: "Widget",
+			gitRepos: "GitRepo", bundles: "Bundle", deploys: "BundleDeployment",
+		}
 		lists := map[schema.GroupVersionResource]string{}
 		for r, kind := range kinds {
 			lists[r] = kind + "List"
@@ -246,6 +253,42 @@ func TestWatcherDenied(t *testing.T) {
 			t.Errorf("allowed: got %s", describe(s))
 		}
 	}, kustomize("True"))
+}
+
+// A GitRepo is reported together with its bundles: before they are read, and if they cannot be, nothing is said to be ready.
+func TestWatcherReadsFleet(t *testing.T) {
+	t.Parallel()
+	recorded, err := txtar.ParseFile("testdata/fleet_ready.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := parse(t, string(recorded.Files[0].Data))
+	watching(t, func(w *world) {
+		var slow, denied atomic.Bool
+		slow.Store(true)
+		w.client.PrependReactor("list", "bundledeployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+			switch {
+			case denied.Load():
+				return true, nil, apierrors.NewForbidden(deploys.GroupResource(), "", errors.New("no"))
+			case slow.Load():
+				return true, nil, apierrors.NewServiceUnavailable("later")
+			}
+			return false, nil, nil
+		})
+		w.start()
+		w.want(w.wait(time.Second), " | complete false, alive true, unread []")
+		denied.Store(true)
+		const report = "GitRepo fleet-local/shop https://git.example.com/acme/shop "
+		w.want(w.wait(2*time.Minute), report+"progressing | complete true, alive true, unread [BundleDeployment]")
+		denied.Store(false)
+		slow.Store(false)
+		w.want(w.wait(2*time.Minute), report+"ready | complete true, alive true, unread []")
+		for _, o := range w.informers[deploys.GroupResource()].GetStore().List() {
+			if text := fmt.Sprint(o); strings.Contains(text, "f:spec") || strings.Contains(text, "options") {
+				t.Errorf("it keeps %s", text)
+			}
+		}
+	}, objects...)
 }
 
 func TestWatcherWithoutAnswer(t *testing.T) {
