@@ -29,7 +29,11 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	if err := r.occupied(branch); err != nil {
 		return err
 	}
-	name := plumbing.NewBranchReferenceName(branch)
+	return r.moveReference(op, plumbing.NewBranchReferenceName(branch), from, to)
+}
+
+// moveReference moves a reference of a local repository.
+func (r *Repository) moveReference(op string, name plumbing.ReferenceName, from, to plumbing.Hash) error {
 	path := filepath.Join(r.store().common, filepath.FromSlash(name.String()))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return r.moveError(op, err)
@@ -44,7 +48,7 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 		return r.corrupt(op, err)
 	}
 	if now != from {
-		return r.moved(branch)
+		return r.moved(name.Short())
 	}
 	// Deleted branches leave empty folders behind, one of which may have this branch's name.
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {

@@ -63,7 +63,7 @@ func (r *Repository) pushRemote(ctx context.Context, branch string, from, to plu
 	if err != nil {
 		return err
 	}
-	if err := r.send(ctx, conn, &packp.Command{Name: name, Old: from, New: to}, objects); err != nil {
+	if err := r.send(ctx, conn, &packp.Command{Name: name, Old: from, New: to}, bytes.NewReader(encodePack(maps.All(objects)))); err != nil {
 		return err
 	}
 	// The next Resolve then has nothing to fetch. If this fails, it just fetches.
@@ -71,7 +71,7 @@ func (r *Repository) pushRemote(ctx context.Context, branch string, from, to plu
 	return nil
 }
 
-func (r *Repository) send(ctx context.Context, conn *connection, command *packp.Command, objects map[plumbing.Hash]pendingObject) error {
+func (r *Repository) send(ctx context.Context, conn *connection, command *packp.Command, pack io.Reader) error {
 	session, ok := conn.Session.(transport.ReceivePackSession)
 	if !ok {
 		return errors.New("the session cannot push")
@@ -83,7 +83,7 @@ func (r *Repository) send(ctx context.Context, conn *connection, command *packp.
 	}
 	messages := &remoteMessages{}
 	request.Progress = messages
-	request.Packfile = io.NopCloser(bytes.NewReader(encodePack(maps.All(objects))))
+	request.Packfile = io.NopCloser(pack)
 	r.client.progress("pushing to " + r.Name)
 	var report *packp.ReportStatus
 	limit := r.client.Limits.orDefaults().Transfer
