@@ -3,7 +3,10 @@ package chart
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Image is a parsed reference to an image.
@@ -82,3 +85,18 @@ func (i Image) String() string {
 
 // At returns the reference to a digest in the image's repository.
 func (i Image) At(digest string) string { return i.Repository + "@" + digest }
+
+// ImagesIn returns the container images in a text with YAML documents, sorted: every field "image" at any depth, of which some may not be
+// images. Documents that are not maps have none.
+func ImagesIn(content []byte) ([]string, error) {
+	var images []string
+	for _, text := range split(string(content)) {
+		var document any
+		if err := fleet.UnmarshalYAML([]byte(text), &document); err != nil {
+			return nil, plain(err)
+		}
+		images = appendImages(images, document)
+	}
+	slices.Sort(images)
+	return slices.Compact(images), nil
+}

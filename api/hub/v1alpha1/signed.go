@@ -47,16 +47,44 @@ func SignReports(batch ReportBatch, key ed25519.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write reports: %w", err)
 	}
+	return Seal(ReportPayloadType, payload, key)
+}
+
+// Seal returns a payload in a DSSE envelope, as JSON on one line, signed with an ed25519 key. [SignedReports] describes the format.
+func Seal(payloadType string, payload []byte, key ed25519.PrivateKey) ([]byte, error) {
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok {
-		return nil, errors.New("sign reports: the key is no ed25519 key")
+		return nil, errors.New("sign: the key is no ed25519 key")
 	}
 	signed := SignedReports{
-		PayloadType: ReportPayloadType, Payload: payload,
-		Signatures: []ReportSignature{{KeyID: KeyID(public), Sig: ed25519.Sign(key, envelope(ReportPayloadType, payload))}},
+		PayloadType: payloadType, Payload: payload,
+		Signatures: []ReportSignature{{KeyID: KeyID(public), Sig: ed25519.Sign(key, envelope(payloadType, payload))}},
 	}
 	text, err := json.Marshal(signed)
 	return append(text, '\n'), err
+}
+
+// ErrUnknownKey means that an envelope has no valid signature of a known key.
+var ErrUnknownKey = errors.New("no signature is of a known key")
+
+// Unseal verifies a DSSE envelope and returns its payload. It must have a valid signature of one of the keys, which is returned, and
+// the type. Otherwise the error is [ErrUnknownKey], or says what the text is instead.
+func Unseal(text []byte, payloadType string, keys ...ed25519.PublicKey) ([]byte, ed25519.PublicKey, error) {
+	var signed SignedReports
+	if err := json.Unmarshal(text, &signed); err != nil {
+		return nil, nil, fmt.Errorf("read the signature: %w", err)
+	}
+	if signed.PayloadType != payloadType {
+		return nil, nil, fmt.Errorf("it holds %.100q, want %s", signed.PayloadType, payloadType)
+	}
+	for _, s := range signed.Signatures {
+		for _, key := range keys {
+			if len(key) == ed25519.PublicKeySize && s.KeyID == KeyID(key) && ed25519.Verify(key, envelope(signed.PayloadType, signed.Payload), s.Sig) {
+				return signed.Payload, key, nil
+			}
+		}
+	}
+	return nil, nil, ErrUnknownKey
 }
 
 // OpenReports verifies one line of a report file and returns its batch. find returns the cluster that a key belongs

@@ -4,21 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"oras.land/oras-go/v2/registry/remote"
-	"oras.land/oras-go/v2/registry/remote/auth"
-
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
 // Digest requests the digest of an image's tag from its registry. For an image with several platforms,
 // it is the digest of the index.
 func (c *Client) Digest(ctx context.Context, image chart.Image) (string, error) {
-	repository, err := remote.NewRepository(image.Repository)
+	repository, err := c.images(image.Repository)
 	if err != nil {
 		return "", fmt.Errorf("find image %s: %w", image, err)
 	}
-	repository.PlainHTTP = c.plain(repository.Reference.Registry)
-	repository.Client = &auth.Client{Client: c.http(), Cache: auth.NewCache(), Credential: c.registryCredential}
 	found, err := repository.Resolve(ctx, image.Tag)
 	if err != nil {
 		return "", fmt.Errorf("find image %s: %w", image, c.safe(ctx, repository.Reference.Host(), registryError(err)))

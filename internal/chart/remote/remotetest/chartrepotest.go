@@ -167,24 +167,34 @@ func (s *Server) index() []byte {
 	return b.Bytes()
 }
 
+// tagsOf returns the tags of a chart, sorted.
+func (s *Server) tagsOf(name string) []string {
+	var tags []string
+	for version := range s.versions[name] {
+		tags = append(tags, strings.ReplaceAll(version, "+", "_"))
+	}
+	slices.Sort(tags)
+	return tags
+}
+
 // registry answers "charts/<name>/tags/list", ".../manifests/<tag>" and ".../blobs/<digest>".
 func (s *Server) registry(w http.ResponseWriter, path string) {
 	repository, what, _ := strings.Cut(strings.TrimPrefix(path, "charts/"), "/")
-	tags := map[string][]byte{}
-	blobs := map[string][]byte{}
+	tags := map[string][]byte{} // by tag and digest
+	blobs := map[string][]byte{Digest([]byte("{}")): []byte("{}")}
 	for version, archive := range s.versions[repository] {
 		manifest, _ := json.Marshal(map[string]any{
 			"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
 			"config": map[string]any{"mediaType": "application/vnd.cncf.helm.config.v1+json", "digest": Digest([]byte("{}")), "size": 2},
 			"layers": []any{map[string]any{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "digest": Digest(archive), "size": len(archive)}},
 		})
-		tags[strings.ReplaceAll(version, "+", "_")] = manifest
+		tags[strings.ReplaceAll(version, "+", "_")], tags[Digest(manifest)] = manifest, manifest
 		blobs[Digest(archive)] = archive
 	}
 	kind, name, _ := strings.Cut(what, "/")
 	switch content, ok := tags[name], kind == "manifests"; {
 	case kind == "tags" && len(tags) > 0:
-		list, _ := json.Marshal(map[string]any{"name": "charts/" + repository, "tags": slices.Sorted(maps.Keys(tags))})
+		list, _ := json.Marshal(map[string]any{"name": "charts/" + repository, "tags": s.tagsOf(repository)})
 		s.write(w, "application/json", list)
 	case ok && content != nil:
 		s.write(w, "application/vnd.oci.image.manifest.v1+json", content)
