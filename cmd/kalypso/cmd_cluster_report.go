@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
@@ -23,6 +25,8 @@ type clusterReportCommand struct {
 	source  clusterSource
 	export  string
 	keyFile string
+	// maps lead from the URLs outside to those that reconcilers follow.
+	maps []git.Mapping
 }
 
 func newClusterReport(t *terminal.Terminal) *cobra.Command {
@@ -36,8 +40,12 @@ Copy the file to where "kalypso ledger import" can read it.
     Flux, Argo CD, Fleet ─► kalypso cluster report ─► a file, signed ─► kalypso ledger import
 
 Each line is a DSSE envelope, signed with the cluster's ed25519 key. Create the key with "openssl genpkey -algorithm ed25519" and
-register its public half with "kalypso cluster register --key". With --state-dir, the file also has changes since the last report.`,
+register its public half with "kalypso cluster register --key". With --state-dir, the file also has changes since the last report.
+
+A report counts only if the reconciler follows the repository in the GitOpsRepo object. If it follows a copy at another URL, as after
+"kalypso bundle apply", --map names the copy: reports then have the URL of the repository outside.`,
 		Example: `  kalypso cluster report large-07 --export reports.jsonl --key key.pem
+  kalypso cluster report large-07 --export reports.jsonl --key key.pem --map https://github.com/acme=https://git.inside/acme
   kalypso cluster report large-07 --export - --key key.pem --kubeconfig large-07.kubeconfig > reports.jsonl`,
 		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -45,6 +53,7 @@ register its public half with "kalypso cluster register --key". With --state-dir
 	flags := cmd.Flags()
 	flags.StringVar(&c.export, "export", "", "write signed reports to a `file`, or - for stdout")
 	flags.StringVar(&c.keyFile, "key", "", "a `file` with the cluster's private key")
+	flags.Var((*mapFlag)(&c.maps), "map", "report the repository `URL=COPY` by its URL if a reconciler follows the copy; may be repeated")
 	c.source.bind(cmd)
 	return cmd
 }
@@ -78,7 +87,7 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 	limited, done := context.WithTimeout(ctx, exportTimeout)
 	defer done()
 	err := a.Export(limited, func(batches []hub.ReportBatch) error {
-		file, err := agent.SignFile(batches, key)
+		file, err := agent.SignFile(c.mapped(batches), key)
 		if err != nil {
 			return err
 		}
@@ -92,6 +101,25 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 		return cli.Failed(err, "check that the cluster is reachable and can be read; see the messages above")
 	}
 	return err
+}
+
+// mapped returns batches with the URLs of repositories outside.
+func (c *clusterReportCommand) mapped(batches []hub.ReportBatch) []hub.ReportBatch {
+	var back []git.Mapping
+	for _, m := range c.maps {
+		back = append(back, git.Mapping{From: m.To, To: m.From})
+	}
+	all := slices.Clone(batches)
+	for i := range all {
+		all[i].Reports = slices.Clone(all[i].Reports)
+		for j := range all[i].Reports {
+			r := &all[i].Reports[j]
+			if outside, ok := git.Rewrite(back, r.Repository); ok && r.Repository != "" {
+				r.Repository = outside
+			}
+		}
+	}
+	return all
 }
 
 func (c *clusterReportCommand) key() (ed25519.PrivateKey, error) {

@@ -43,6 +43,7 @@ Exit codes:
 		newPlan(t),
 		newExplain(t),
 		newSchedule(t),
+		newBundle(t),
 		newServe(t),
 		newSample(t),
 		newStatus(t),

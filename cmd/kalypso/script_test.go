@@ -60,6 +60,9 @@ func TestMain(m *testing.M) {
 //	fleet                           pushes the example fleet to the server, with clusters dev-1 and stage-1 that run its commit $FIRST
 //	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
 //	[!] report CLUSTER STATE ...    reports that a cluster runs the head of its GitOps branch; see [report]
+//	registry NAME [...]             starts a registry at $NAME, adds an image, lists the tags, or fills its disk; see [registry]
+//	cluster KUBECONFIG URL BRANCH PATH @FILE
+//	                                serves a cluster whose Flux follows a repository, and runs the commit in the file
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
@@ -76,6 +79,7 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
+			"registry": registry, "cluster": cluster,
 		},
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -26,17 +25,16 @@ import (
 // chartConfigType is the media type of the configuration of a chart in a registry.
 const chartConfigType = "application/vnd.cncf.helm.config.v1+json"
 
-// Layout is a folder with images and charts, in the format of an OCI image layout:
-// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
-// It is not safe for concurrent use.
+// Layout copies images and charts to the folder blobs of an OCI image layout:
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md. The caller writes its index.
 type Layout struct {
 	client *Client
-	store  *oci.Store
+	store  *oci.Storage
 }
 
-// NewLayout creates a layout in a folder.
+// NewLayout returns a layout in a folder.
 func (c *Client) NewLayout(dir string) (*Layout, error) {
-	store, err := oci.New(dir)
+	store, err := oci.NewStorage(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create the image layout: %w", err)
 	}
@@ -64,23 +62,20 @@ func (l *Layout) Image(ctx context.Context, image chart.Image) (Artifact, error)
 	if image.Digest != "" {
 		reference = image.Digest
 	}
-	found, err := l.copy(ctx, from, reference, image.String())
+	found, err := l.copy(ctx, from, reference)
 	if err != nil {
 		return Artifact{}, fmt.Errorf("fetch image %s: %w", image, l.client.safe(ctx, from.Reference.Host(), registryError(err)))
 	}
 	return artifact(found), nil
 }
 
-// copy copies what a reference names, and lists it in the layout's index under a name.
-func (l *Layout) copy(ctx context.Context, from *remote.Repository, reference, name string) (ocispec.Descriptor, error) {
+// copy copies what a reference names.
+func (l *Layout) copy(ctx context.Context, from *remote.Repository, reference string) (ocispec.Descriptor, error) {
 	root, err := from.Resolve(ctx, reference)
 	if err != nil {
 		return root, err
 	}
-	if err := oras.CopyGraph(ctx, from, l.store, root, oras.DefaultCopyGraphOptions); err != nil {
-		return root, err
-	}
-	return root, l.store.Tag(ctx, root, name)
+	return root, oras.CopyGraph(ctx, from, l.store, root, oras.DefaultCopyGraphOptions)
 }
 
 // ChartArtifact is a chart in a layout, with its files.
@@ -113,37 +108,23 @@ func (l *Layout) Chart(ctx context.Context, ref app.Chart) (ChartArtifact, error
 	if missing := loaded.Missing(); len(missing) > 0 {
 		return ChartArtifact{}, fmt.Errorf("chart %q %s depends on %q, which is not in its archive", p.name, resolved.Version, missing[0].Name)
 	}
-	name := ChartReference(ref.Repository, p.name, resolved.Version)
 	var found ocispec.Descriptor
 	if p.url.Scheme == "oci" {
 		from, err := l.client.repository(p)
 		if err != nil {
 			return ChartArtifact{}, err
 		}
-		if found, err = l.copy(ctx, from, chartTag(resolved.Version), name); err != nil {
+		if found, err = l.copy(ctx, from, strings.ReplaceAll(resolved.Version, "+", "_")); err != nil {
 			return ChartArtifact{}, fmt.Errorf("fetch chart %q %s: %w", p.name, resolved.Version, l.client.safe(ctx, p.url.Host, registryError(err)))
 		}
-	} else if found, err = l.pack(ctx, loaded, archive, name); err != nil {
+	} else if found, err = l.pack(ctx, loaded, archive); err != nil {
 		return ChartArtifact{}, fmt.Errorf("pack chart %q %s: %w", p.name, resolved.Version, err)
 	}
 	return ChartArtifact{artifact(found), resolved.Version, files}, nil
 }
 
-// ChartReference returns the reference of a chart in a registry: host and path of its repository, its name, and its version as a tag.
-func ChartReference(repository, name, version string) string {
-	_, rest, _ := strings.Cut(repository, "://")
-	rest = strings.Trim(rest, "/")
-	if !strings.HasPrefix(repository, "oci://") || path.Base(rest) != name {
-		rest = path.Join(rest, name)
-	}
-	return rest + ":" + chartTag(version)
-}
-
-// chartTag returns a version as a tag, which cannot contain a plus.
-func chartTag(version string) string { return strings.ReplaceAll(version, "+", "_") }
-
 // pack adds an archive like "helm push", without a time, so that equal archives have equal digests.
-func (l *Layout) pack(ctx context.Context, loaded *chart.Chart, archive []byte, name string) (ocispec.Descriptor, error) {
+func (l *Layout) pack(ctx context.Context, loaded *chart.Chart, archive []byte) (ocispec.Descriptor, error) {
 	config, err := json.Marshal(map[string]string{"name": loaded.Name, "version": loaded.Version, "apiVersion": "v2"})
 	if err != nil {
 		return ocispec.Descriptor{}, err
@@ -161,11 +142,7 @@ func (l *Layout) pack(ctx context.Context, loaded *chart.Chart, archive []byte, 
 	if err != nil {
 		return layer, err
 	}
-	found, err := l.put(ctx, manifest.MediaType, text)
-	if err != nil {
-		return found, err
-	}
-	return found, l.store.Tag(ctx, found, name)
+	return l.put(ctx, manifest.MediaType, text)
 }
 
 func (l *Layout) put(ctx context.Context, mediaType string, content []byte) (ocispec.Descriptor, error) {

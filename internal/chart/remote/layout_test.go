@@ -75,10 +75,9 @@ func TestLayoutCarries(t *testing.T) {
 		if err != nil || len(c.Files) != 2 || c.Version != "1.2.0+one" {
 			t.Fatalf("%s: got %+v, %v", repository, c, err)
 		}
-		_, name, _ := strings.Cut(remote.ChartReference(repository, "shop", c.Version), "/")
-		repository, tag, _ := strings.Cut(name, ":")
-		names = append(names, fmt.Sprintf("%s@%s", name, c.Digest))
-		if err := client.Upload(t.Context(), folderBlobs(dir), remote.Upload{Artifact: c.Artifact, Repository: to + "/" + repository, Tag: tag}); err != nil {
+		name := fmt.Sprintf("charts/from-%d/shop", len(names))
+		names = append(names, name+":1.2.0_one@"+c.Digest)
+		if err := client.Upload(t.Context(), folderBlobs(dir), remote.Upload{Artifact: c.Artifact, Repository: to + "/" + name, Tag: "1.2.0_one"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +85,7 @@ func TestLayoutCarries(t *testing.T) {
 	if got := inside.List(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	fetched, err := client.Fetch(t.Context(), app.Chart{Repository: "oci://" + to + "/charts", Name: "shop", Version: "1.2.0+one"})
+	fetched, err := client.Fetch(t.Context(), app.Chart{Repository: "oci://" + to + "/charts/from-0", Name: "shop", Version: "1.2.0+one"})
 	if err != nil || len(fetched.Files) != 2 {
 		t.Errorf("the chart inside: got %+v, %v", fetched, err)
 	}
