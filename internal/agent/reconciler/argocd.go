@@ -16,7 +16,7 @@ func application(o object) []hub.Report {
 		sources = []object{o.objectAt("spec", "source")}
 	}
 	state, text := argoState(o)
-	health, unhealthy := argoHealth(o)
+	health, unhealthy := argoHealth(o), argoUnhealthy(o)
 	reports := make([]hub.Report, len(sources))
 	for i, s := range sources {
 		r := &reports[i]
@@ -59,6 +59,8 @@ func argoState(o object) (hub.State, string) {
 		return hub.StateFailed, argoError(o, "InvalidSpecError")
 	case operationFailed(o):
 		return hub.StateFailed, o.text("status", "operationState", "message")
+	case retried(o):
+		return hub.StateFailed, o.text("status", "operationState", "message")
 	case o.text("status", "operationState", "phase") == "Running":
 		return hub.StateProgressing, "" // without a message, like a retry: the agent reports it only if it is new
 	case sync == "OutOfSync" && !automated(o):
@@ -83,13 +85,29 @@ func argoState(o object) (hub.State, string) {
 	}
 }
 
+// retried reports whether an operation failed and waits to be repeated. It stays "Running", for minutes, and goes on with the revision that
+// it began with, even if there is a newer one: https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/
+// During another attempt there is no result.
+func retried(o object) bool {
+	return o.text("status", "operationState", "phase") == "Running" && o.number("status", "operationState", "retryCount") > 0 &&
+		len(argoRevisions(o, "status", "operationState", "syncResult")) > 0
+}
+
+// argoTried returns the revisions of the last operation: of its result, or else those that it began with.
+func argoTried(o object) []string {
+	if tried := argoRevisions(o, "status", "operationState", "syncResult"); len(tried) > 0 {
+		return tried
+	}
+	return argoRevisions(o, "status", "operationState", "operation", "sync")
+}
+
 // operationFailed reports whether the last operation failed for the wanted revisions.
 func operationFailed(o object) bool {
 	phase := o.text("status", "operationState", "phase")
 	if phase != "Failed" && phase != "Error" || o.text("status", "sync", "status") == "Synced" {
 		return false
 	}
-	tried, wanted := argoRevisions(o, "status", "operationState", "syncResult"), argoRevisions(o, "status", "sync")
+	tried, wanted := argoTried(o), argoRevisions(o, "status", "sync")
 	return len(tried) == 0 || len(wanted) == 0 || strings.Join(tried, " ") == strings.Join(wanted, " ")
 }
 
@@ -113,7 +131,7 @@ func argoError(o object, kind string) string {
 // argoRevision returns the revision of a source that runs. The sync status has the wanted one, which runs only if it is in sync.
 func argoRevision(o object, state hub.State, source int) string {
 	wanted := argoRevisions(o, "status", "sync")
-	tried := argoRevisions(o, "status", "operationState", "syncResult")
+	tried := argoTried(o)
 	of := argoHistory(o)
 	switch {
 	case o.text("status", "sync", "status") == "Synced" && len(wanted) > 0:
@@ -137,9 +155,22 @@ func argoApplied(o object, source int) string {
 	return of[source]
 }
 
-// argoHealth returns the health of an application and of its objects that are not healthy. Argo CD keeps the health of objects in
-// the application only if controller.resource.health.persist is set.
-func argoHealth(o object) (hub.Health, []hub.ObjectHealth) {
+// argoHealth returns the health of an application. While Argo CD cannot compare, that is unknown: the status keeps what it was before,
+// "Healthy" even for a cluster that is gone.
+func argoHealth(o object) hub.Health {
+	switch o.text("status", "sync", "status") {
+	case "Synced", "OutOfSync":
+		return hub.ParseHealth(o.text("status", "health", "status"))
+	}
+	return ""
+}
+
+// argoUnhealthy returns the objects of an application that are not healthy. Argo CD keeps the health of objects in the application only if
+// controller.resource.health.persist is set; otherwise the [explainer] finds them.
+func argoUnhealthy(o object) []hub.ObjectHealth {
+	if argoHealth(o) == "" {
+		return nil
+	}
 	var objects []hub.ObjectHealth
 	for _, r := range o.objects("status", "resources") {
 		health := hub.ParseHealth(r.text("health", "status"))
@@ -151,7 +182,7 @@ func argoHealth(o object) (hub.Health, []hub.ObjectHealth) {
 			Name: line(r.text("name"), hub.MaxName), Health: health, Message: line(redact(r.text("health", "message")), hub.MaxObjectMessage),
 		})
 	}
-	return hub.ParseHealth(o.text("status", "health", "status")), hub.Unhealthy(objects)
+	return hub.Unhealthy(objects)
 }
 
 // argoHistory returns the revisions that were applied last.

@@ -47,6 +47,9 @@ const (
 // explainer finds out why objects are not healthy, if their reconcilers do not say it: from their conditions and pods. It only
 // sends requests while something is not healthy. A reason stays the same as long as the reconciler's report does, because pods
 // alternate between reasons, such as ErrImagePull and ImagePullBackOff.
+//
+// An Application may only say that something in it is not healthy. Its [suspects] have no health until it is looked up, and again after
+// explainAgain, because it changes without a change of the Application.
 type explainer struct {
 	client dynamic.Interface
 	log    *slog.Logger
@@ -64,10 +67,11 @@ type subject struct {
 	revision string
 }
 
-// reason is why an object is not healthy; empty if it was not found out.
+// reason is why an object is not healthy; empty if it was not found out. The health is only that of a suspect.
 type reason struct {
-	text string
-	at   time.Time
+	text   string
+	health hub.Health
+	at     time.Time
 }
 
 func newExplainer(client dynamic.Interface, log *slog.Logger) *explainer {
@@ -91,10 +95,15 @@ func (e *explainer) fill(reports []hub.Report, now time.Time) {
 			if ok {
 				used[s], objects[j].Message = r, r.text
 			}
-			if !ok || r.text == "" && now.Sub(r.at) >= explainAgain {
+			suspect := s.object.Health == ""
+			if suspect {
+				objects[j].Health = r.health
+			}
+			if !ok || (suspect || r.text == "") && now.Sub(r.at) >= explainAgain {
 				e.missing[s] = true
 			}
 		}
+		reports[i].Unhealthy = withoutSuspects(objects)
 	}
 	e.known = used // forget the others
 	if len(e.missing) == 0 {
@@ -119,7 +128,7 @@ func (e *explainer) run(ctx context.Context, changed func()) {
 		e.mu.Unlock()
 		for _, s := range missing {
 			bounded, done := context.WithTimeout(ctx, checkTimeout)
-			text, err := e.explain(bounded, s.object)
+			found, err := e.explain(bounded, s.object)
 			done()
 			if ctx.Err() != nil {
 				return
@@ -128,22 +137,39 @@ func (e *explainer) run(ctx context.Context, changed func()) {
 				e.log.Debug("cannot look up why an object is not healthy", "object", s.object.String(), "error", err)
 			}
 			e.mu.Lock()
-			e.known[s] = reason{line(redact(text), hub.MaxObjectMessage), time.Now()}
+			last := e.known[s]
+			if last.health == found.health && last.text != "" {
+				found.text = last.text
+			}
+			e.known[s] = found
 			e.mu.Unlock()
-			if text != "" {
+			if found.text != last.text || found.health != last.health {
 				changed()
 			}
 		}
 	}
 }
 
-// explain returns why an object is not healthy: what its pods say, otherwise its conditions.
-func (e *explainer) explain(ctx context.Context, of hub.ObjectHealth) (string, error) {
+// explain returns why an object is not healthy, and the health of a suspect.
+func (e *explainer) explain(ctx context.Context, of hub.ObjectHealth) (reason, error) {
+	found := reason{at: time.Now()}
 	u, err := e.client.Resource(explained[of.Kind]).Namespace(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil {
-		return "", err
+		return found, err
 	}
 	o := object(u.Object)
+	if of.Health == "" {
+		if found.health = workloadHealth(o); found.health == hub.HealthHealthy {
+			return found, nil
+		}
+	}
+	text, err := e.textOf(ctx, o, of)
+	found.text = line(redact(text), hub.MaxObjectMessage)
+	return found, err
+}
+
+// textOf returns why an object is not healthy: what its pods say, otherwise its conditions.
+func (e *explainer) textOf(ctx context.Context, o object, of hub.ObjectHealth) (string, error) {
 	if of.Kind == "Pod" {
 		return podReason(o), nil
 	}

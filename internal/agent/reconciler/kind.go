@@ -47,8 +47,9 @@ func Known() []Kind {
 			fields("spec.sources"), fields("spec.destination.name"), fields("spec.destination.server"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
 			fields("status.sync.revisions"), fields("status.health"), fields("status.conditions"), fields("status.history"),
 			fields("status.resources"),
-			fields("status.operationState.phase"), fields("status.operationState.message"),
+			fields("status.operationState.phase"), fields("status.operationState.message"), fields("status.operationState.retryCount"),
 			fields("status.operationState.syncResult.revision"), fields("status.operationState.syncResult.revisions"),
+			fields("status.operationState.operation.sync.revision"), fields("status.operationState.operation.sync.revisions"),
 		}},
 		{fleetGroup, "gitrepos", []string{"v1alpha1"}, [][]string{
 			fields("spec.repo"), fields("spec.branch"), fields("spec.revision"), fields("spec.paths"), fields("spec.bundles"), fields("spec.paused"),

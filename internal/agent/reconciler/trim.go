@@ -40,19 +40,27 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: kept}
 }
 
-// trimResources removes the resources of an application that are healthy or have no health. An application can have thousands.
+// trimResources removes the resources of an application that are healthy, and of those without a health all but [suspects]. An
+// application can have thousands.
 func trimResources(o object) {
 	status := o.objectAt("status")
 	all, ok := status["resources"].([]any)
 	if !ok {
 		return
 	}
-	var kept []any
+	var kept, without []any
 	for _, r := range all {
 		fields, _ := r.(map[string]any)
-		if health := hub.ParseHealth(object(fields).text("health", "status")); health != "" && health != hub.HealthHealthy {
+		health := object(fields).text("health", "status")
+		switch parsed := hub.ParseHealth(health); {
+		case parsed != "" && parsed != hub.HealthHealthy:
 			kept = append(kept, r)
+		case health == "" && mayRun(fields) && len(without) < maxSuspects:
+			without = append(without, r)
 		}
+	}
+	if len(suspects(o)) > 0 {
+		kept = append(kept, without...)
 	}
 	status["resources"] = kept
 }

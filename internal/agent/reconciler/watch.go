@@ -272,7 +272,11 @@ func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, m
 		}
 		s.Unassigned[destination]++
 	case cluster == "":
-		s.Reports = append(s.Reports, Reports(u, find, made)...)
+		reports := Reports(u, find, made)
+		if u.GetKind() == applicationKind {
+			suspect(reports, u.Object)
+		}
+		s.Reports = append(s.Reports, reports...)
 	default:
 		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made)...)
 	}

@@ -96,6 +96,9 @@ func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
 	}
 	state, text := n.state()
 	health := hub.ParseHealth(n.Health)
+	if n.Sync != "Synced" && n.Sync != "OutOfSync" {
+		health = "" // what it was before Argo CD could not compare any more
+	}
 	reports := make([]hub.Report, len(sources))
 	for i, s := range sources {
 		reports[i] = hub.Report{
