@@ -128,7 +128,9 @@ var clusterScoped = map[string][]string{
 const gatewayGroup = "gateway.networking.k8s.io"
 
 // ClusterScoped reports whether a kind of Kubernetes has no namespace. Custom resources are not known.
-func ClusterScoped(kind schema.GroupKind) bool { return slices.Contains(clusterScoped[kind.Group], kind.Kind) }
+func ClusterScoped(kind schema.GroupKind) bool {
+	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
+}
 
 // namespaced reports whether the objects of a kind have a namespace, and whether that is known.
 func (s *Schemas) namespaced(m *manifest) (namespaced, known bool) {

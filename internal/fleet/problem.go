@@ -137,6 +137,7 @@ const (
 	KindTemplateOutput     ProblemKind = "template-output"
 	KindOldAPIVersion      ProblemKind = "old-api-version"
 	KindHeld               ProblemKind = "held"
+	KindHandedOver         ProblemKind = "handed-over"
 	KindCredential         ProblemKind = "credential"
 	KindFileConflict       ProblemKind = "file-conflict"
 	KindInventoryCorrupted ProblemKind = "inventory-corrupted"

@@ -61,6 +61,7 @@ func (d *decoder) workspace(n *yaml.Node, name, field string) {
 // checkGitOpsRepo reports and removes an invalid budget. The repository is used with the default budget, which is safe.
 func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	d.repository(root, &repo.Spec.Repository, "spec")
+	oneOf(d, root, repo.Spec.HandedOver, []v1alpha1.HandedOver{v1alpha1.HandedOverKeep, v1alpha1.HandedOverRemove}, "spec", "handedOver")
 	n := lookup(root, "spec", "deletionBudget")
 	if n == nil || repo.Spec.DeletionBudget == nil {
 		return

@@ -187,6 +187,8 @@ type GitOpsRepo struct {
 	Path      string
 	AutoMerge bool
 	Budget    DeletionBudget
+	// RemoveHandedOver means that every cluster has applied what took over from earlier objects of reconcilers, so that these are removed.
+	RemoveHandedOver bool
 	Origin
 }
 

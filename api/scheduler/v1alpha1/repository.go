@@ -67,7 +67,25 @@ type GitOpsRepoSpec struct {
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="deletionBudget is a number from 0 or a percentage"
 	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
+
+	// HandedOver is what happens to objects of a reconciler that others have taken over from, because a template gives them
+	// another name, namespace or kind. keep leaves them on clusters beside the new ones. remove deletes them, which is safe when every
+	// cluster has applied the new ones. Default: keep.
+	// +optional
+	// +kubebuilder:default=keep
+	HandedOver HandedOver `json:"handedOver,omitempty"`
 }
+
+// HandedOver is what happens to objects of a reconciler that others have taken over from.
+// +kubebuilder:validation:Enum=keep;remove
+type HandedOver string
+
+const (
+	// HandedOverKeep leaves them on clusters.
+	HandedOverKeep HandedOver = "keep"
+	// HandedOverRemove deletes them.
+	HandedOverRemove HandedOver = "remove"
+)
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

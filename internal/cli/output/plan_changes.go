@@ -145,6 +145,15 @@ const maxKeys = 12
 
 // details describes the change of a group in at least one line.
 func (v Plan) details(g plan.Group) []terminal.Cell {
+	lines := v.operation(g)
+	if roles := g.Roles(); roles != "" {
+		lines = append([]terminal.Cell{terminal.Painted(v.Style.Yellow, roles)}, lines...)
+	}
+	return lines
+}
+
+// operation describes what happens to the assignments of a group, in at least one line.
+func (v Plan) operation(g plan.Group) []terminal.Cell {
 	c := g.Changes[0]
 	switch g.Op {
 	case plan.Added:
@@ -169,6 +178,12 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	if len(c.Gone) > 0 {
 		lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
 	}
+	if all := g.HandedOver(); len(all) > 0 {
+		lines = append(lines, terminal.Plain(objects(all)+" handed over: kept beside the new ones, and deletes nothing any more"))
+	}
+	if all := g.Retired(); len(all) > 0 {
+		lines = append(lines, terminal.Plain("clusters delete "+objects(all)+" handed over before, and nothing with them"))
+	}
 	if len(lines) == 0 {
 		return []terminal.Cell{terminal.Plain(fileNames(c.Files))}
 	}
@@ -188,21 +203,26 @@ func otherFiles(c *plan.Change) []plan.FileChange {
 // gone returns which objects of a group clusters delete.
 func gone(g plan.Group) string {
 	all := g.Gone()
+	return "clusters delete " + objects(all) + takenAlong(all[0])
+}
+
+// objects names the only object, or counts them with an example.
+func objects(all []plan.Object) string {
 	if len(all) == 1 {
-		return "clusters delete " + all[0].String() + takenAlong(all[0])
+		return all[0].String()
 	}
-	return fmt.Sprintf("clusters delete %d objects, such as %s%s", len(all), all[0], takenAlong(all[0]))
+	return fmt.Sprintf("%d objects, such as %s", len(all), all[0])
 }
 
 // takenAlong returns what clusters delete with an object.
 func takenAlong(o plan.Object) string {
-	switch o.Kind {
-	case "Namespace":
+	switch {
+	case o.Kind == "Namespace":
 		return ", and everything in it"
-	case "ConfigMap", "Secret":
-		return ""
+	case o.Applies():
+		return ", and what it applied"
 	}
-	return ", and what it applied"
+	return ""
 }
 
 func by(policies []string) string {

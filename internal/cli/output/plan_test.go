@@ -83,7 +83,7 @@ func TestMostUrgent(t *testing.T) {
 }
 
 func TestGroupsThatLoseSeveralThings(t *testing.T) {
-	small, large := &plan.Change{ClusterType: "small", Gone: []plan.Object{{Kind: "Namespace", Name: "a"}}}, &plan.Change{ClusterType: "large", Gone: []plan.Object{{Kind: "Kustomization", Namespace: "flux-system", Name: "b"}}}
+	small, large := &plan.Change{ClusterType: "small", Gone: []plan.Object{{Kind: "Namespace", Name: "a"}}}, &plan.Change{ClusterType: "large", Gone: []plan.Object{{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization", Namespace: "flux-system", Name: "b"}}}
 	for _, tt := range []struct {
 		changes []*plan.Change
 		lost    string

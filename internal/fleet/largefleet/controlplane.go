@@ -22,6 +22,9 @@ func (s Spec) addMain(f Files) {
 		fmt.Sprintf("spec:\n  controlPlane:\n    repo: %s\n    branch: %s\n    path: .\n", controlPlaneURL, s.Environment)
 	entries, _ := templates.ReadDir("templates") // cannot fail: it is embedded
 	for _, e := range entries {
+		if s.BuiltIn {
+			break
+		}
 		text, _ := templates.ReadFile("templates/" + e.Name())
 		f.Main["templates/"+e.Name()] = string(text)
 	}

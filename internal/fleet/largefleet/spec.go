@@ -23,6 +23,8 @@ type Spec struct {
 	// TargetsPerWorkload is the number of targets of each workload; the
 	// last one has the remaining targets. Default: 5.
 	TargetsPerWorkload int
+	// BuiltIn leaves the templates out, so that Kalypso's own are used, which contain applications in their namespaces.
+	BuiltIn bool
 	// Seed varies the configuration values only.
 	Seed uint64
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
@@ -65,7 +66,7 @@ func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 // baseDigest identifies the inputs that all files of the folder share: the cluster type and its templates.
 func (f *folderBuild) baseDigest() fleet.Digest {
 	var d digester
-	d.texts(f.snapshot.Environment, f.root)
+	d.texts(f.snapshot.Environment, f.root, strconv.FormatBool(f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver))
 	d.digest(f.clusterType.Digest)
 	for _, s := range f.templates {
 		d.texts(s.file)

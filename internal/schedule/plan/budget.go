@@ -35,6 +35,7 @@ const (
 	RefusedBudget         RefusalReason = "deletion-budget"
 	RefusedNoClusterTypes RefusalReason = "no-cluster-types"
 	RefusedNoAssignments  RefusalReason = "no-assignments"
+	RefusedHandedOver     RefusalReason = "handed-over"
 )
 
 // Removals is the input of [Removals.Evaluate].
@@ -73,12 +74,22 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 	if s.GitOps != nil {
 		r.Budget = s.GitOps.Budget
 	}
+	retired := 0
 	for i := range p.Assignments {
-		if c := &p.Assignments[i]; c.Op == Changed && len(c.Gone) > 0 {
+		c := &p.Assignments[i]
+		if c.Op == Changed && len(c.Gone) > 0 {
 			r.Removed++
+		}
+		if len(c.Retired) > 0 {
+			retired++
 		}
 	}
 	p.Budget, p.Refusals = r.Evaluate()
+	if retired > 0 {
+		p.Refusals = append(p.Refusals, Refusal{RefusedHandedOver, fmt.Sprintf(
+			"the previous reconcilers of %s are removed; check that every cluster has applied the current commit, "+
+				"because a cluster that has not would delete what they applied", count(retired, "assignment")) + needsApproval})
+	}
 	if len(s.ClusterTypes) == 0 {
 		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)
 		p.Refusals = append([]Refusal{{RefusedNoClusterTypes, message}}, p.Refusals...)

@@ -20,7 +20,7 @@ func (p *Plan) addDetails() error {
 		if c.Op == Removed {
 			removed++
 		}
-		if c.Op == Changed || c.Op == Removed && removed <= maxRemoved {
+		if c.Op == Changed || c.Op == Added || c.Op == Removed && removed <= maxRemoved {
 			if err := d.add(c); err != nil {
 				return err
 			}
@@ -58,10 +58,32 @@ func (d *details) add(c *Change) error {
 			c.Config = append(c.Config, d.configChanges(old, now, d.composed(c))...)
 		}
 	}
+	if c.Op != Removed {
+		c.Granted, c.Withdrawn = compareRoles(was, is)
+	}
+	if c.Op == Added {
+		return nil
+	}
 	c.Gone = lostObjects(was, is)
+	before, after := handedOver(was), handedOver(is)
+	c.HandedOver = slices.DeleteFunc(after, func(o Object) bool { return slices.Contains(before, o) })
+	if c.Op == Changed {
+		isRetired := func(o Object) bool { return slices.Contains(before, o) }
+		c.Retired = slices.DeleteFunc(slices.Clone(c.Gone), func(o Object) bool { return !isRetired(o) })
+		c.Gone = slices.DeleteFunc(c.Gone, isRetired)
+	}
 	slices.SortFunc(c.Config, func(a, b ConfigChange) int { return strings.Compare(a.Key, b.Key) })
 	c.Config = mergeRenamed(c.Config)
 	return nil
+}
+
+// handedOver returns the objects in texts that have been handed over.
+func handedOver(texts [][]byte) []Object {
+	var all []Object
+	for _, text := range texts {
+		all = append(all, bundle.HandedOverObjects(text)...)
+	}
+	return all
 }
 
 // composed returns the configuration of the assignment after the change.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -65,6 +66,46 @@ func (g Group) Gone() []Object {
 	return all
 }
 
+// Roles describes the roles that the group grants or withdraws, such as "grants edit in the namespace of each". It is empty without any.
+func (g Group) Roles() string {
+	var parts []string
+	for verb, of := range map[string]func(c *Change) []Role{
+		"grants": func(c *Change) []Role { return c.Granted }, "withdraws": func(c *Change) []Role { return c.Withdrawn },
+	} {
+		var names []string
+		for i, r := range of(g.Changes[0]) {
+			name := r.String()
+			if slices.ContainsFunc(g.Changes, func(c *Change) bool { return of(c)[i] != r }) {
+				name = r.ClusterRole + " in the namespace of each"
+			}
+			names = append(names, name)
+		}
+		if len(names) > 0 {
+			parts = append(parts, verb+" "+strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// HandedOver returns the objects that are handed over, in the order of the changes.
+func (g Group) HandedOver() []Object {
+	var all []Object
+	for _, c := range g.Changes {
+		all = append(all, c.HandedOver...)
+	}
+	return all
+}
+
+// Retired returns the objects that were handed over and are removed, in the order of the changes.
+func (g Group) Retired() []Object {
+	var all []Object
+	for _, c := range g.Changes {
+		all = append(all, c.Retired...)
+	}
+	return all
+}
+
 // content returns the content of a change: everything except its assignment.
 func (c *Change) content() string {
 	var b strings.Builder
@@ -75,6 +116,12 @@ func (c *Change) content() string {
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)
 	}
+	for _, r := range c.Granted {
+		fmt.Fprintf(&b, "+%s\x00", r.kind())
+	}
+	for _, r := range c.Withdrawn {
+		fmt.Fprintf(&b, "-%s\x00", r.kind())
+	}
 	for _, f := range c.Files {
 		fmt.Fprintf(&b, "%s %s\x00", f.Op, path.Base(f.Path))
 	}
@@ -82,6 +129,7 @@ func (c *Change) content() string {
 		for _, o := range c.Gone {
 			fmt.Fprintf(&b, "%s is gone\x00", o.Kind)
 		}
+		fmt.Fprintf(&b, "%d handed over, %d retired\x00", len(c.HandedOver), len(c.Retired))
 	}
 	if c.Reason != nil {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s", c.Reason.Message, c.Reason.Position.File, c.Reason.Position)

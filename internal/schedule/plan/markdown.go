@@ -68,7 +68,15 @@ func (m *page) assignments() {
 	}
 }
 
+// detail describes a group: the roles that it grants or withdraws, and the most important other thing.
 func detail(g Group) string {
+	if roles := g.Roles(); roles != "" {
+		return strings.TrimSuffix("**"+markdown.Escape(roles)+"**; "+mainDetail(g), "; ")
+	}
+	return mainDetail(g)
+}
+
+func mainDetail(g Group) string {
 	c := g.Changes[0]
 	switch {
 	case g.Op == Held:
@@ -79,6 +87,10 @@ func detail(g Group) string {
 		return markdown.Escape(c.Renamed())
 	case g.Op == Added && len(c.Policies) > 0:
 		return "by " + List(c.Policies)
+	case len(c.HandedOver) > 0:
+		return "hands over " + objectList(g.HandedOver()) + ", which delete nothing any more"
+	case len(c.Retired) > 0:
+		return "clusters delete " + objectList(g.Retired()) + ", which have been handed over, and nothing with them"
 	case len(c.Gone) > 0:
 		return deletes(g)
 	case len(c.Config) > 0:
@@ -103,11 +115,15 @@ func deletes(g Group) string {
 	if len(gone) == 0 {
 		return ""
 	}
-	names := make([]string, len(gone))
-	for i, o := range gone {
+	return "clusters delete " + objectList(gone)
+}
+
+func objectList(objects []Object) string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
 		names[i] = o.String()
 	}
-	return "clusters delete " + List(names)
+	return List(names)
 }
 
 func (m *page) configuration() {

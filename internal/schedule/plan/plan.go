@@ -107,6 +107,13 @@ type Change struct {
 	// reconciler's object with everything it applied. An assignment that remains and loses objects counts as a removal.
 	// Of removed assignments, the first 1000 list theirs.
 	Gone []Object `json:"gone,omitempty"`
+	// Granted are the ClusterRoles that the change gives, and Withdrawn those that it takes away. Removed assignments list none.
+	Granted   []Role `json:"granted,omitempty"`
+	Withdrawn []Role `json:"withdrawn,omitempty"`
+	// HandedOver are objects of a reconciler that stay beside those that take over from them, and delete nothing any more.
+	HandedOver []Object `json:"handedOver,omitempty"`
+	// Retired are objects that were handed over and are no longer written. Clusters delete them, and nothing with them.
+	Retired []Object `json:"retired,omitempty"`
 	// Cause is why the assignment is removed; empty for other operations.
 	Cause RemovalCause `json:"cause,omitempty"`
 	// RenamedFrom is, for an added assignment, the removed one with the same content apart from the name of its target or cluster type.

@@ -218,6 +218,18 @@ func formatChange(w *bytes.Buffer, c *plan.Change) {
 	for _, k := range c.Config {
 		fmt.Fprintf(w, "  %s: %s -> %s  (%s over %s)\n", k.Key, value(k.Old), value(k.New), k.From, k.Over)
 	}
+	for _, r := range c.Granted {
+		fmt.Fprintf(w, "  grants %s\n", r)
+	}
+	for _, r := range c.Withdrawn {
+		fmt.Fprintf(w, "  withdraws %s\n", r)
+	}
+	for _, o := range c.HandedOver {
+		fmt.Fprintf(w, "  %s is handed over\n", o)
+	}
+	for _, o := range c.Retired {
+		fmt.Fprintf(w, "  %s is retired\n", o)
+	}
 	for _, name := range c.Gone {
 		fmt.Fprintf(w, "  %s is gone\n", name)
 	}

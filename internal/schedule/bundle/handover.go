@@ -1,0 +1,289 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// HandedOver is the annotation of an object of a reconciler that another one takes over from. It stays on clusters until it is
+// removed, and deletes nothing then.
+const HandedOver = "scheduler.kalypso.io/handed-over"
+
+// handOver makes the files of an assignment keep the published objects of its reconciler that the rendered ones replace. To delete
+// such an object, for example because its name or namespace changes, deletes everything that it applied, and the new one creates it
+// again: an outage. So it is handed over:
+//
+//  1. The new object is added beside the old one, which no longer deletes anything. The new one adopts what the old one applied.
+//  2. When the platform team says that every cluster has done this ([fleet.GitOpsRepo.RemoveHandedOver]), the old one is removed.
+//
+// An assignment whose rendered files have no object of a reconciler, or another namespace, is not handed over: deleting is the point.
+func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
+	if published == nil {
+		return nil
+	}
+	at := slices.IndexFunc(a.Files, func(file File) bool { return file.Name() == reconcilerName })
+	before, found := published.File(reconcilerName)
+	if at < 0 || !found || before.Hash == a.Files[at].Hash {
+		return nil
+	}
+	old, err := f.builder.published.Read(before.Path)
+	if err != nil {
+		return &fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindHeld, Assignment: a.Name(), Position: fleet.Position{Source: "gitops", File: before.Path},
+			Message: fmt.Sprintf("what its reconciler has on clusters cannot be read: %v", err), Hint: "try again",
+		}
+	}
+	remove := f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver
+	text, names := handedOver(old, a.Files[at].Content, remove)
+	if len(names) == 0 {
+		return nil
+	}
+	a.Files[at] = newFile(a.Files[at].Path, text)
+	a.digest = fleet.Digest{} // its inputs are not only those of rendering
+	a.warnings = append(slices.Clip(a.warnings), fleet.Problem{
+		Severity: fleet.SeverityNotice, Kind: fleet.KindHandedOver, Assignment: a.Name(),
+		Message: "the previous objects of its reconciler stay beside the new ones, which take over what they applied",
+		Hint:    "when every cluster has applied this, set handedOver: remove in the GitOpsRepo",
+	})
+	return nil
+}
+
+// handedOver returns the new text of a reconciler's file with the objects of the old text that are handed over, and their names.
+// Without any, the text is the new one.
+func handedOver(old, now []byte, remove bool) ([]byte, []Object) {
+	if bytes.HasPrefix(old, now) && !remove && bytes.Contains(old[len(now):], []byte(HandedOver)) {
+		return old, Objects(old[len(now):]) // as published
+	}
+	if !bytes.Contains(old, []byte("fluxcd.io")) && !bytes.Contains(old, []byte(argo)) || SameObjects(old, now) {
+		return now, nil
+	}
+	kept := map[Object]bool{}
+	replaced := false
+	for _, o := range Objects(now) {
+		kept[o] = true
+		replaced = replaced || o.Applies()
+	}
+	if !replaced {
+		return now, nil
+	}
+	text, names := bytes.Clone(now), []Object(nil)
+	var sources []byte
+	stale := !sameSource(old, now)
+	decoder := yaml.NewDecoder(bytes.NewReader(old))
+	for {
+		var n yaml.Node
+		if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return now, nil // nobody could apply it
+		}
+		o := objectOf(&n)
+		switch {
+		case kept[o] || len(n.Content) == 0:
+		case o.Group == fluxSource:
+			sources = appendDocument(sources, handedOverDocument(&n, o, false))
+			names = append(names, o)
+		case o.Applies() && !(remove && annotated(&n)) && sameNamespace(&n, now):
+			text = appendDocument(text, handedOverDocument(&n, o, stale))
+			names = append(names, o)
+		}
+	}
+	if !slices.ContainsFunc(names, Object.Applies) {
+		return now, nil // sources alone keep nothing
+	}
+	return append(text, sources...), names
+}
+
+// objectOf identifies the object of a document.
+func objectOf(n *yaml.Node) Object {
+	var d document
+	_ = n.Decode(&d) // what is not an object has no identity
+	if all := d.appendTo(nil); len(all) == 1 {
+		return all[0]
+	}
+	return Object{}
+}
+
+// annotated reports whether an object has been handed over already.
+func annotated(n *yaml.Node) bool {
+	var d struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	return n.Decode(&d) == nil && d.Metadata.Annotations[HandedOver] == "true"
+}
+
+// sameNamespace reports whether the new objects apply to the namespace that an old one applies to.
+func sameNamespace(n *yaml.Node, now []byte) bool {
+	var d struct {
+		Spec struct {
+			TargetNamespace string `yaml:"targetNamespace"`
+			Destination     struct{ Namespace string }
+		}
+	}
+	if n.Decode(&d) != nil {
+		return false
+	}
+	namespace := d.Spec.TargetNamespace
+	if namespace == "" {
+		namespace = d.Spec.Destination.Namespace
+	}
+	return bytes.Contains(now, []byte(namespace))
+}
+
+// sameSource reports whether the new objects surely apply what the old ones apply: their repository, ref and path.
+func sameSource(old, now []byte) bool {
+	known := scalars(now)
+	decoder := yaml.NewDecoder(bytes.NewReader(old))
+	for {
+		var d struct {
+			Spec struct {
+				URL, Path string
+				Ref       map[string]string
+			}
+		}
+		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
+			return true
+		} else if err != nil {
+			return false
+		}
+		for _, value := range append(slices.Collect(maps.Values(d.Spec.Ref)), d.Spec.URL, d.Spec.Path) {
+			if value != "" && !known[path.Clean(value)] {
+				return false
+			}
+		}
+	}
+}
+
+// scalars returns the texts in a file, and paths in their shortest form.
+func scalars(text []byte) map[string]bool {
+	all := map[string]bool{}
+	var visit func(n *yaml.Node)
+	visit = func(n *yaml.Node) {
+		if n.Kind == yaml.ScalarNode {
+			all[path.Clean(n.Value)] = true
+		}
+		for _, child := range n.Content {
+			visit(child)
+		}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var n yaml.Node
+		if decoder.Decode(&n) != nil {
+			return all
+		}
+		visit(&n)
+	}
+}
+
+// handedOverDocument marks an object as handed over, and makes sure that nothing is deleted with it.
+//
+//	Kustomization   prune: false, so that it deletes nothing, also not when it is deleted; it applies as before, but if that is stale it is
+//	                suspended. Not always, because a Kustomization that waits for it would not see it become ready again.
+//	HelmRelease     suspended, because that is what keeps the release when it is deleted
+//	Application     no finalizer, which would delete, and no automated synchronization, which would compete
+func handedOverDocument(n *yaml.Node, o Object, stale bool) []byte {
+	root := n.Content[0]
+	set(at(at(root, "metadata"), "annotations"), HandedOver, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "true", Style: yaml.DoubleQuotedStyle})
+	spec := at(root, "spec")
+	switch o.Group {
+	case fluxKustomize:
+		set(spec, "prune", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"})
+		if stale {
+			set(spec, "suspend", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		}
+		if field(spec, "deletionPolicy") != nil {
+			set(spec, "deletionPolicy", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "Orphan"})
+		}
+	case fluxHelm:
+		set(spec, "suspend", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+	case argo:
+		unset(at(root, "metadata"), "finalizers")
+		if policy := field(spec, "syncPolicy"); policy != nil {
+			unset(policy, "automated")
+		}
+	}
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if encoder.Encode(root) != nil || encoder.Close() != nil {
+		return nil // cannot happen: it was decoded
+	}
+	return text.Bytes()
+}
+
+func appendDocument(text, document []byte) []byte {
+	return append(append(text, "---\n"...), document...)
+}
+
+// field returns a value of a map, or nil.
+func field(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// at returns the map at a key, and adds it if it is not there.
+func at(n *yaml.Node, key string) *yaml.Node {
+	if v := field(n, key); v != nil && v.Kind == yaml.MappingNode {
+		return v
+	}
+	v := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	set(n, key, v)
+	return v
+}
+
+func set(n *yaml.Node, key string, value *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+}
+
+func unset(n *yaml.Node, key string) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = slices.Delete(n.Content, i, i+2)
+			return
+		}
+	}
+}
+
+// HandedOverObjects returns the objects in a text that have been handed over.
+func HandedOverObjects(text []byte) []Object {
+	if !bytes.Contains(text, []byte(HandedOver)) {
+		return nil
+	}
+	var all []Object
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var n yaml.Node
+		if decoder.Decode(&n) != nil {
+			return all
+		}
+		if annotated(&n) {
+			all = append(all, objectOf(&n))
+		}
+	}
+}
