@@ -161,7 +161,9 @@ type Template struct {
 	Name        string
 	Type        v1alpha1.TemplateType
 	ContentType v1alpha1.ContentType // never empty
-	Manifests   []TemplateManifest
+	// FileName is the file that a template of type reconciler writes. Default: reconciler.yaml.
+	FileName  v1alpha1.FileName
+	Manifests []TemplateManifest
 	// Chart is the folder of a Helm chart instead of manifests.
 	Chart string
 	// ChartFiles are the files of that chart.

@@ -142,8 +142,8 @@ func (s *site) bundle(version, hours int) *carry.Archive {
 	return archive
 }
 
-// killed is the error of a step that a kill prevented.
-var killed = errors.New("killed")
+// errKilled is the error of a step that a kill prevented.
+var errKilled = errors.New("killed")
 
 // mortal fails before or after a step, as a process that is killed there.
 type mortal struct {
@@ -155,11 +155,11 @@ type mortal struct {
 
 func (m mortal) step(do func() error) error {
 	if *m.steps--; *m.steps < 0 && !m.after {
-		return killed
+		return errKilled
 	}
 	err := do()
 	if *m.steps < 0 && err == nil {
-		return killed
+		return errKilled
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func TestApplyIsKilledAnywhere(t *testing.T) {
 		for steps := 0; !ended; steps++ {
 			clean()
 			_, err := s.apply(second, steps, after)
-			if ended = err == nil; !ended && !errors.Is(err, killed) {
+			if ended = err == nil; !ended && !errors.Is(err, errKilled) {
 				t.Fatalf("killed at step %d: %v", steps, err)
 			}
 			if s.head(gitOpsURL, "prod") == second.Manifest.GitOps.Commit {

@@ -11,7 +11,7 @@ import (
 type TemplateType string
 
 const (
-	// ReconcilerTemplate writes reconciler.yaml.
+	// ReconcilerTemplate writes reconciler.yaml, or the file that fileName says.
 	ReconcilerTemplate TemplateType = "reconciler"
 	// NamespaceTemplate writes namespace.yaml.
 	NamespaceTemplate TemplateType = "namespace"
@@ -31,10 +31,24 @@ const (
 	ContentShell ContentType = "sh"
 )
 
+// +kubebuilder:validation:Enum=reconciler.yaml;zarf.yaml
+
+// FileName is the name of the file that a template of type reconciler writes.
+type FileName string
+
+const (
+	// FileReconciler is for objects that a cluster applies.
+	FileReconciler FileName = "reconciler.yaml"
+	// FileZarf is where "zarf package create" looks for the description of a package.
+	FileZarf FileName = "zarf.yaml"
+)
+
 // A CEL rule cannot require exactly one of manifests and chart, because manifests have any type, which CEL cannot
 // access. The rule is enforced when a control plane is read, and by the editor schema.
 
 // TemplateSpec defines what is rendered for each assignment: either manifests or a chart.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.fileName) || self.type == 'reconciler'",message="only a template of type reconciler has a fileName"
 type TemplateSpec struct {
 	// Type defines which file of an assignment the template writes.
 	Type TemplateType `json:"type"`
@@ -43,6 +57,10 @@ type TemplateSpec struct {
 	// +optional
 	// +kubebuilder:default=yaml
 	ContentType ContentType `json:"contentType,omitempty"`
+
+	// FileName is the file that a template of type reconciler writes. Default: reconciler.yaml.
+	// +optional
+	FileName FileName `json:"fileName,omitempty"`
 
 	// Manifests are Go templates: texts, or objects in which each string is a template.
 	// +optional

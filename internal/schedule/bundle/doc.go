@@ -3,7 +3,7 @@
 //	<path>/<clusterType>/README.md
 //	<path>/<clusterType>/<target>/namespace.yaml
 //	<path>/<clusterType>/<target>/platform-config.yaml
-//	<path>/<clusterType>/<target>/reconciler.yaml
+//	<path>/<clusterType>/<target>/reconciler.yaml     or zarf.yaml
 //	<path>/.kalypso/inventory/<clusterType>.json
 //	.github/tracking/Promoted_Commit_Id          (below <path> if environments share the branch)
 //

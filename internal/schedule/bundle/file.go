@@ -61,6 +61,7 @@ const (
 	readmeName       = "README.md"
 	namespaceName    = "namespace.yaml"
 	reconcilerName   = "reconciler.yaml"
+	zarfName         = "zarf.yaml"
 	configYAMLName   = "platform-config.yaml"
 	configShellName  = "platform-config.sh"
 	legacyConfigYAML = "config.yaml"
@@ -75,7 +76,7 @@ const TrackingPath = ".github/tracking/Promoted_Commit_Id"
 // isAssignmentFile reports whether an assignment's folder can contain a file called name.
 func isAssignmentFile(name string) bool {
 	switch name {
-	case namespaceName, reconcilerName, configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:
+	case namespaceName, reconcilerName, zarfName, configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:
 		return true
 	}
 	return false

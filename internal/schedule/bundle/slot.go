@@ -27,6 +27,9 @@ func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
 	if t != nil && t.ContentType() == v1alpha1.ContentShell && file == configYAMLName {
 		file = configShellName
 	}
+	if t != nil && kind == v1alpha1.ReconcilerTemplate {
+		file = t.FileName()
+	}
 	s := slot{file: file, template: t}
 	if problem != nil {
 		p := *problem

@@ -253,10 +253,15 @@ func (g *gathering) manifests(ctx context.Context, target string, s source, ref 
 		}
 		return g.render(ctx, target, s, chart.FormChart, files, "")
 	case hasKustomization(files, folder):
-		// It can refer to files beside its folder.
+		images, err := g.render(ctx, target, s, chart.FormKustomization, files, folder)
+		if err == nil || ctx.Err() != nil {
+			return images, err
+		}
+		// It can refer to files beside its folder. Links there are left out: kustomize reports those that it needs.
 		if files, err = g.Repositories.Files(ctx, s.repository, ref, ""); err != nil {
 			return nil, err
 		}
+		files = slices.DeleteFunc(files, func(f chart.File) bool { return f.Symlink })
 		return g.render(ctx, target, s, chart.FormKustomization, files, folder)
 	}
 	var images []string

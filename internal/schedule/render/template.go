@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -19,6 +21,11 @@ func (t *Template) Name() string { return t.source.Name }
 
 // ContentType returns the format of the output.
 func (t *Template) ContentType() v1alpha1.ContentType { return t.source.ContentType }
+
+// FileName returns the file that a template of type reconciler writes.
+func (t *Template) FileName() string {
+	return string(cmp.Or(t.source.FileName, v1alpha1.FileReconciler))
+}
 
 // Digest identifies the template.
 func (t *Template) Digest() fleet.Digest { return t.source.Digest }
