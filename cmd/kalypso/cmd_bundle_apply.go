@@ -199,7 +199,7 @@ func (c *bundleApplyCommand) show(w io.Writer, r *bundleApplied) error {
 	}
 	fmt.Fprintf(w, "%s and %s are in the registry\n", terminal.Count(r.Images, "image"), terminal.Count(r.Charts, "chart"))
 	for _, x := range r.Missing {
-		fmt.Fprintf(w, "not in the bundle: %s %s: %s\n", x.Kind, terminal.Printable(x.Name), terminal.Printable(x.Reason))
+		fmt.Fprintf(w, "not in the bundle: %s %s: %s\n", terminal.Printable(x.Kind), terminal.Printable(x.Name), terminal.Printable(x.Reason))
 	}
 	fmt.Fprintf(w, "applied for %s of %s at %s; clusters report with kalypso cluster report\n", terminal.Printable(r.ClusterType), terminal.Printable(r.Environment), terminal.Short(r.Commit))
 	return nil

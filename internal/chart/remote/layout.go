@@ -75,7 +75,28 @@ func (l *Layout) copy(ctx context.Context, from *remote.Repository, reference st
 	if err != nil {
 		return root, err
 	}
-	return root, oras.CopyGraph(ctx, from, l.store, root, oras.DefaultCopyGraphOptions)
+	options := oras.DefaultCopyGraphOptions
+	options.PreCopy = func(_ context.Context, d ocispec.Descriptor) error {
+		if d.Size > MaxBlob {
+			return blobSizeError{d.Digest.String(), d.Size}
+		}
+		return nil
+	}
+	return root, oras.CopyGraph(ctx, from, l.store, root, options)
+}
+
+// MaxBlob is the maximum size of a layer of an image, in bytes.
+const MaxBlob = 1<<33 - 1
+
+// blobSizeError is the error for a layer that is too large.
+type blobSizeError struct {
+	digest string
+	size   int64
+}
+
+// Error names the layer.
+func (e blobSizeError) Error() string {
+	return fmt.Sprintf("%s has %d bytes, more than the %d that are fetched", e.digest, e.size, int64(MaxBlob))
 }
 
 // ChartArtifact is a chart in a layout, with its files.

@@ -138,6 +138,10 @@ func registryError(err error) error {
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("%w: %w", ErrCredential, err)
 	}
+	var size blobSizeError
+	if errors.As(err, &size) {
+		return size
+	}
 	var answer *errcode.ErrorResponse
 	if !errors.As(err, &answer) {
 		if strings.Contains(err.Error(), "not found") {

@@ -229,6 +229,8 @@ func TestHostileArchives(t *testing.T) {
 		"size or digest of \"index.json\"":              func(m *carry.Manifest) { m.Files[2].Size = 1 << 50 },
 		"is not named after its digest":                 func(m *carry.Manifest) { m.Files[0].SHA256 = sum("x") },
 		"without a Git bundle of its own":               func(m *carry.Manifest) { m.Repositories[0].File = "index.json" },
+		"does not have a plain path":                    func(m *carry.Manifest) { m.Repositories[0].URL = "https://git.example/../gitops" },
+		"is not the URL":                                func(m *carry.Manifest) { m.Repositories[0].URL = "https://git.example/\n" },
 		"is not a branch or tag":                        func(m *carry.Manifest) { m.Repositories[0].References[0].Name = "HEAD" },
 		`"refs/heads/kalypso-bundle/prod/drone" is not`: func(m *carry.Manifest) { m.Repositories[0].References[0].Name = "refs/heads/kalypso-bundle/prod/drone" },
 		"lacks branch":                                  func(m *carry.Manifest) { m.GitOps.Branch = "stage" },

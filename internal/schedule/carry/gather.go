@@ -221,6 +221,9 @@ func (g *gathering) artifact(ctx context.Context, s source) error {
 
 // git adds a branch or tag of a repository.
 func (g *gathering) git(ctx context.Context, target string, s source) ([]string, error) {
+	if err := checkURL(s.repository); err != nil {
+		return nil, g.missing(ctx, "repository", s.repository, err)
+	}
 	g.progress("reading %s", s.repository)
 	ref, err := g.Repositories.Resolve(ctx, s.repository, s.reference)
 	if err != nil {
@@ -327,6 +330,9 @@ func (g *gathering) chart(ctx context.Context, target string, s source) ([]strin
 		return nil, g.missing(ctx, "chart", name, err)
 	}
 	c := Chart{Repository: s.repository, Name: s.chart, Version: version, Artifact: found}
+	if _, err := chart.ParseImage(c.reference()); err != nil {
+		return nil, g.missing(ctx, "chart", name, fmt.Errorf("it cannot be in a registry: %w", err))
+	}
 	if known, ok := g.charts[c.reference()]; ok && known.Digest != c.Digest {
 		return nil, g.missing(ctx, "chart", name, fmt.Errorf("another chart has the name %s in a registry", c.reference()))
 	}

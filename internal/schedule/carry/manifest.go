@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	neturl "net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -202,11 +204,27 @@ func (m *Manifest) has(name string) bool {
 	return found
 }
 
+// checkURL reports what is wrong with the URL of a repository, which becomes the path of a folder inside.
+func checkURL(url string) error {
+	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\\' }
+	if url == "" || len(url) > hub.MaxAddress || strings.ContainsFunc(url, odd) {
+		return fmt.Errorf("%.200q is not the URL of a repository", url)
+	}
+	decoded, err := neturl.PathUnescape(url)
+	if err != nil || slices.Contains(strings.Split(url, "/"), "..") || slices.Contains(strings.Split(decoded, "/"), "..") {
+		return fmt.Errorf("the URL %.200q does not have a plain path", url)
+	}
+	return nil
+}
+
 func (m *Manifest) checkRepositories() error {
 	gitOps := false
 	files := map[string]bool{}
 	for i, r := range m.Repositories {
-		if i > 0 && m.Repositories[i-1].URL >= r.URL || r.URL == "" || !m.has(r.File) || !strings.HasPrefix(r.File, "git/") || files[r.File] {
+		if err := checkURL(r.URL); err != nil {
+			return err
+		}
+		if i > 0 && m.Repositories[i-1].URL >= r.URL || !m.has(r.File) || !strings.HasPrefix(r.File, "git/") || files[r.File] {
 			return fmt.Errorf("repository %.200q is there twice, not sorted, or without a Git bundle of its own", r.URL)
 		}
 		files[r.File] = true

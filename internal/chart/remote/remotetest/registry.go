@@ -92,6 +92,20 @@ func (r *Registry) AddImage(repository, tag, content string, platforms ...string
 	return digest
 }
 
+// AddLarge adds an image that announces a layer of a size.
+func (r *Registry) AddLarge(repository, tag string, size int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	config := []byte("{}")
+	r.blobs[repository+"@"+Digest(config)] = config
+	r.manifests[repository+":"+tag] = manifest{"application/vnd.oci.image.manifest.v1+json", encode(map[string]any{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+		"config": map[string]any{"mediaType": "application/vnd.oci.image.config.v1+json", "digest": Digest(config), "size": len(config)},
+		"layers": []any{map[string]any{"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": Digest(nil), "size": size}},
+	})}
+	r.manifests[repository+"@"+Digest(r.manifests[repository+":"+tag].content)] = r.manifests[repository+":"+tag]
+}
+
 func encode(value any) []byte {
 	text, err := json.Marshal(value)
 	must(err)
