@@ -20,6 +20,8 @@ type ArgoNotification struct {
 	Kind       string `json:"kind"`       // ArgoNotification
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
+	// Destination is the name or the URL of the cluster that it applies to. Default: the cluster of Argo CD.
+	Destination string `json:"destination,omitempty"`
 	// Sources are those of the application's specification.
 	Sources []ArgoSource `json:"sources"`
 	// Revisions are those of the sync status, Operated those of the last operation: one for each source.
@@ -82,6 +84,9 @@ func (n *ArgoNotification) check(sent time.Time) error {
 		return refuse(ErrInvalid, "name is missing")
 	case len(n.Sources) > maxSources:
 		return refuse(ErrInvalid, "%d sources, want at most %d", len(n.Sources), maxSources)
+	case !slices.Contains([]string{"", "in-cluster", "https://kubernetes.default.svc"}, strings.TrimSuffix(n.Destination, "/")):
+		return refuse(ErrDenied, "the application applies to another cluster, %.253q: notifications are only about the cluster of Argo CD; use the agent with --destination",
+			oneLine(n.Destination, hub.MaxName))
 	case sent.Year() < 1971 || sent.Year() > 9999:
 		return refuse(ErrInvalid, "sent is not a valid time")
 	}

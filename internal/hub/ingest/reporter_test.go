@@ -186,3 +186,21 @@ func TestReporterRefuses(t *testing.T) {
 	_, _, err = o.Join(t.Context(), o.invite(ingest.JoinScope{Memberships: members("*/*")}), spoke("new", "hub"), noon)
 	refused(t, err, ingest.ErrDenied, "a join token cannot let another cluster report")
 }
+
+// A notification of Argo CD is about the cluster of Argo CD, and about no other to which it applies something.
+func TestNotificationsOfSpokesAreRefused(t *testing.T) {
+	w := newWorld(t)
+	notify := func(destination string) error {
+		return w.intake.TakeArgo(t.Context(), "large-07", &ingest.ArgoNotification{
+			APIVersion: hub.GroupVersion.String(), Kind: ingest.KindArgoNotification, Name: "shop", Destination: destination, Sync: "Synced", Health: "Healthy",
+		}, noon)
+	}
+	for _, own := range []string{"", "in-cluster", "https://kubernetes.default.svc", "https://kubernetes.default.svc/"} {
+		if err := notify(own); err != nil {
+			t.Errorf("%q: %v", own, err)
+		}
+	}
+	for _, other := range []string{"store", "https://10.1.2.3:6443", "IN-CLUSTER", "a\nb"} {
+		refused(t, notify(other), ingest.ErrDenied, "the application applies to another cluster")
+	}
+}

@@ -59,20 +59,22 @@ func TestDocumentedTemplate(t *testing.T) {
 			ingest.ArgoNotification{Sources: []ingest.ArgoSource{{RepoURL: "https://git.example.com/shop"}}, Revisions: []string{}, Operated: []string{}},
 		},
 		"healthy": {
-			`{metadata: {name: shop, namespace: argocd}, spec: {syncPolicy: {automated: {}}, source: {repoURL: "https://git.example.com/shop", path: dev, targetRevision: main}},
+			`{metadata: {name: shop, namespace: argocd}, spec: {destination: {server: "https://kubernetes.default.svc", namespace: shop}, syncPolicy: {automated: {}}, source: {repoURL: "https://git.example.com/shop", path: dev, targetRevision: main}},
 			  status: {sync: {status: Synced, revision: abc, comparedTo: {source: {helm: {values: hunter2}}}}, health: {status: Healthy},
 			           operationState: {phase: Succeeded, message: "it \"works\"", syncResult: {revision: def}}}}`,
 			ingest.ArgoNotification{
-				Sources:   []ingest.ArgoSource{{RepoURL: "https://git.example.com/shop", Path: "dev", TargetRevision: "main"}},
-				Revisions: []string{"abc"}, Operated: []string{"def"}, Sync: "Synced", Health: "Healthy", Phase: "Succeeded", Message: `it "works"`, Automated: true,
+				Destination: "https://kubernetes.default.svc",
+				Sources:     []ingest.ArgoSource{{RepoURL: "https://git.example.com/shop", Path: "dev", TargetRevision: "main"}},
+				Revisions:   []string{"abc"}, Operated: []string{"def"}, Sync: "Synced", Health: "Healthy", Phase: "Succeeded", Message: `it "works"`, Automated: true,
 			},
 		},
 		"several sources": {
-			`{metadata: {name: shop, namespace: argocd}, spec: {syncPolicy: {automated: {enabled: false}}, sources: [{repoURL: a, chart: redis}, {repoURL: b}]},
+			`{metadata: {name: shop, namespace: argocd}, spec: {destination: {name: store}, syncPolicy: {automated: {enabled: false}}, sources: [{repoURL: a, chart: redis}, {repoURL: b}]},
 			  status: {sync: {status: OutOfSync, revisions: ["1.0", def]}, health: {status: Degraded, message: bad}}}`,
 			ingest.ArgoNotification{
-				Sources:   []ingest.ArgoSource{{RepoURL: "a", Chart: "redis"}, {RepoURL: "b"}},
-				Revisions: []string{"1.0", "def"}, Operated: []string{}, Sync: "OutOfSync", Health: "Degraded", HealthMessage: "bad",
+				Destination: "store",
+				Sources:     []ingest.ArgoSource{{RepoURL: "a", Chart: "redis"}, {RepoURL: "b"}},
+				Revisions:   []string{"1.0", "def"}, Operated: []string{}, Sync: "OutOfSync", Health: "Degraded", HealthMessage: "bad",
 			},
 		},
 	} {
