@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -164,4 +165,30 @@ func TestBundleRefusesShallowClones(t *testing.T) {
 	if _, err := os.Stat(clone); err != nil {
 		t.Error(err)
 	}
+}
+
+// FuzzBundleHeader: a header comes from elsewhere. Whatever it says, its references are branches and tags with safe names, once each.
+func FuzzBundleHeader(f *testing.F) {
+	commit := strings.Repeat("1", 40)
+	for _, header := range []string{
+		bundleSignature + commit + " refs/heads/main\n\nPACK", bundleSignature + "-" + commit + "\n\n", bundleSignature + commit + " refs/tags/../x\n\n", bundleSignature, "",
+	} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		references, err := readBundleHeader(bufio.NewReader(strings.NewReader(header)))
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, ref := range references {
+			if seen[ref.Name] || !validReference(ref.Name) || unsafePath(ref.Name) != "" || len(ref.Commit) != 40 {
+				t.Errorf("accepted %+v", references)
+			}
+			seen[ref.Name] = true
+		}
+		if len(references) == 0 {
+			t.Error("accepted a bundle without references")
+		}
+	})
 }

@@ -190,6 +190,11 @@ func isReconciler(name string) bool { return name == "reconciler.yaml" || name =
 // source adds a source and returns the images of its manifests.
 func (g *gathering) source(ctx context.Context, target string, s source) ([]string, error) {
 	s.repository = withoutPassword(s.repository)
+	if s.unsure != "" && s.reason == "" {
+		if err := g.missing(ctx, "target", target, fmt.Errorf("its images are not known: %s", s.unsure)); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case s.reason != "":
 		kind := "repository"
@@ -249,6 +254,9 @@ func (g *gathering) manifests(ctx context.Context, target string, s source, ref 
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s has no folder %q", strings.TrimPrefix(ref.Name, "refs/heads/"), folder)
 	}
+	if hasFile(files, folder, "fleet.yaml") {
+		return nil, errors.New("fleet.yaml can name charts, which are not read")
+	}
 	switch {
 	case hasFile(files, folder, "Chart.yaml"):
 		for i := range files {
@@ -256,18 +264,18 @@ func (g *gathering) manifests(ctx context.Context, target string, s source, ref 
 		}
 		return g.render(ctx, target, s, chart.FormChart, files, "")
 	case hasKustomization(files, folder):
-		images, err := g.render(ctx, target, s, chart.FormKustomization, files, folder)
-		if err == nil || ctx.Err() != nil {
-			return images, err
-		}
-		// It can refer to files beside its folder. Links there are left out: kustomize reports those that it needs.
-		if files, err = g.Repositories.Files(ctx, s.repository, ref, ""); err != nil {
+		return g.kustomization(ctx, target, s, ref, files, folder)
+	}
+	// Reconcilers apply the kustomizations below a folder of manifests as such.
+	var images []string
+	for _, below := range kustomizations(files) {
+		found, err := g.kustomization(ctx, target, s, ref, files, below)
+		if err != nil {
 			return nil, err
 		}
-		files = slices.DeleteFunc(files, func(f chart.File) bool { return f.Symlink })
-		return g.render(ctx, target, s, chart.FormKustomization, files, folder)
+		images = append(images, found...)
+		files = slices.DeleteFunc(slices.Clone(files), func(f chart.File) bool { return strings.HasPrefix(f.Path, joined(below)) })
 	}
-	var images []string
 	for _, f := range files {
 		switch path.Ext(f.Path) {
 		case ".yaml", ".yml", ".json":
@@ -284,13 +292,48 @@ func (g *gathering) manifests(ctx context.Context, target string, s source, ref 
 	return images, nil
 }
 
+// kustomization returns the images of a kustomization. files are those of its folder at least.
+func (g *gathering) kustomization(ctx context.Context, target string, s source, ref Reference, files []chart.File, folder string) ([]string, error) {
+	images, err := g.render(ctx, target, s, chart.FormKustomization, files, folder)
+	if err == nil || ctx.Err() != nil {
+		return images, err
+	}
+	// It can refer to files beside its folder. Links there are left out: kustomize reports those that it needs.
+	if files, err = g.Repositories.Files(ctx, s.repository, ref, ""); err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f chart.File) bool { return f.Symlink })
+	return g.render(ctx, target, s, chart.FormKustomization, files, folder)
+}
+
+// kustomizations returns the folders of kustomizations that are not below another one, sorted.
+func kustomizations(files []chart.File) []string {
+	var folders []string
+	for _, f := range files {
+		if slices.Contains(kustomizationNames, path.Base(f.Path)) {
+			folders = append(folders, path.Dir(f.Path))
+		}
+	}
+	slices.Sort(folders)
+	var top []string
+	for _, folder := range folders {
+		if !slices.ContainsFunc(top, func(above string) bool { return folder == above || strings.HasPrefix(folder, joined(above)) }) {
+			top = append(top, folder)
+		}
+	}
+	return top
+}
+
+// kustomizationNames are the files that make a folder a kustomization.
+var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
 // hasFile reports whether a folder has one of some files.
 func hasFile(files []chart.File, folder string, names ...string) bool {
 	return slices.ContainsFunc(files, func(f chart.File) bool { return slices.Contains(names, strings.TrimPrefix(f.Path, joined(folder))) })
 }
 
 func hasKustomization(files []chart.File, folder string) bool {
-	return hasFile(files, folder, "kustomization.yaml", "kustomization.yml", "Kustomization")
+	return hasFile(files, folder, kustomizationNames...)
 }
 
 func joined(folder string) string {

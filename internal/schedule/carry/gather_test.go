@@ -92,16 +92,21 @@ func argo(source string) []byte {
 }
 
 var example = repositories{
-	"https://git.example/shop prod eu/a.yaml":                  pod("registry.example/plain:1"),
-	"https://git.example/shop prod eu/link/b.yaml":             pod("registry.example/plain@sha256:" + sum("x")),
-	"https://git.example/shop prod eu/README.md":               "image: none",
-	"https://git.example/shop prod built/kustomization.yaml":   "resources: [pod.yaml]\nimages: [{name: registry.example/plain, newTag: built}]\n",
-	"https://git.example/shop prod built/pod.yaml":             pod("registry.example/plain:1"),
-	"https://git.example/shop prod overlay/kustomization.yaml": "resources: [../built]\n",
-	"https://git.example/shop prod broken/a.yaml":              "a: [",
-	"https://git.example/shop prod linked/a.yaml":              "->../eu/a.yaml",
-	"https://git.example/shop prod none/a.yaml":                pod("registry.example/none:1"),
-	"https://git.example/shop prod odd/a.yaml":                 pod(`"${IMAGE}"`),
+	"https://git.example/shop prod eu/a.yaml":                    pod("registry.example/plain:1"),
+	"https://git.example/shop prod eu/link/b.yaml":               pod("registry.example/plain@sha256:" + sum("x")),
+	"https://git.example/shop prod eu/README.md":                 "image: none",
+	"https://git.example/shop prod built/kustomization.yaml":     "resources: [pod.yaml]\nimages: [{name: registry.example/plain, newTag: built}]\n",
+	"https://git.example/shop prod built/pod.yaml":               pod("registry.example/plain:1"),
+	"https://git.example/shop prod overlay/kustomization.yaml":   "resources: [../built]\n",
+	"https://git.example/shop prod broken/a.yaml":                "a: [",
+	"https://git.example/shop prod linked/a.yaml":                "->../eu/a.yaml",
+	"https://git.example/shop prod group/pod.yaml":               pod("registry.example/group:1"),
+	"https://git.example/shop prod group/one/kustomization.yaml": "resources: [pod.yaml]\nimages: [{name: registry.example/plain, newTag: one}]\n",
+	"https://git.example/shop prod group/one/pod.yaml":           pod("registry.example/plain:1"),
+	"https://git.example/shop prod group/two/kustomization.yaml": "resources: [../../built]\n",
+	"https://git.example/shop prod fleet/fleet.yaml":             "helm: {chart: x}",
+	"https://git.example/shop prod none/a.yaml":                  pod("registry.example/none:1"),
+	"https://git.example/shop prod odd/a.yaml":                   pod(`"${IMAGE}"`),
 }
 
 func gather(t *testing.T, files map[string]map[string][]byte) *carry.Manifest {
@@ -127,18 +132,20 @@ func TestGather(t *testing.T) {
 		"plain":  {"reconciler.yaml": argo("repoURL: https://git.example/shop, targetRevision: prod, path: eu"), "namespace.yaml": []byte(pod("registry.example/pause:3"))},
 		"built":  {"reconciler.yaml": argo("repoURL: https://git.example/shop.git, targetRevision: prod, path: built")},
 		"chart":  {"reconciler.yaml": argo("repoURL: https://charts.example, chart: shop, targetRevision: 1.x, helm: {valuesObject: {tag: two}}")},
+		"groups": {"reconciler.yaml": argo("repoURL: https://git.example/shop, targetRevision: prod, path: group")},
 		"shells": {"reconciler.yaml": argo("repoURL: https://git.example/shop, targetRevision: prod, path: overlay"), "platform-config.sh": []byte("image: x")},
 	})
 	want := []carry.Target{
 		{Name: "built"},
 		{Name: "chart", Images: []string{"registry.example/charted:two"}},
+		{Name: "groups", Images: []string{"registry.example/group:1", "registry.example/plain:built", "registry.example/plain:one"}},
 		{Name: "plain", Images: []string{"registry.example/pause:3", "registry.example/plain:1", "registry.example/plain@sha256:" + sum("x")}},
 		{Name: "shells", Images: []string{"registry.example/plain:built"}},
 	}
 	if diff := cmp.Diff(want, m.Targets); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if len(m.Images) != 5 || len(m.Charts) != 1 || m.Charts[0].Version != "1.2.0" {
+	if len(m.Images) != 7 || len(m.Charts) != 1 || m.Charts[0].Version != "1.2.0" {
 		t.Errorf("got %+v and %+v", m.Images, m.Charts)
 	}
 	// The repository that is not known by that name is the one that is missing.
@@ -165,7 +172,9 @@ func TestGatherNamesWhatIsMissing(t *testing.T) {
 		"outside":   {string(argo("repoURL: https://git.example/shop, targetRevision: prod, path: ../x")), "target outside: its images are not known: the path"},
 		"elsewhere": {string(argo("repoURL: https://git.example/other, targetRevision: prod")), "repository https://git.example/other: repository not found"},
 		"chart":     {string(argo("repoURL: https://charts.example, chart: other, targetRevision: 1.0.0")), "chart other 1.0.0 of https://charts.example: the repository has no such chart"},
-		"values":    {string(argo("repoURL: https://charts.example, chart: shop, helm: {valueFiles: [a.yaml]}")), "chart https://charts.example: its chart has valueFiles"},
+		"values":    {string(argo("repoURL: https://charts.example, chart: shop, helm: {valueFiles: [a.yaml]}")), "target values: its images are not known: its chart has valueFiles"},
+		"changed":   {string(argo("repoURL: https://git.example/shop, targetRevision: prod, path: eu, kustomize: {images: [a:b]}")), "target changed: its images are not known: its Application has kustomize"},
+		"fleet":     {string(argo("repoURL: https://git.example/shop, targetRevision: prod, path: fleet")), "target fleet: its images are not known: fleet.yaml can name charts"},
 		"artifact":  {flux, "target registry.example/manifests:v1: the images of the manifests in this artifact are not known"},
 		"nothing":   {"apiVersion: v1\nkind: ConfigMap\n", "target nothing: reconciler.yaml: none of its objects is a source"},
 		"unread":    {"a: [", "target unread: reconciler.yaml: "},

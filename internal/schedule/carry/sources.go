@@ -25,6 +25,8 @@ type source struct {
 	artifact bool
 	// reason says why the source cannot be carried; empty if it can.
 	reason string
+	// unsure says why its manifests do not tell all images; empty if they do.
+	unsure string
 }
 
 // sourcesOf returns the sources of the reconcilers in a file of an assignment, each once. It reads the objects of Flux, Argo CD, Fleet and
@@ -110,7 +112,13 @@ func (r *reconcilers) fluxGit(o map[string]any) {
 			folder = field(user, "spec", "chart", "spec", "chart")
 		}
 		if field(user, append(at, "kind")...) == "GitRepository" && field(user, append(at, "name")...) == field(o, "metadata", "name") {
-			used, s.path, s.values = true, folder, fields(user, "spec", "values")
+			used, s.path, s.values = true, folder, nil
+			s.release(user)
+			for _, change := range []string{"images", "patches", "components", "postBuild"} {
+				if value(user, "spec", change) != nil {
+					s.unsure = "its Kustomization has " + change + ", which can change them"
+				}
+			}
 			r.add(s)
 		}
 	}
@@ -159,9 +167,11 @@ func (r *reconcilers) fluxRelease(o map[string]any) {
 
 // release takes the values of a HelmRelease.
 func (s *source) release(o map[string]any) {
-	s.values = fields(o, "spec", "values")
-	if from, _ := value(o, "spec", "valuesFrom").([]any); len(from) > 0 && s.reason == "" {
-		s.reason = "its values come from objects in the cluster, so its images are not known"
+	s.values, s.unsure = fields(o, "spec", "values"), ""
+	for field, what := range map[string]string{"valuesFrom": "its values come from objects in the cluster", "postRenderers": "its HelmRelease has postRenderers, which can change them"} {
+		if value(o, "spec", field) != nil {
+			s.unsure = what
+		}
 	}
 }
 
@@ -181,7 +191,12 @@ func (r *reconcilers) argo(o map[string]any) {
 		}
 		for _, other := range []string{"parameters", "fileParameters", "valueFiles"} {
 			if set, _ := value(from, "helm", other).([]any); len(set) > 0 {
-				s.reason = "its chart has " + other + ", so its images are not known"
+				s.unsure = "its chart has " + other
+			}
+		}
+		for _, other := range []string{"kustomize", "plugin", "directory"} {
+			if value(from, other) != nil {
+				s.unsure = "its Application has " + other + ", which can change them"
 			}
 		}
 		revision := field(from, "targetRevision")

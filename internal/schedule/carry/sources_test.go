@@ -53,12 +53,45 @@ func describe(content []byte) string {
 		if s.values != nil {
 			line += fmt.Sprint(" with ", s.values)
 		}
+		if s.unsure != "" {
+			line += " unsure because " + s.unsure
+		}
 		if s.reason != "" {
 			line += " but " + s.reason
 		}
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// TestSourcesOfBuiltinTemplates: what the built-in templates write is understood, for every storage.
+func TestSourcesOfBuiltinTemplates(t *testing.T) {
+	for _, name := range []string{"flux", "argocd", "fleet", "zarf"} {
+		archive, err := txtar.ParseFile("../render/testdata/builtin/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, f := range archive.Files {
+			text, rendered := strings.CutPrefix(string(f.Data), "== "+name+"\n")
+			if !rendered || strings.HasPrefix(text, "error ") || f.Name == "hostile.want" {
+				continue // there is no URL
+			}
+			found++
+			sources, err := sourcesOf([]byte(text))
+			if err != nil {
+				t.Errorf("%s: %s: %v", name, f.Name, err)
+			}
+			for _, s := range sources {
+				if s.repository == "" || s.reason != "" || s.unsure != "" {
+					t.Errorf("%s: %s: got %+v", name, f.Name, s)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s has no case", name)
+		}
+	}
 }
 
 // FuzzSources: what a GitOps branch has is not trusted.
