@@ -12,11 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// running is a cluster with a node, started for the first test that asks for it. Each test has namespaces of its own there.
+// running is a cluster with a node, started for the first test that asks for it. Each test has namespaces of its own there, and its Flux
+// allows no references from one to another.
 var running = sync.OnceValues(func() (*harness.Cluster, error) {
 	ctx := context.Background() // it outlives the test
 	began := time.Now()
-	c, err := stack.StartCluster(ctx, "running")
+	c, err := stack.StartCluster(ctx, "running", "--no-cross-namespace-refs=true")
 	if err != nil {
 		return nil, err
 	}

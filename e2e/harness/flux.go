@@ -18,7 +18,7 @@ import (
 const fluxNamespace = "flux-system"
 
 // startFlux starts the two controllers that follow Git repositories, for one cluster.
-func (s *Stack) startFlux(ctx context.Context, c *Cluster) error {
+func (s *Stack) startFlux(ctx context.Context, c *Cluster, flags ...string) error {
 	if err := c.defineFlux(ctx, s.Programs.FluxDefinitions); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Stack) startFlux(ctx context.Context, c *Cluster) error {
 		return err
 	}
 	kustomize, err := s.startController(c, "kustomize-controller", s.Programs.KustomizeController,
-		"--metrics-addr="+at[3], "--health-addr="+at[4], "--requeue-dependency=1s")
+		append(flags, "--metrics-addr="+at[3], "--health-addr="+at[4], "--requeue-dependency=1s")...)
 	if err != nil {
 		return err
 	}

@@ -58,12 +58,13 @@ func (s *Stack) startClusters(ctx context.Context, names []string) (err error) {
 }
 
 // StartCluster starts one more cluster with a Flux, which is not among [Stack.Clusters]. The name is one that no other has.
-func (s *Stack) StartCluster(ctx context.Context, name string) (*Cluster, error) {
+// flags are those of Flux's kustomize-controller.
+func (s *Stack) StartCluster(ctx context.Context, name string, flags ...string) (*Cluster, error) {
 	c, err := s.startCluster(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return c, s.startFlux(ctx, c)
+	return c, s.startFlux(ctx, c, flags...)
 }
 
 // Address returns a free address, for a program that a test starts.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -68,7 +68,7 @@ func checkGrant(d *decoder, root *yaml.Node, g *v1alpha1.Grant) {
 		n := written.Content[i]
 		d.within("spec.roles["+strconv.Itoa(i)+"]", func() {
 			d.require(n, "clusterRole")
-			if len(role.ClusterRole) > MaxSubdomain || len(path.IsValidPathSegmentName(role.ClusterRole)) > 0 {
+			if len(role.ClusterRole) > MaxSubdomain || len(content.IsPathSegmentName(role.ClusterRole)) > 0 {
 				d.fail(KindInvalidName, lookup(n, "clusterRole"), "", "%s: %s cannot be the name of a ClusterRole", d.field("clusterRole"), quoteShort(role.ClusterRole))
 			}
 			if role.ClusterWide && len(role.Namespaces) > 0 {
