@@ -142,7 +142,7 @@ func (c *bundleCommand) bundle(ctx context.Context, s *session, key ed25519.Priv
 		return nil, err
 	}
 	packer := &carry.Packer{
-		Repositories: &repository.Carried{Client: s.client}, Registries: registries, Renderer: &sandbox.Runner{},
+		Repositories: &repository.Carried{Client: s.client, From: request.GitOps.Repository}, Registries: registries, Renderer: &sandbox.Runner{},
 		Progress: func(what string) { s.progress.Say("%s", what) },
 	}
 	manifest, err := packer.Gather(ctx, request, content)

@@ -20,6 +20,8 @@ import (
 // Carried reads the repositories that a bundle has. It resolves each name once.
 type Carried struct {
 	Client *git.Client
+	// From is the GitOps repository. If it is remote, its files cannot refer to repositories on this machine.
+	From string
 
 	mu       sync.Mutex
 	resolved map[resolveKey]carry.Reference
@@ -35,6 +37,12 @@ func (c *Carried) Resolve(ctx context.Context, repository, name string) (carry.R
 	key := resolveKey{repo: repository, branch: name}
 	if known, ok := c.resolved[key]; ok {
 		return known, nil
+	}
+	if fleet.IsRelative(repository) {
+		return carry.Reference{}, fmt.Errorf("%q is relative, which reconcilers do not understand", repository)
+	}
+	if _, err := NewReader(c.Client).Resolve(c.From, repository); err != nil {
+		return carry.Reference{}, err
 	}
 	repo, err := c.Client.Open(ctx, repository)
 	if err != nil {

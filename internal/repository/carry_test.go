@@ -120,7 +120,7 @@ func (s *site) bundle(version, hours int) *carry.Archive {
 		s.t.Fatal(err)
 	}
 	packer := &carry.Packer{
-		Repositories: &repository.Carried{Client: clientOf(s.t, s.outside)}, Renderer: noCharts{},
+		Repositories: &repository.Carried{Client: clientOf(s.t, s.outside), From: gitOpsURL}, Renderer: noCharts{},
 		Registries: repository.CarriedRegistries{Client: s.client, Layout: layout},
 	}
 	m, err := packer.Gather(s.t.Context(), carry.Request{
@@ -259,7 +259,15 @@ func TestCarriedNames(t *testing.T) {
 	s.git("-C", filepath.Join(s.outside, "team/shop"), "tag", "-a", "v1", "-m", "one")
 	s.git("-C", filepath.Join(s.outside, "team/shop"), "tag", "prod", old)
 	head := s.commit("team/shop", "b", "2")
-	carried := &repository.Carried{Client: clientOf(t, s.outside)}
+	carried := &repository.Carried{Client: clientOf(t, s.outside), From: "https://elsewhere.example/gitops"}
+	if got, err := carried.Resolve(t.Context(), "./shop", "prod"); err == nil || !strings.Contains(err.Error(), "is relative") {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, local := range []string{filepath.Join(s.outside, "team/shop"), "file://" + filepath.Join(s.outside, "team/shop")} {
+		if got, err := carried.Resolve(t.Context(), local, "prod"); err == nil || !strings.Contains(err.Error(), "is on this machine") {
+			t.Errorf("%s: got %+v, %v", local, got, err)
+		}
+	}
 	for name, want := range map[string]carry.Reference{
 		"":                {Name: "refs/heads/prod", Commit: head},
 		"prod":            {Name: "refs/heads/prod", Commit: head},
