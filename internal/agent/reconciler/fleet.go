@@ -230,8 +230,8 @@ func (f *fleetRepo) setDeployed(r *hub.Report) {
 	r.Unhealthy = hub.Unhealthy(slices.DeleteFunc(r.Unhealthy, func(u hub.ObjectHealth) bool { return u.Kind == "" || u.Name == "" }))
 }
 
-// fleetSummary matches a message that counts deployments. It repeats what they say, and may contain data of modified objects.
-var fleetSummary = regexp.MustCompile(`^[A-Za-z]+\(\d+\) \[`)
+// fleetSummary matches a message that counts deployments in a state. It repeats what they say, which can be data of modified objects.
+var fleetSummary = regexp.MustCompile(`(?s)^([A-Za-z]+)\(\d+\) \[.*`)
 
 // failure returns why Fleet cannot make deployments of a bundle; empty if it can.
 func (o object) failure() string {
@@ -303,8 +303,13 @@ func (o object) failedSince(condition string) bool {
 func (o object) notReady() deploymentState {
 	s := deploymentState{state: hub.StateProgressing, health: hub.HealthProgressing}
 	for _, n := range o.objects("status", "nonReadyStatus") {
-		text := strings.Join(slices.Compact(n.texts("summary", "message")), "; ")
-		u := fleetObject(n, hub.HealthProgressing, text)
+		messages := n.texts("summary", "message")
+		if strings.HasPrefix(n.text("apiVersion"), fleetGroup+"/") {
+			for i, text := range messages {
+				messages[i] = fleetSummary.ReplaceAllString(text, "$1")
+			}
+		}
+		u := fleetObject(n, hub.HealthProgressing, strings.Join(slices.Compact(messages), "; "))
 		if n.is("summary", "error") {
 			u.Health = hub.HealthDegraded
 		}
