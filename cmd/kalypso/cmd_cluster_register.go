@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -43,10 +44,11 @@ func newClusterRegister(t *terminal.Terminal) *cobra.Command {
 		Long: `Register a cluster as a member of environments, or change its memberships. A new cluster gets a credential for its agent. It is
 shown once, or written to a file that only you can read; the ledger stores its hash.
 
-With --manifests, print the manifests that install the agent. They contain no credential and can be committed to Git:
+With --manifests, print the manifests that install the agent, and with --reconciler those by which the cluster pulls the folders of its
+memberships. They contain no credential and can be committed to Git:
 
-    kalypso cluster register large-07 --member dev/large --credential large-07.token --manifests --image IMAGE > agent.yaml
-    kubectl apply -f agent.yaml
+    kalypso cluster register large-07 --member dev/large --credential large-07.token --manifests --image IMAGE --reconciler flux > large-07.yaml
+    kubectl apply -f large-07.yaml
     kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=large-07.token
 
 A cluster without a connection signs its reports: register its public key with --key.
@@ -83,6 +85,14 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	if install != nil && install.Reconciler != "" {
+		if install.Pulls, err = c.pulls(cmd, request.Memberships); err != nil {
+			return err
+		}
+		if _, err := agent.Manifests(*install); err != nil {
+			return cli.AsUsage(cmd, err)
+		}
+	}
 	if install != nil && c.credential == "" {
 		return cli.Usage(cmd, "--manifests requires --credential FILE, because the credential is not part of the manifests")
 	}
@@ -106,6 +116,29 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return c.manifests.write(c.t, *install, made)
 	}
 	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
+}
+
+// pulls returns the folders of memberships, as the server reads their environments.
+func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, members []ledger.Membership) (pulls []agent.Pull, err error) {
+	fleet, err := c.place.Open(cmd, c.t)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fleet.Close()) }()
+	for _, m := range members {
+		e, err := fleet.Environment(cmd.Context(), query.EnvironmentQuery{Name: m.Environment})
+		if err != nil {
+			return nil, err
+		}
+		if e.GitOps == nil || e.GitOps.URL == "" {
+			return nil, cli.Failed(fmt.Errorf("the GitOps repository of environment %q is not known", m.Environment),
+				"use --server with a server that schedules it, after its first round, or leave out --reconciler")
+		}
+		pulls = append(pulls, agent.Pull{
+			Environment: m.Environment, ClusterType: m.ClusterType, URL: e.GitOps.URL, Branch: e.GitOps.Branch, Path: e.GitOps.Path,
+		})
+	}
+	return pulls, nil
 }
 
 func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*ingest.ClusterRequest, error) {
@@ -182,6 +215,8 @@ type manifestFlags struct {
 	watch  []string
 	// destinations are passed on to the agent.
 	destinations []string
+	reconciler   string
+	gitSecret    string
 }
 
 func (f *manifestFlags) bind(cmd *cobra.Command) {
@@ -191,13 +226,15 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the server's `URL` as seen from the cluster (default: --server)")
 	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
 	bindDestinations(cmd, &f.destinations, "with --manifests: ")
+	flags.StringVar(&f.reconciler, "reconciler", "", "with --manifests: also print the objects by which this `reconciler` pulls: flux, argocd or fleet")
+	flags.StringVar(&f.gitSecret, "git-secret", "", "with --reconciler: the `name` of the Secret with the credential for the GitOps repositories")
 }
 
 // install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent.Install, error) {
 	if !f.wanted {
-		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 {
-			return nil, cli.Usage(cmd, "--image, --agent-server, --watch and --destination require --manifests")
+		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.reconciler != "" || f.gitSecret != "" {
+			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --reconciler and --git-secret require --manifests")
 		}
 		return nil, nil
 	}
@@ -223,7 +260,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	install := &agent.Install{
 		Server: address, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations,
-		Explained: reconciler.Explained(),
+		Explained: reconciler.Explained(), Reconciler: f.reconciler, GitSecret: f.gitSecret,
 	}
 	if _, err := agent.Manifests(*install); err != nil {
 		return nil, cli.AsUsage(cmd, err)

@@ -31,9 +31,15 @@ type Install struct {
 	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
 	// It is not part of the manifests, so that they can be committed to Git.
 	Secret string
+	// Reconciler is one of [Reconcilers], or empty, which writes no objects that pull.
+	Reconciler string
+	// Pulls are the folders that the reconciler follows.
+	Pulls []Pull
+	// GitSecret names the Secret with the credential for the GitOps repositories, in the namespace of the objects. Optional.
+	GitSecret string
 }
 
-// Manifests returns the YAML that installs the agent: a namespace, a service account with read access to the kinds and
+// Manifests returns the YAML with the objects by which the cluster pulls, and that installs the agent: a namespace, a service account with read access to the kinds and
 // what explains their health and nothing else, and a deployment that reads the token from a secret.
 func Manifests(i Install) ([]byte, error) {
 	if i.Namespace == "" {
@@ -46,7 +52,7 @@ func Manifests(i Install) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	for n, document := range i.documents() {
+	for n, document := range append(i.pulls(), i.documents()...) {
 		text, err := yaml.Marshal(document)
 		if err != nil {
 			return nil, fmt.Errorf("write the agent's manifests: %w", err)
@@ -68,7 +74,7 @@ func (i *Install) check() error {
 	if i.Image == "" || strings.ContainsAny(i.Image, " \t\n") {
 		return fmt.Errorf("%q is not an image", i.Image)
 	}
-	return nil
+	return i.checkPulls()
 }
 
 // object is a manifest. The types of Kubernetes would write fields that are not set.

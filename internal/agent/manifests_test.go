@@ -26,6 +26,21 @@ func TestManifests(t *testing.T) {
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
 			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
+		"manifests_flux_pulls": {
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: Flux, GitSecret: "git",
+			Pulls: []Pull{
+				{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"},
+				{Environment: "prod", ClusterType: "large-gpu", URL: "https://git.example.com/acme/gitops", Branch: "prod", Path: "west/fleet"},
+			},
+		},
+		"manifests_argocd_pulls": {
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: ArgoCD,
+			Pulls: []Pull{{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
+		},
+		"manifests_fleet_pulls": {
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: Fleet, GitSecret: "git",
+			Pulls: []Pull{{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
+		},
 	}
 	casetest.Run(t, "testdata/manifests_*.txtar", func(t *testing.T, c casetest.Case) {
 		got, err := Manifests(installs[c.Name])
@@ -45,6 +60,16 @@ func TestManifestsRefuse(t *testing.T) {
 		"namespace": func(i *Install) { i.Namespace = "x\n---\nkind: ClusterRoleBinding" },
 		"secret":    func(i *Install) { i.Secret = "../x" },
 		"image":     func(i *Install) { i.Image = "" },
+
+		"an unknown reconciler":         func(i *Install) { i.Reconciler = "jenkins" },
+		"a secret without a reconciler": func(i *Install) { i.GitSecret = "git" },
+		"a secret of Argo CD":           func(i *Install) { i.Reconciler, i.GitSecret = ArgoCD, "git" },
+		"the name of a git secret":      func(i *Install) { i.Reconciler, i.GitSecret = Flux, "a b" },
+		"an unknown repository":         func(i *Install) { i.Reconciler, i.Pulls = Flux, []Pull{{Environment: "dev", ClusterType: "large"}} },
+		"two cluster types": func(i *Install) {
+			p := Pull{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/gitops", Branch: "dev"}
+			i.Reconciler, i.Pulls = Flux, []Pull{p, p}
+		},
 	} {
 		i := good
 		damage(&i)
