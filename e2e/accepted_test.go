@@ -35,7 +35,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatalf("kalypso schedule ended with %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
 	accepted, unknown := ask(t, parse(t, os.DirFS(out)))
-	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepository", "HelmRepository", "Kustomization", "LimitRange",
+	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepo", "GitRepository", "HelmRepository", "Kustomization", "LimitRange",
 		"Namespace", "NetworkPolicy", "OCIRepository", "ResourceQuota", "Role", "RoleBinding", "ServiceAccount")
 	// Flux's helm-controller is not among the modules that can be downloaded, so that nobody can be asked about its kind.
 	wantKinds(t, "not known to any cluster", unknown, "HelmRelease")
@@ -47,7 +47,7 @@ func templateCases() map[string]string {
 		"control-plane/main/workloads/platform-services/stored.yaml": registration("stored"),
 		"platform-services/main/stored/workload.yaml":                storedWorkload,
 	}
-	for _, reconciler := range []string{"flux", "arc-flux", "argocd"} {
+	for _, reconciler := range []string{"flux", "arc-flux", "argocd", "fleet"} {
 		for _, namespace := range []string{"default", "restricted"} {
 			name := reconciler + "-" + namespace
 			files["control-plane/dev/cluster-types/"+name+".yaml"] = `apiVersion: scheduler.kalypso.io/v1alpha1

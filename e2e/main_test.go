@@ -81,5 +81,8 @@ func start(ctx context.Context, lab *harness.Lab) error {
 	if err := c.Define(ctx, programs.ArgoCDDefinitions); err != nil {
 		return err
 	}
+	if err := c.Define(ctx, programs.FleetDefinitions); err != nil {
+		return err
+	}
 	return c.Apply(ctx, harness.Namespace("argocd"))
 }

@@ -64,7 +64,7 @@ func (s *Stack) startAPIServer(ctx context.Context, cluster string) (*rest.Confi
 }
 
 // startControllerManager starts some of Kubernetes' controllers, in a process of that name.
-func (s *Stack) startControllerManager(ctx context.Context, name, kubeconfig, controllers string) error {
+func (s *Stack) startControllerManager(ctx context.Context, name, kubeconfig, controllers string, more ...string) error {
 	certificates, err := s.Lab.Folder(name, "certificates")
 	if err != nil {
 		return err
@@ -73,10 +73,10 @@ func (s *Stack) startControllerManager(ctx context.Context, name, kubeconfig, co
 	if err != nil {
 		return err
 	}
-	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.ControllerManager, Args: []string{
+	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.ControllerManager, Args: append([]string{
 		"--kubeconfig=" + kubeconfig, "--controllers=" + controllers,
 		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--cert-dir=" + certificates,
-	}})
+	}, more...)})
 	if err != nil {
 		return err
 	}

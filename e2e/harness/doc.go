@@ -5,7 +5,8 @@
 //	 │
 //	 ├─ Etcd ◄─── APIServer, ControllerManager ──► Cluster     one of each per cluster, and a prefix in etcd
 //	 │                                               ├─ Flux   source-controller and kustomize-controller
-//	 │                                               └─ Node   kwok, if asked for
+//	 │                                               ├─ Node   kwok, if asked for
+//	 │                                               └─ Rancher  Rancher Fleet, if asked for, and its Jobs as processes
 //	 └─ Gitea ──► Account, Repository, Checkout
 //
 // Nothing is mocked but for the machines that clusters would have: without nodes, Deployments are stored and never run, and

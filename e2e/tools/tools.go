@@ -6,6 +6,7 @@
 //	argocd/   argocd: application-controller and repo-server in one program, of which main.go is ours
 //	helm/     helm, only to be compared with: see [Helm]
 //	kwok/     kwok, which plays the nodes of a cluster
+//	fleet/    Rancher Fleet's fleetcontroller, fleetagent and fleetcli
 //
 // Each folder is a Go module whose go.mod and go.sum pin what is built. They are several, since the programs want different
 // versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
@@ -30,18 +31,19 @@ type Programs struct {
 	Gitea                                 string
 	Kwok                                  string
 	ArgoCD                                string
+	FleetController, FleetAgent, FleetCLI string
 	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
 	GiteaFiles string
-	// FluxDefinitions and ArgoCDDefinitions are the files with custom resource definitions, as patterns.
-	FluxDefinitions   []string
-	ArgoCDDefinitions string
+	// FluxDefinitions, ArgoCDDefinitions and FleetDefinitions are the files with custom resource definitions, as patterns.
+	FluxDefinitions                     []string
+	ArgoCDDefinitions, FleetDefinitions string
 	// ArgoCDVerifier is a script that repo-server runs.
 	ArgoCDVerifier string
 	// ArgoCDHealthCases is a folder of Argo CD's health tests: objects of other projects and the health that they have.
 	ArgoCDHealthCases string
 }
 
-// Build builds what is not there yet, which takes about sixteen minutes on two cores when nothing is.
+// Build builds what is not there yet, which takes about twenty minutes on two cores when nothing is.
 // dir is the folder of this package. say is told what takes long.
 func Build(ctx context.Context, dir string, say func(string)) (*Programs, error) {
 	cache, err := cacheFolder()
@@ -75,6 +77,11 @@ func (p *Programs) findFiles(ctx context.Context, dir string) error {
 	p.ArgoCDDefinitions = filepath.Join(source.Dir, "manifests", "crds", "*-crd.yaml")
 	p.ArgoCDVerifier = filepath.Join(source.Dir, "hack", "git-verify-wrapper.sh")
 	p.ArgoCDHealthCases = filepath.Join(source.Dir, "resource_customizations")
+	if err != nil {
+		return err
+	}
+	source, err = download(ctx, filepath.Join(dir, "fleet"), "github.com/rancher/fleet")
+	p.FleetDefinitions = filepath.Join(source.Dir, "charts", "fleet-crd", "templates", "crds.yaml")
 	return err
 }
 
@@ -122,6 +129,9 @@ func recipes(p *Programs) []recipe {
 		{path: &p.Gitea, module: "gitea", pkg: "code.gitea.io/gitea", tags: "sqlite,sqlite_unlock_notify", versionOf: "code.gitea.io/gitea", stamps: gitea},
 		{path: &p.ArgoCD, module: "argocd", pkg: "github.com/kalypso-io/kalypso/e2e/tools/argocd", versionOf: "github.com/argoproj/argo-cd/v3", stamps: argocd},
 		{path: &p.Kwok, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok"},
+		{path: &p.FleetController, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetcontroller"},
+		{path: &p.FleetAgent, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetagent"},
+		{path: &p.FleetCLI, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetcli"},
 	}
 }
 
