@@ -33,7 +33,7 @@ fuzz: ## run each fuzz target for some seconds
 vuln: ## look for known vulnerabilities, where their database can be reached
 	tools/vuln
 
-# The first run builds Kubernetes, Flux, Gitea and KWOK, which takes some minutes; e2e/README.md says more.
+# The first run builds Kubernetes, Flux, Argo CD, Gitea and KWOK, which takes some minutes; e2e/README.md says more.
 .PHONY: e2e
 e2e: ## run the tests on real clusters, a real forge and a real database
 	e2e/tools/packages

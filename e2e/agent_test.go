@@ -29,9 +29,16 @@ type agent struct {
 // register makes a cluster a member of environments, installs what comes with that, and starts the agent.
 func (s *server) register(t *testing.T, c *harness.Cluster, environments ...string) *agent {
 	t.Helper()
+	return s.registerWith(t, c, nil, environments...)
+}
+
+// registerWith registers a cluster with more arguments.
+func (s *server) registerWith(t *testing.T, c *harness.Cluster, more []string, environments ...string) *agent {
+	t.Helper()
 	folder := t.TempDir()
 	a := &agent{credential: filepath.Join(folder, "token")}
 	args := []string{"cluster", "register", c.Name, "--credential", a.credential, "--manifests", "--image", "kalypso.example/kalypso:e2e"}
+	args = append(args, more...)
 	for _, environment := range environments {
 		args = append(args, "--member", environment+"/"+c.Name)
 	}

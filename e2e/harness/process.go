@@ -135,3 +135,16 @@ func (p *Process) signal(s syscall.Signal) error {
 	}
 	return nil
 }
+
+// Resident is how much memory the process has, in bytes. It is known on Linux only.
+func (p *Process) Resident() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		return 0, fmt.Errorf("read the memory of %s: %w", p.name, err)
+	}
+	return resident * int64(os.Getpagesize()), nil
+}

@@ -67,5 +67,10 @@ func (s *Stack) StartCluster(ctx context.Context, name string, flags ...string) 
 	return c, s.startFlux(ctx, c, flags...)
 }
 
+// StartPlainCluster starts one more cluster, which nothing reconciles.
+func (s *Stack) StartPlainCluster(ctx context.Context, name string) (*Cluster, error) {
+	return s.startCluster(ctx, name)
+}
+
 // Address returns a free address, for a program that a test starts.
 func (s *Stack) Address() (string, error) { return s.ports.next() }

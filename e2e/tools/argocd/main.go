@@ -67,9 +67,6 @@ type applicationController struct {
 	repoServer     string
 	// resync is how often it looks for new commits.
 	resync time.Duration
-	// persistHealth has Applications say in status.resources how each object is, as before Argo CD 3.0:
-	// https://argo-cd.readthedocs.io/en/stable/operator-manual/upgrading/2.14-3.0/
-	persistHealth bool
 	// state makes the cache of applications from the flags that Argo CD adds.
 	state func() (*appstate.Cache, error)
 }
@@ -87,7 +84,6 @@ func newApplicationController() *cobra.Command {
 	flags.StringVar(&c.redis, "listen-redis", "127.0.0.1:6379", "where to serve Redis")
 	flags.StringVar(&c.repoServer, "repo-server", "127.0.0.1:8081", "where repo-server listens, without TLS")
 	flags.DurationVar(&c.resync, "resync", 5*time.Second, "how often to look for new commits")
-	flags.BoolVar(&c.persistHealth, "persist-resource-health", false, "write the health of each object into its Application")
 	c.state = appstate.AddCacheFlagsToCmd(command)
 	return command
 }
@@ -114,7 +110,8 @@ func (c *applicationController) run(ctx context.Context, command *cobra.Command)
 	return nil
 }
 
-// connect returns Argo CD's controller with the settings that it has by default, except for its flags.
+// connect returns Argo CD's controller with the settings that it has by default, except for its flags, and for the time during which it does not
+// show errors of repo-server: three minutes by default.
 func (c *applicationController) connect(ctx context.Context, state *appstate.Cache) (*controller.ApplicationController, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
@@ -150,10 +147,11 @@ func (c *applicationController) connect(ctx context.Context, state *appstate.Cac
 		c.resync, never, // and no fetching without the cache
 		none, none, nil, // jitter and pauses of self-healing
 		never,                      // no sync is ended for taking long
-		3*time.Minute,              // for which errors of repo-server are not shown
+		time.Second,                // errors of repo-server are shown after
 		none, never, nil, nil, nil, // the port of metrics, which run replaces, and what they are about
-		20, // requests to API servers at once
-		c.persistHealth, clusters, nil, limits,
+		20,    // requests to API servers at once
+		false, // the health of objects is not written into Applications
+		clusters, nil, limits,
 		false, false, // server-side diff, dynamic distribution of clusters
 		normalizers.IgnoreNormalizerOpts{}, argo.DefaultEnableEventList(), false,
 	)
