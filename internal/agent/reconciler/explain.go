@@ -65,6 +65,8 @@ type explainer struct {
 type subject struct {
 	object   hub.ObjectHealth // without its message
 	revision string
+	// within is the health of the reconciler if that of the object is not known: both change together.
+	within hub.Health
 }
 
 // reason is why an object is not healthy; empty if it was not found out. The health is only that of a suspect.
@@ -87,7 +89,10 @@ func (e *explainer) fill(reports []hub.Report, now time.Time) {
 	for i := range reports {
 		objects := reports[i].Unhealthy
 		for j := range objects {
-			s := subject{objects[j], reports[i].Revision}
+			s := subject{object: objects[j], revision: reports[i].Revision}
+			if s.object.Health == "" {
+				s.within = reports[i].Health
+			}
 			if s.object.Message != "" || explained[s.object.Kind].Resource == "" {
 				continue
 			}

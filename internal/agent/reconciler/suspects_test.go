@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 // degradedApplication is as Argo CD 3.5 writes it: it does not say which object is the reason.
@@ -78,6 +81,32 @@ func TestSuspects(t *testing.T) {
 			}, objects...)
 		})
 	}
+}
+
+// A suspect is looked up at once when the health of its Application changes.
+func TestSuspectsOfAnotherHealth(t *testing.T) {
+	t.Parallel()
+	progressing := strings.Replace(degradedApplication, "Degraded", "Progressing", 1)
+	starting := strings.Replace(degradedDeployment, "ProgressDeadlineExceeded", "ReplicaSetUpdated", 1)
+	watching(t, func(w *world) {
+		w.served.set(func(s *served) { s.kinds[apps] = "Application" })
+		w.start()
+		w.wait(time.Second)
+		if s := w.wait(time.Second); len(s.Reports[0].Unhealthy) != 1 || s.Reports[0].Unhealthy[0].Health != hub.HealthProgressing {
+			t.Errorf("got %v", s.Reports[0].Unhealthy)
+		}
+		deployments := w.client.Resource(explained["Deployment"]).Namespace("shop")
+		if _, err := deployments.Update(t.Context(), parse(t, degradedDeployment)[0], metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.client.Resource(apps).Namespace("argocd").Update(t.Context(), parse(t, degradedApplication)[0], metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.wait(time.Second)
+		if s := w.wait(time.Second); len(s.Reports[0].Unhealthy) != 1 || s.Reports[0].Unhealthy[0].Health != hub.HealthDegraded {
+			t.Errorf("got %v", s.Reports[0].Unhealthy)
+		}
+	}, append(parse(t, progressing), append(parse(t, starting), parse(t, fineDeployment)...)...)...)
 }
 
 // A suspect is looked up again while its Application does not change, because another object may be the reason by then.
