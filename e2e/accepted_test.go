@@ -35,7 +35,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatalf("kalypso schedule ended with %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
 	accepted, unknown := ask(t, parse(t, os.DirFS(out)))
-	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepo", "GitRepository", "HelmRepository", "Kustomization", "LimitRange",
+	wantKinds(t, "accepted", accepted, "AppProject", "Application", "ConfigMap", "GitRepo", "GitRepository", "HelmRepository", "Kustomization", "LimitRange",
 		"Namespace", "NetworkPolicy", "OCIRepository", "ResourceQuota", "Role", "RoleBinding", "ServiceAccount")
 	// Flux's helm-controller is not among the modules that can be downloaded, so that nobody can be asked about its kind.
 	wantKinds(t, "not known to any cluster", unknown, "HelmRelease")
@@ -93,7 +93,7 @@ func (f *fleet) wantAccepted(t *testing.T) {
 	files, err := f.gitops.Files(t.Context(), t.TempDir(), dev)
 	must(t, err)
 	accepted, unknown := ask(t, parse(t, files))
-	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepository", "Kustomization", "LimitRange",
+	wantKinds(t, "accepted", accepted, "AppProject", "Application", "ConfigMap", "GitRepository", "Kustomization", "LimitRange",
 		"Namespace", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "ServiceAccount")
 	wantKinds(t, "not known to any cluster", unknown)
 }
