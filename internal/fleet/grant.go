@@ -15,9 +15,9 @@ import (
 // Grant gives the assignments of the targets that it selects more rights on clusters.
 type Grant struct {
 	Name string
-	// Workspace restricts the targets; empty means every workspace.
+	// Workspace is the workspace of the targets. Never empty.
 	Workspace string
-	// Targets selects the targets; an absent labelSelector and an empty one both match everything.
+	// Targets selects targets of the workspace; an absent labelSelector and an empty one both match everything.
 	Targets labels.Selector
 	// Roles are the granted roles, each in one place, sorted and without duplicates.
 	Roles []GrantedRole
@@ -38,7 +38,7 @@ func (g *Grant) labelled() map[string]string { return nil }
 
 // Selects reports whether the grant is for a target.
 func (g *Grant) Selects(t *Target) bool {
-	return (g.Workspace == "" || g.Workspace == t.Workspace) && g.Targets.Matches(labels.Set(t.Labels))
+	return g.Workspace == t.Workspace && g.Targets.Matches(labels.Set(t.Labels))
 }
 
 // GrantsOf returns the grants for a target, sorted by name.
@@ -52,9 +52,10 @@ func (s *Snapshot) GrantsOf(t *Target) []*Grant {
 	return all
 }
 
-// checkGrant checks a grant. Its selector is required, because an absent one would grant the roles to everything.
+// checkGrant checks a grant. Its workspace is required: the registration, which belongs to the platform team, decides it, unlike labels, with
+// which an application could claim the grant of another one.
 func checkGrant(d *decoder, root *yaml.Node, g *v1alpha1.Grant) {
-	d.require(root, "spec", "deploymentTargetSelector")
+	d.require(root, "spec", "deploymentTargetSelector", "workspace")
 	d.selector(root, g.Spec.DeploymentTargetSelector.LabelSelector, "spec", "deploymentTargetSelector", "labelSelector")
 	d.require(root, "spec", "roles")
 	written := lookup(root, "spec", "roles")

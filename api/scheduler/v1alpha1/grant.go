@@ -4,7 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // GrantSpec gives the assignments of the targets that it selects more rights on clusters than those in their own namespace.
 type GrantSpec struct {
-	// DeploymentTargetSelector selects deployment targets. Empty selects every target.
+	// DeploymentTargetSelector selects deployment targets of a workspace, which is required: labels belong to the applications, which could
+	// claim the grant of another workspace with them.
+	// +kubebuilder:validation:XValidation:rule="has(self.workspace) && self.workspace != ''",message="workspace is required"
 	DeploymentTargetSelector DeploymentTargetSelector `json:"deploymentTargetSelector"`
 
 	// Roles are the roles that are granted.

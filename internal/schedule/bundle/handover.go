@@ -2,12 +2,14 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -25,7 +27,9 @@ const HandedOver = "scheduler.kalypso.io/handed-over"
 //  1. The new object is added beside the old one, which no longer deletes anything. The new one adopts what the old one applied.
 //  2. When the platform team says that every cluster has done this ([fleet.GitOpsRepo.RemoveHandedOver]), the old one is removed.
 //
-// An assignment whose rendered files have no object of a reconciler, or another namespace, is not handed over: deleting is the point.
+// Kustomizations and Applications can take over from each other, because both adopt what is there. A HelmRelease that another
+// one replaces cannot be handed over: the assignment is held. Everything else, and rendered files without any object of a reconciler or with another namespace, is not handed
+// over: clusters delete the old objects and what they applied, which the plan counts.
 func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	if published == nil {
 		return nil
@@ -35,19 +39,27 @@ func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	if at < 0 || !found || before.Hash == a.Files[at].Hash {
 		return nil
 	}
-	old, err := f.builder.published.Read(before.Path)
-	if err != nil {
+	held := func(message, hint string) *fleet.Problem {
 		return &fleet.Problem{
-			Severity: fleet.SeverityError, Kind: fleet.KindHeld, Assignment: a.Name(), Position: fleet.Position{Source: "gitops", File: before.Path},
-			Message: fmt.Sprintf("what its reconciler has on clusters cannot be read: %v", err), Hint: "try again",
+			Severity: fleet.SeverityError, Kind: fleet.KindHandedOver, Assignment: a.Name(),
+			Position: fleet.Position{Source: "gitops", File: before.Path}, Message: message, Hint: hint,
 		}
 	}
-	remove := f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver
-	text, names := handedOver(old, a.Files[at].Content, remove)
-	if len(names) == 0 {
-		return nil
+	old, err := f.builder.published.Read(before.Path)
+	if err != nil {
+		return held(fmt.Sprintf("what its reconciler has on clusters cannot be read: %v", err), "try again")
 	}
-	a.Files[at] = newFile(a.Files[at].Path, text)
+	h := newHandOver(old, a.Files[at].Content, f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver)
+	switch recorded, known := f.published.recorded[before.Path]; {
+	case h.release != Object{}:
+		return held(h.release.String()+" would be replaced by another one, and Helm would uninstall or install the release again",
+			"keep its name and namespace in the template; docs/how-to/contain-a-fleet.md shows how to move it by hand")
+	case len(h.kept) == 0:
+		return nil
+	case known && recorded != before.Hash:
+		return held("the file was changed by hand while another reconciler takes over, so it is not known what is on clusters", "undo the change on the GitOps branch")
+	}
+	a.Files[at] = newFile(a.Files[at].Path, h.text)
 	a.digest = fleet.Digest{} // its inputs are not only those of rendering
 	a.warnings = append(slices.Clip(a.warnings), fleet.Problem{
 		Severity: fleet.SeverityNotice, Kind: fleet.KindHandedOver, Assignment: a.Name(),
@@ -57,57 +69,70 @@ func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	return nil
 }
 
-// handedOver returns the new text of a reconciler's file with the objects of the old text that are handed over, and their names.
-// Without any, the text is the new one.
-func handedOver(old, now []byte, remove bool) ([]byte, []Object) {
-	if bytes.HasPrefix(old, now) && !remove && bytes.Contains(old[len(now):], []byte(HandedOver)) {
-		return old, Objects(old[len(now):]) // as published
-	}
+// handOver is how the objects of a new file take over from those of an old one.
+type handOver struct {
+	// text is the new file, with the old objects that are kept; kept names them.
+	text []byte
+	kept []Object
+	// release is a HelmRelease that cannot be handed over; zero without one.
+	release Object
+}
+
+// newHandOver decides what is handed over. remove leaves out what has been handed over before.
+func newHandOver(old, now []byte, remove bool) handOver {
+	h := handOver{text: now}
 	if !bytes.Contains(old, []byte("fluxcd.io")) && !bytes.Contains(old, []byte(argo)) || SameObjects(old, now) {
-		return now, nil
+		return h
 	}
-	kept := map[Object]bool{}
-	replaced := false
+	written := map[Object]bool{}
+	adopts, installs := false, false
 	for _, o := range Objects(now) {
-		kept[o] = true
-		replaced = replaced || o.Applies()
+		written[o] = true
+		adopts = adopts || o.adopts()
+		installs = installs || o.Group == fluxHelm
 	}
-	if !replaced {
-		return now, nil
-	}
-	text, names := bytes.Clone(now), []Object(nil)
-	var sources []byte
-	stale := !sameSource(old, now)
+	values := scalars(now)
+	stale := !sameSource(old, values)
+	text, sources := bytes.Clone(now), []byte(nil)
 	decoder := yaml.NewDecoder(bytes.NewReader(old))
 	for {
 		var n yaml.Node
 		if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return now, nil // nobody could apply it
+			return h // nobody could apply it
 		}
 		o := objectOf(&n)
 		switch {
-		case kept[o] || len(n.Content) == 0:
+		case written[o] || len(n.Content) == 0:
+		case o.Group == fluxHelm && installs:
+			h.release = o
 		case o.Group == fluxSource:
 			sources = appendDocument(sources, handedOverDocument(&n, o, false))
-			names = append(names, o)
-		case o.Applies() && !(remove && annotated(&n)) && sameNamespace(&n, now):
+			h.kept = append(h.kept, o)
+		case o.adopts() && adopts && !(remove && annotated(&n)) && (namespaceOf(&n) == "" || values[namespaceOf(&n)]):
 			text = appendDocument(text, handedOverDocument(&n, o, stale))
-			names = append(names, o)
+			h.kept = append(h.kept, o)
 		}
 	}
-	if !slices.ContainsFunc(names, Object.Applies) {
-		return now, nil // sources alone keep nothing
+	if !slices.ContainsFunc(h.kept, Object.adopts) {
+		h.kept = nil // sources alone keep nothing
+		return h
 	}
-	return append(text, sources...), names
+	h.text = append(text, sources...)
+	return h
 }
 
-// objectOf identifies the object of a document.
+// adopts reports whether the object makes a reconciler apply others, and take over those that are there.
+func (o Object) adopts() bool {
+	return o.Group == fluxKustomize || o.Group == argo && o.Kind == "Application"
+}
+
+// objectOf identifies the object of a document. A List has none, because its items would have to be handed over.
 func objectOf(n *yaml.Node) Object {
 	var d document
 	_ = n.Decode(&d) // what is not an object has no identity
-	if all := d.appendTo(nil); len(all) == 1 {
+	if all := d.appendTo(nil); len(all) == 1 && !strings.HasSuffix(d.Kind, "List") {
 		return all[0]
 	}
 	return Object{}
@@ -121,27 +146,20 @@ func annotated(n *yaml.Node) bool {
 	return n.Decode(&d) == nil && d.Metadata.Annotations[HandedOver] == "true"
 }
 
-// sameNamespace reports whether the new objects apply to the namespace that an old one applies to.
-func sameNamespace(n *yaml.Node, now []byte) bool {
+// namespaceOf returns the namespace that an object applies others to; empty if their manifests name it.
+func namespaceOf(n *yaml.Node) string {
 	var d struct {
 		Spec struct {
 			TargetNamespace string `yaml:"targetNamespace"`
 			Destination     struct{ Namespace string }
 		}
 	}
-	if n.Decode(&d) != nil {
-		return false
-	}
-	namespace := d.Spec.TargetNamespace
-	if namespace == "" {
-		namespace = d.Spec.Destination.Namespace
-	}
-	return bytes.Contains(now, []byte(namespace))
+	_ = n.Decode(&d)
+	return cmp.Or(d.Spec.TargetNamespace, d.Spec.Destination.Namespace)
 }
 
-// sameSource reports whether the new objects surely apply what the old ones apply: their repository, ref and path.
-func sameSource(old, now []byte) bool {
-	known := scalars(now)
+// sameSource reports whether the new objects, which have the given values, surely apply what the old ones apply: their repository, ref and path.
+func sameSource(old []byte, known map[string]bool) bool {
 	decoder := yaml.NewDecoder(bytes.NewReader(old))
 	for {
 		var d struct {
@@ -187,9 +205,9 @@ func scalars(text []byte) map[string]bool {
 
 // handedOverDocument marks an object as handed over, and makes sure that nothing is deleted with it.
 //
-//	Kustomization   prune: false, so that it deletes nothing, also not when it is deleted; it applies as before, but if that is stale it is
-//	                suspended. Not always, because a Kustomization that waits for it would not see it become ready again.
-//	HelmRelease     suspended, because that is what keeps the release when it is deleted
+//	Kustomization   prune: false, so that it deletes nothing, also not when it is deleted. It applies new commits as before, but no
+//	                longer at intervals, so that the new one has the last word about the labels by which Flux prunes. If its source
+//	                is stale it is suspended. Not always, because a Kustomization that waits for it would not see it become ready again.
 //	Application     no finalizer, which would delete, and no automated synchronization, which would compete
 func handedOverDocument(n *yaml.Node, o Object, stale bool) []byte {
 	root := n.Content[0]
@@ -198,14 +216,13 @@ func handedOverDocument(n *yaml.Node, o Object, stale bool) []byte {
 	switch o.Group {
 	case fluxKustomize:
 		set(spec, "prune", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"})
+		set(spec, "interval", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "8760h"})
 		if stale {
 			set(spec, "suspend", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 		}
 		if field(spec, "deletionPolicy") != nil {
 			set(spec, "deletionPolicy", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "Orphan"})
 		}
-	case fluxHelm:
-		set(spec, "suspend", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 	case argo:
 		unset(at(root, "metadata"), "finalizers")
 		if policy := field(spec, "syncPolicy"); policy != nil {

@@ -15,6 +15,7 @@ import (
 // TestHandOver changes a control plane step by step, and publishes each result before the next step. The files of a case:
 //
 //	1/..., 2/..., 3/...   the control plane of a step, added to that of the earlier ones
+//	2/published/...       text that somebody appends to a file of the GitOps branch before the step
 //	golden                the reconciler's file of the only assignment after each step, and the problems
 //
 // Each result is the same with and without the bundle of the step before, and stays the same once it is published.
@@ -26,10 +27,16 @@ func TestHandOver(t *testing.T) {
 		for step := 1; ; step++ {
 			before := len(got.String())
 			for _, f := range ar.Files {
-				if path, ok := strings.CutPrefix(f.Name, fmt.Sprintf("%d/", step)); ok {
-					lay(files, path, string(f.Data))
-					before = -1
+				path, ok := strings.CutPrefix(f.Name, fmt.Sprintf("%d/", step))
+				if !ok {
+					continue
 				}
+				if published, byHand := strings.CutPrefix(path, "published/"); byHand {
+					branch[published] += string(f.Data)
+				} else {
+					lay(files, path, string(f.Data))
+				}
+				before = -1
 			}
 			if before >= 0 {
 				break
