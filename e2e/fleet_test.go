@@ -97,7 +97,10 @@ func (f *fleet) branches(t *testing.T) map[string]map[string]string {
 func (f *fleet) adapt(text string) string {
 	const indent = "\n        "
 	text = strings.ReplaceAll(text, "manifests:"+indent+"repo:", "manifests:"+indent+"secret: "+platform+indent+"repo:")
-	text = strings.ReplaceAll(text, "kind: ClusterType\nmetadata:\n  name: drone\n  labels:\n", "kind: ClusterType\nmetadata:\n  name: drone\n  labels:\n    flux-sources: flux-system\n")
+	for _, clusterType := range []string{"drone", "large"} { // which stories let Flux reconcile
+		named := "kind: ClusterType\nmetadata:\n  name: " + clusterType + "\n  labels:\n"
+		text = strings.ReplaceAll(text, named, named+"    flux-sources: flux-system\n")
+	}
 	return strings.ReplaceAll(text, "https://github.com/example/", stack.Gitea.URL+"/"+f.organization+"/")
 }
 

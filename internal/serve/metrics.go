@@ -26,6 +26,7 @@ type Metrics struct {
 	scheduled *prometheus.GaugeVec
 
 	reconcilers *prometheus.GaugeVec
+	degraded    *prometheus.GaugeVec
 	phases      *prometheus.GaugeVec
 	since       *prometheus.GaugeVec
 	behind      *prometheus.GaugeVec
@@ -60,6 +61,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		reconcilers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kalypso_reconcilers", Help: "Reconcilers that the gate of an environment expects, by how they stand to its commit.",
 		}, []string{"control_plane", "environment", "state"}),
+		degraded: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kalypso_reconcilers_degraded", Help: "Reconcilers that the gate of an environment expects and whose objects are degraded.",
+		}, []string{"control_plane", "environment"}),
 		phases: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kalypso_promotion_phase", Help: "1 for the phase that the commit of an environment is in.",
 		}, []string{"control_plane", "environment", "phase"}),
@@ -77,7 +81,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}),
 	}
 	m.applications = newApplicationMetrics(r)
-	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.phases, m.since, m.behind, m.scheduled, m.reports)
+	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled, m.reports)
 	return m
 }
 
@@ -105,7 +109,7 @@ func (m *Metrics) worked(i item, d time.Duration, err error) {
 
 // environments are the metrics of environments, with the labels control_plane and environment.
 func (m *Metrics) environments() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{m.open, m.problems, m.counts, m.reconcilers, m.phases, m.since, m.behind, m.scheduled}
+	return []*prometheus.GaugeVec{m.open, m.problems, m.counts, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled}
 }
 
 // removed removes an environment.
@@ -168,6 +172,7 @@ func (m *Metrics) stand(controlPlane string, environments []promote.Standing) {
 		} {
 			m.reconcilers.WithLabelValues(at, e.Environment, string(state)).Set(float64(n))
 		}
+		m.degraded.WithLabelValues(at, e.Environment).Set(float64(c.Degraded))
 		m.phases.DeletePartialMatch(prometheus.Labels{"control_plane": at, "environment": e.Environment})
 		m.phases.WithLabelValues(at, e.Environment, string(e.Phase)).Set(1)
 		if !e.Since.IsZero() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -27,6 +28,27 @@ func TestControlPlanesHaveMetricsOfTheirOwn(t *testing.T) {
 	m.removed(controlPlane, "dev")
 	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want[3:]) {
 		t.Errorf("got %q, want %q", got, want[3:])
+	}
+}
+
+// A gate that wants commits to be applied counts a degraded reconciler as reached; that it is degraded shows beside it.
+func TestMetricsOfHealth(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	counts := comply.Counts{Expected: 2, Counted: 2, Required: 2, Reached: 2, Degraded: 1}
+	m.stand("cp", []promote.Standing{{Environment: "dev", Phase: decide.Deployed, Verdict: comply.Verdict{Counts: counts}}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := -1
+	for i, f := range families {
+		if f.GetName() == "kalypso_reconcilers_degraded" {
+			at = i
+		}
+	}
+	if at < 0 || families[at].GetMetric()[0].GetGauge().GetValue() != 1 {
+		t.Errorf("got %v, want 1 degraded reconciler", families)
 	}
 }
 

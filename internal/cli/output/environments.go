@@ -168,6 +168,9 @@ func GateCell(s terminal.Style, g *query.Gate) terminal.Cell {
 		return terminal.Painted(s.Dim, "-")
 	}
 	text := fmt.Sprintf("%d/%d", g.Counts.Reached, g.Counts.Counted)
+	if g.Counts.Degraded > 0 {
+		text += fmt.Sprintf(", %d degraded", g.Counts.Degraded)
+	}
 	switch g.Result {
 	case comply.Passed:
 		return terminal.Painted(s.Green, text)

@@ -42,7 +42,7 @@ func Judge(q Question, now time.Time) Verdict {
 	for _, e := range sortExpected(slices.Clone(q.Expected)) {
 		r := j.reconciler(&e)
 		v.Reconcilers = append(v.Reconcilers, r)
-		v.Counts.add(r.State)
+		v.Counts.add(&r)
 	}
 	v.Counts.Expected = len(v.Reconcilers)
 	v.Counts.Counted = v.Counts.Expected

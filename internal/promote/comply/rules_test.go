@@ -162,6 +162,9 @@ func format(v comply.Verdict) string {
 	fmt.Fprintf(&b, "%s: %s\n", v.Result, v.Reason)
 	fmt.Fprintf(&b, "expected %d, counted %d, required %d: reached %d, behind %d, failed %d, offline %d, missing %d\n",
 		c.Expected, c.Counted, c.Required, c.Reached, c.Behind, c.Failed, c.Offline, c.Missing)
+	if c.Degraded > 0 {
+		fmt.Fprintf(&b, "degraded %d\n", c.Degraded)
+	}
 	fmt.Fprintf(&b, "since %s, may change by itself at %s\n", clock(v.Since), clock(v.Next))
 	for _, r := range v.Reconcilers {
 		fmt.Fprintf(&b, "%s %s%s: %s since %s, %s\n", r.Cluster, r.ClusterType, strings.TrimRight(" "+r.Target, " "), r.State, clock(r.Since), r.Reason)

@@ -51,6 +51,9 @@ func nothingFollows(e *Expected, others []*Observation) string {
 // worst adds the worst state of several reconcilers: all that follow the branch must run the commit.
 func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 	for i, o := range following {
+		if i == 0 || o.Health.Severity() > r.Health.Severity() {
+			r.Health = o.Health
+		}
 		state, reason := j.state(o)
 		if i > 0 && severity(state) <= severity(r.State) {
 			continue

@@ -1,6 +1,10 @@
 package comply
 
-import "time"
+import (
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
 
 // Result is the result of a verdict.
 type Result string
@@ -61,6 +65,8 @@ type Counts struct {
 	Failed   int `json:"failed"`
 	Offline  int `json:"offline"`
 	Missing  int `json:"missing"`
+	// Degraded are those whose objects are degraded, in any of these states: a gate that wants commits to be applied counts them as reached.
+	Degraded int `json:"degraded,omitempty"`
 }
 
 // Reconciler is an expected reconciler and its state.
@@ -76,10 +82,15 @@ type Reconciler struct {
 	// Since is when the state began; zero if unknown.
 	Since    time.Time `json:"since,omitzero"`
 	Revision Revision  `json:"revision,omitzero"`
+	// Health is that of what it applied; empty if it is not known, or the cluster is offline.
+	Health hub.Health `json:"health,omitempty"`
 }
 
-func (c *Counts) add(s State) {
-	switch s {
+func (c *Counts) add(r *Reconciler) {
+	if r.Health == hub.HealthDegraded {
+		c.Degraded++
+	}
+	switch r.State {
 	case Reached:
 		c.Reached++
 	case Behind:

@@ -33,7 +33,7 @@ func Example() {
 		Name: "stage", Commit: commit, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: rollout},
 		Verdict: comply.Verdict{
 			Commit: rollout, Result: comply.Waiting, Reason: "2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC",
-			Counts: comply.Counts{Expected: 37, Counted: 37, Required: 37, Reached: 34, Behind: 2, Offline: 1},
+			Counts: comply.Counts{Expected: 37, Counted: 37, Required: 37, Reached: 34, Behind: 2, Offline: 1, Degraded: 1},
 		},
 		History: []decide.Step{{Kind: decide.StepStarted, Commit: commit, At: ten.Add(2 * time.Minute)}},
 	}
@@ -50,6 +50,6 @@ func Example() {
 	// Output:
 	// dev: 9b5c1ce is deployed
 	// stage: 9b5c1ce waits: 2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC
-	//     status of 9b5c1ce in stage: pending "Deploying 34/37"
+	//     status of 9b5c1ce in stage: pending "Deploying 34/37, 1 degraded"
 	// prod: runs no commit yet; 9b5c1ce waits: it is being deployed in stage
 }

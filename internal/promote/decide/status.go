@@ -42,7 +42,11 @@ func (p *place) status() (s Status, ok bool) {
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
 			return Status{Pending, "Deploying"}, true
 		}
-		return Status{Pending, fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)}, true
+		text := fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)
+		if c.Degraded > 0 {
+			text += fmt.Sprintf(", %d degraded", c.Degraded)
+		}
+		return Status{Pending, text}, true
 	case Verifying:
 		return Status{Pending, "Verifying: " + p.check.Name}, true
 	case Deployed:
