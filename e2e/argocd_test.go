@@ -198,11 +198,11 @@ func (f *argoFleet) addSidecars(t *testing.T) string {
 	t.Helper()
 	main := f.checkouts[controlPlaneMain]
 	must(t, main.Write(namespaceTemplate, f.branches(t)[controlPlaneMain][namespaceTemplate]+sidecar))
-	return push(t, main, "a sidecar for everybody")
+	return push(t, main, "a sidecar in every pod")
 }
 
 // TestArgoCD: Argo CD applies what Kalypso assigns to its cluster. An assignment is synced, changed, pruned and degraded; the agent
-// reports it, and the server says the same to everybody who asks.
+// reports it, and the server says the same in every answer.
 func TestArgoCD(t *testing.T) {
 	t.Parallel()
 	f := newArgoFleet(t, "argocd")

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// TestContained: a fleet with Flux' objects in flux-system moves into containment while its workload runs on; afterwards the application cannot
+// TestContained: a fleet with its Flux objects in flux-system moves into containment while its workload runs on; afterwards the application cannot
 // leave its namespace.
 func TestContained(t *testing.T) {
 	t.Parallel()

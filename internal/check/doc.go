@@ -3,6 +3,7 @@
 //	manifests ─► schemas       an API server would refuse the object, or ignore a misspelled field
 //	          ─► defaults      the object has rights that it should not have, or lacks limits
 //	          ─► custom rules  of the fleet's teams, as CEL expressions
+//	          ─► rights        the object is outside of what the platform lets the application change
 //	          ─► secrets       a credential in plain text, which would stay in Git forever
 //	                └─► findings, each with file, line, object and what to do
 //

@@ -24,11 +24,7 @@ func identities(manifests []*manifest) []Finding {
 		case name == "":
 			findings = append(findings, m.finding(RuleIdentity, fieldPath{"metadata"}, "has no name", "write metadata.name"))
 		default:
-			group, _, _ := strings.Cut(m.apiVersion(), "/")
-			if !strings.Contains(m.apiVersion(), "/") {
-				group = ""
-			}
-			key := strings.Join([]string{group, m.kind(), text(meta, "namespace"), name}, "\x00")
+			key := strings.Join([]string{m.group(), m.kind(), text(meta, "namespace"), name}, "\x00")
 			if before := first[key]; before != nil {
 				findings = append(findings, m.finding(RuleIdentity, fieldPath{"metadata", "name"},
 					fmt.Sprintf("is there twice: line %d has the same object", before.node.Line), "remove or rename one of them"))

@@ -10,7 +10,7 @@ import (
 
 // Rules about what the manifests of an application may change on a cluster.
 const (
-	// RuleClusterScoped is the rule that there are no objects without a namespace: they would change the cluster for everybody.
+	// RuleClusterScoped is the rule that there are no objects without a namespace: they would change the cluster for all applications.
 	RuleClusterScoped = "cluster-scoped"
 	// RuleForeignNamespace is the rule that objects are in the application's own namespaces.
 	RuleForeignNamespace = "foreign-namespace"

@@ -1,11 +1,8 @@
 package deliver
 
 import (
-	"bytes"
 	"maps"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -57,17 +54,9 @@ func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
 func namespacesOf(environment string, a *bundle.Assignment) []string {
 	var names []string
 	for _, f := range a.Files {
-		decoder := yaml.NewDecoder(bytes.NewReader(f.Content))
-		for {
-			var object struct {
-				Kind     string
-				Metadata struct{ Name string }
-			}
-			if decoder.Decode(&object) != nil {
-				break
-			}
-			if object.Kind == "Namespace" && object.Metadata.Name != "" {
-				names = append(names, object.Metadata.Name)
+		for _, o := range bundle.Objects(f.Content) {
+			if o.Kind == "Namespace" && o.Group == "" {
+				names = append(names, o.Name)
 			}
 		}
 	}

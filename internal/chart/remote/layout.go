@@ -208,7 +208,7 @@ func (c *Client) Upload(ctx context.Context, from Blobs, u Upload) error {
 	return nil
 }
 
-// Tagged returns the digest that a tag has in a registry; empty if there is no such tag.
+// Tagged returns the digest that a tag has in a registry, or an empty digest if the tag does not exist.
 func (c *Client) Tagged(ctx context.Context, repository, tag string) (string, error) {
 	from, err := c.images(repository)
 	if err != nil {

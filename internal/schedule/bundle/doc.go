@@ -17,6 +17,9 @@
 // published files. What was deleted from the control plane is removed, unless a file could not be read, because that
 // file might still define it. Files that are not in an inventory are never touched.
 //
+// An object of a reconciler that another one replaces is handed over: it stays beside the new one and deletes nothing, until the platform team
+// lets it be removed.
+//
 // Builds are incremental: given an earlier bundle, only results whose inputs changed are rendered again. The output
 // is identical, byte for byte.
 package bundle

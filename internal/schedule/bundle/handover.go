@@ -28,8 +28,9 @@ const HandedOver = "scheduler.kalypso.io/handed-over"
 //  2. When the platform team says that every cluster has done this ([fleet.GitOpsRepo.RemoveHandedOver]), the old one is removed.
 //
 // Kustomizations and Applications can take over from each other, because both adopt what is there. A HelmRelease that another
-// one replaces cannot be handed over: the assignment is held. Everything else, and rendered files without any object of a reconciler or with another namespace, is not handed
-// over: clusters delete the old objects and what they applied, which the plan counts.
+// one replaces cannot be handed over: the assignment is held. Everything else is not handed over, and neither are rendered files
+// without any object of a reconciler, or with another namespace: clusters delete the old objects and what they applied, which the plan
+// counts.
 func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	if published == nil {
 		return nil
@@ -100,7 +101,7 @@ func newHandOver(old, now []byte, remove bool) handOver {
 		if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return h // nobody could apply it
+			return h // no reconciler can apply it
 		}
 		o := objectOf(&n)
 		switch {

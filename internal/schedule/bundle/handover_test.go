@@ -15,7 +15,7 @@ import (
 // TestHandOver changes a control plane step by step, and publishes each result before the next step. The files of a case:
 //
 //	1/..., 2/..., 3/...   the control plane of a step, added to that of the earlier ones
-//	2/published/...       text that somebody appends to a file of the GitOps branch before the step
+//	2/published/...       text that is appended by hand to a file of the GitOps branch before the step
 //	golden                the reconciler's file of the only assignment after each step, and the problems
 //
 // Each result is the same with and without the bundle of the step before, and stays the same once it is published.

@@ -30,7 +30,7 @@ type source struct {
 }
 
 // sourcesOf returns the sources of the reconcilers in a file of an assignment, each once. It reads the objects of Flux, Argo CD, Fleet and
-// Zarf. A file without any source is an error: nobody would know that something is missing.
+// Zarf. A file without any source is an error, because the bundle would be incomplete without saying so.
 func sourcesOf(content []byte) ([]source, error) {
 	var r reconcilers
 	for _, text := range documents(string(content)) {

@@ -112,7 +112,7 @@ func FuzzSources(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		found, err := sourcesOf(content)
 		if err == nil && len(found) == 0 {
-			t.Error("a file without sources is no error")
+			t.Error("got no error for a file without sources")
 		}
 		for _, s := range found {
 			if folder, err := s.folder(); err == nil && slices.Contains(strings.Split(folder, "/"), "..") {

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Role is a ClusterRole that a manifest binds to somebody, such as the role of a Grant to the service account of an assignment.
+// Role is a ClusterRole that a manifest binds, such as the role of a Grant to the service account of an assignment.
 type Role struct {
 	ClusterRole string `json:"clusterRole"`
 	// Namespace is where its rights apply. Empty means the whole cluster.
