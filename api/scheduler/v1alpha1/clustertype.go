@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ClusterTypeSpec defines how clusters of a type receive what is scheduled onto them.
 type ClusterTypeSpec struct {
@@ -23,7 +26,53 @@ type ClusterTypeSpec struct {
 	// Empty means "configmap"; "none" means that no configuration is written.
 	// +optional
 	ConfigType string `json:"configType,omitempty"`
+
+	// Taints keep assignments away, except those of policies that tolerate them. They are inherited as a whole.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Taints []Taint `json:"taints,omitempty"`
+
+	// Features are what the clusters have: the name of each feature, and its version, which can be empty. Inherited
+	// features are kept, and overridden by name.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=256
+	Features map[string]string `json:"features,omitempty"`
+
+	// Capacity is how much of each resource the assignments together may request on a cluster: cpu, memory, or any other
+	// name. The resource "assignments" counts assignments. A resource that is not listed is not limited. Inherited resources
+	// are kept, and overridden by name.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Capacity map[string]resource.Quantity `json:"capacity,omitempty"`
 }
+
+// Taint keeps assignments away from a cluster type, as in Kubernetes.
+type Taint struct {
+	// Key is a name such as maintenance or example.com/gpu.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=316
+	Key string `json:"key"`
+
+	// Value is compared by tolerations.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Value string `json:"value,omitempty"`
+
+	// Effect is "NoSchedule": nothing new is assigned, what is published stays; "PreferNoSchedule": other cluster types are
+	// chosen first; or "NoExecute": what is published is removed, too.
+	Effect TaintEffect `json:"effect"`
+}
+
+// TaintEffect is what a taint does.
+// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+type TaintEffect string
+
+// Effects of taints.
+const (
+	NoSchedule       TaintEffect = "NoSchedule"
+	PreferNoSchedule TaintEffect = "PreferNoSchedule"
+	NoExecute        TaintEffect = "NoExecute"
+)
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

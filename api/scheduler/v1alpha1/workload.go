@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // WorkloadRegistrationSpec defines where a workload is described and who owns it.
 type WorkloadRegistrationSpec struct {
@@ -98,6 +101,19 @@ type DeploymentTargetSpec struct {
 	// +optional
 	// +listType=set
 	ConfigSchemas []string `json:"configSchemas,omitempty"`
+
+	// Requests are the resources that the target needs on each cluster: cpu, memory, or any other name. They count against
+	// the capacity of the cluster type. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Requests map[string]resource.Quantity `json:"requests,omitempty"`
+
+	// RequiredFeatures are features that a cluster type must have for the target to be assigned to it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	RequiredFeatures []RequiredFeature `json:"requiredFeatures,omitempty"`
 }
 
 // +kubebuilder:object:root=true
