@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"cmp"
+
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,6 +28,7 @@ func (d *decoder) selector(root *yaml.Node, selector *metav1.LabelSelector, keys
 func compilePolicy(o Object[v1alpha1.SchedulingPolicy]) *Policy {
 	spec := o.Value.Spec
 	p := &Policy{Name: o.Value.Name, Workspace: spec.DeploymentTargetSelector.Workspace, Origin: o.Origin}
+	p.Scheduler, p.Extenders = cmp.Or(spec.SchedulerName, DefaultScheduler), spec.Extenders
 	p.Targets, p.TargetSelector = compileSelector(spec.DeploymentTargetSelector.LabelSelector)
 	p.ClusterTypes, p.ClusterTypeSelector = compileSelector(spec.ClusterTypeSelector.LabelSelector)
 	return p

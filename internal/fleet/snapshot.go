@@ -118,8 +118,18 @@ type Policy struct {
 	Targets, ClusterTypes labels.Selector
 	// TargetSelector and ClusterTypeSelector are the selectors before compilation. Never nil.
 	TargetSelector, ClusterTypeSelector *metav1.LabelSelector
+	// Scheduler is the name of the scheduler; never empty in a snapshot that was read. See [Policy.External].
+	Scheduler string
+	// Extenders are the extenders of the default scheduler, in the order of the policy.
+	Extenders []v1alpha1.Extender
 	Origin
 }
+
+// DefaultScheduler is the name of the scheduler that is part of Kalypso.
+const DefaultScheduler = "default"
+
+// External reports whether another scheduler than the default one chooses among the policy's pairs.
+func (p *Policy) External() bool { return p.Scheduler != "" && p.Scheduler != DefaultScheduler }
 
 // ConfigMap is platform configuration: a ConfigMap with the label platform-config: "true".
 type ConfigMap struct {

@@ -66,6 +66,8 @@ func newPolicy(t testing.TB, name string, spec v1alpha1.SchedulingPolicySpec) *f
 		Workspace:    spec.DeploymentTargetSelector.Workspace,
 		Targets:      selector(t, spec.DeploymentTargetSelector.LabelSelector),
 		ClusterTypes: selector(t, spec.ClusterTypeSelector.LabelSelector),
+		Scheduler:    spec.SchedulerName,
+		Extenders:    spec.Extenders,
 	}
 }
 
