@@ -173,6 +173,7 @@ func (a *assembly) policies() {
 	for _, p := range a.Branch.Policies {
 		a.s.Policies = append(a.s.Policies, compilePolicy(p))
 	}
+	a.s.LostExclusion = lostExclusion(a.Branch)
 }
 
 // configuration collects ConfigMaps and schemas from all sources, and templates, of which those on main come first.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
@@ -15,8 +16,27 @@ import (
 // defaultConfig is the default config type of a cluster type.
 const defaultConfig = "configmap"
 
-func checkClusterType(d *decoder, root *yaml.Node, _ *v1alpha1.ClusterType) {
+func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
 	d.name(root, dnsLabel, "spec", "extends")
+	d.elements(root, len(ct.Spec.Taints), func(n *yaml.Node, i int) {
+		d.require(n, "key")
+		d.require(n, "effect")
+		oneOf(d, n, ct.Spec.Taints[i].Effect, taintEffects, "effect")
+	}, "spec", "taints")
+	d.quantities(root, ct.Spec.Capacity, "spec", "capacity")
+}
+
+// maxQuantity bounds quantities, so that sums of them do not overflow.
+const maxQuantity = int64(1) << 50
+
+// quantities reports negative quantities, and those that are too large to add up.
+func (d *decoder) quantities(root *yaml.Node, quantities map[string]resource.Quantity, keys ...string) {
+	for _, name := range slices.Sorted(maps.Keys(quantities)) {
+		q := quantities[name]
+		if q.Sign() < 0 || q.CmpInt64(maxQuantity) > 0 {
+			d.fail(KindInvalidValue, lookup(root, append(keys, name)...), "", "%s is %s, want 0 to %d", d.field(append(keys, name)...), q.String(), maxQuantity)
+		}
+	}
 }
 
 // clusterTypeDocuments are the cluster types of an environment before inheritance, by name.
@@ -89,7 +109,21 @@ func inherit(chain []Object[v1alpha1.ClusterType]) *ClusterType {
 		digests = append(digests, o.Digest)
 	}
 	for _, o := range slices.Backward(chain) {
+		spec := o.Value.Spec
 		maps.Copy(ct.Labels, o.Value.Labels)
+		if spec.Taints != nil {
+			ct.Taints = spec.Taints
+		}
+		if len(spec.Features) > 0 {
+			ct.Features = overlay(ct.Features, spec.Features)
+		}
+		if len(spec.Capacity) > 0 {
+			ct.Capacity = maps.Clone(ct.Capacity)
+			if ct.Capacity == nil {
+				ct.Capacity = map[string]resource.Quantity{}
+			}
+			maps.Copy(ct.Capacity, spec.Capacity)
+		}
 	}
 	ct.ConfigType = cmp.Or(ct.ConfigType, defaultConfig)
 	ct.Digest = combine(digests...)

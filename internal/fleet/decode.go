@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -89,6 +90,10 @@ func (d *decoder) value(n *yaml.Node, out reflect.Value) {
 	case reflect.Struct:
 		d.structure(n, out)
 	case reflect.Map:
+		if reflect.PointerTo(t.Elem()).Implements(jsonType) {
+			d.values(n, out)
+			return
+		}
 		d.texts(n, out)
 	case reflect.Slice:
 		d.list(n, out)
@@ -138,6 +143,20 @@ func (d *decoder) unknownField(key *yaml.Node, known fields) {
 		report = d.fail
 	}
 	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))
+}
+
+// values decodes a map whose values implement json.Unmarshaler, such as quantities.
+func (d *decoder) values(n *yaml.Node, out reflect.Value) {
+	if !d.mapping(n) {
+		return
+	}
+	typed := reflect.MakeMapWithSize(out.Type(), len(n.Content)/2)
+	for key, node := range pairs(n) {
+		value := reflect.New(out.Type().Elem()).Elem()
+		d.within(key.Value, func() { d.value(node, value) })
+		typed.SetMapIndex(reflect.ValueOf(key.Value), value)
+	}
+	out.Set(typed)
 }
 
 // texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
@@ -303,6 +322,8 @@ func wantedCustom(t reflect.Type) string {
 		return "a duration such as 1h30m"
 	case reflect.TypeFor[metav1.Time]():
 		return "a time such as 2024-01-31T12:00:00Z"
+	case reflect.TypeFor[resource.Quantity]():
+		return "a quantity such as 500m, 2 or 4Gi"
 	case reflect.TypeFor[intstr.IntOrString]():
 		return `a number or a percentage such as "20%"`
 	}

@@ -71,18 +71,19 @@ func (f File) parse(cache *Cache) *parsed {
 		return p
 	}
 	p = parse(data)
-	if !mayHoldTemplate(data) {
+	if len(p.unreadable) > 0 {
+		noTemplate, noExclusion := !mayHold(data, kindTemplate), !mayHold(data, "exclu")
 		for i := range p.unreadable {
-			p.unreadable[i].NoTemplate = true
+			p.unreadable[i].NoTemplate, p.unreadable[i].NoExclusion = noTemplate, noExclusion
 		}
 	}
 	cache.put(f.ID, p)
 	return p
 }
 
-// mayHoldTemplate reports whether a file may define a Template, even if it cannot be parsed.
-func mayHoldTemplate(data []byte) bool {
-	return bytes.Contains(data, []byte(kindTemplate)) || bytes.Contains(data, []byte(`\x`)) || bytes.Contains(bytes.ToLower(data), []byte(`\u`))
+// mayHold reports whether a file may have a word in one of its objects, even if it cannot be parsed.
+func mayHold(data []byte, word string) bool {
+	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\x`)) || bytes.Contains(bytes.ToLower(data), []byte(`\u`))
 }
 
 // addFile adds the content of a file, with positions in that file.

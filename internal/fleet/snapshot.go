@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"github.com/Masterminds/semver/v3"
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -39,6 +41,10 @@ type Snapshot struct {
 	// Unreadable lists what exists, but cannot be used. Whatever was published from it is kept.
 	Unreadable []Unreadable
 
+	// LostExclusion is a policy, or a file with policies, that cannot be read, and may keep assignments away from cluster
+	// types. Nothing new may be assigned then. Nil if there is none.
+	LostExclusion *Unreadable
+
 	// Elsewhere are the environments of the targets of other environments, by "<workload>/<short name>".
 	Elsewhere map[string]string
 
@@ -56,6 +62,8 @@ type Unreadable struct {
 	Nameless bool
 	// NoTemplate means that a file, or a whole repository, certainly holds no Template.
 	NoTemplate bool
+	// NoExclusion means that a file certainly holds no policy that keeps assignments away from cluster types.
+	NoExclusion bool
 	// Labels of the object, as far as they could be read. For a ConfigMap or ConfigSchema, only those that have to match.
 	Labels map[string]string
 	// Owner is whose it is. Zero for what is not in an application repository, and for names that several owners use.
@@ -79,6 +87,10 @@ type ClusterType struct {
 	// ConfigType defaults to "configmap"; [NoConfig] means no configuration file.
 	// Reconciler and NamespaceService may be empty, which package render reports.
 	Reconciler, NamespaceService, ConfigType string
+	// Taints keep assignments away. Features and Capacity are nil if there are none.
+	Taints   []v1alpha1.Taint
+	Features map[string]string
+	Capacity map[string]resource.Quantity
 	Origin
 }
 
@@ -102,6 +114,9 @@ type Target struct {
 	Manifests map[string]string
 	// ConfigSchemas are the names of the schemas of the target and of its workload, sorted: ConfigSchemas, and inline schemas.
 	ConfigSchemas []string
+	// Requests are the resources that the target needs on a cluster; nil if there are none.
+	Requests         map[string]resource.Quantity
+	RequiredFeatures []RequiredFeature
 	Origin
 }
 
@@ -118,6 +133,21 @@ type Policy struct {
 	Targets, ClusterTypes labels.Selector
 	// TargetSelector and ClusterTypeSelector are the selectors before compilation. Never nil.
 	TargetSelector, ClusterTypeSelector *metav1.LabelSelector
+
+	// Mode is never empty.
+	Mode     v1alpha1.PolicyMode
+	Priority int
+	// Preempts means that assignments of the policy may replace those with a lower priority.
+	Preempts         bool
+	Filters          []Filter
+	Tolerations      []v1alpha1.Toleration
+	RequiredFeatures []RequiredFeature
+	// Max is the number of cluster types for each target; 0 means all.
+	Max         int
+	Preferences []Preference
+	Spread      []Spread
+	// MoveThreshold is how many points more another cluster type needs for an assignment to move there; 0 means that it never does.
+	MoveThreshold int
 	// Scheduler is the name of the scheduler; never empty in a snapshot that was read. See [Policy.External].
 	Scheduler string
 	// Extenders are the extenders of the default scheduler, in the order of the policy.
@@ -130,6 +160,36 @@ const DefaultScheduler = "default"
 
 // External reports whether another scheduler than the default one chooses among the policy's pairs.
 func (p *Policy) External() bool { return p.Scheduler != "" && p.Scheduler != DefaultScheduler }
+
+// Filter is a condition for a pair.
+type Filter struct {
+	Expression *Expression
+	// Message describes the condition; may be empty.
+	Message string
+}
+
+// RequiredFeature is a feature that a cluster type must have.
+type RequiredFeature struct {
+	Name string
+	// Version is a constraint such as ">=1.29"; empty means any.
+	Version    string
+	constraint *semver.Constraints
+}
+
+// Preference gives up to Weight points to cluster types. Either Selector or Expression is set.
+type Preference struct {
+	Weight     int
+	Selector   labels.Selector
+	Expression *Expression
+}
+
+// Spread distributes cluster types over the values of a label.
+type Spread struct {
+	Key     string
+	MaxSkew int // at least 1
+	// Soft means that the skew is kept only where that is possible.
+	Soft bool
+}
 
 // ConfigMap is platform configuration: a ConfigMap with the label platform-config: "true".
 type ConfigMap struct {

@@ -95,7 +95,8 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 			Workload: w.Value.Name, Workspace: workspace, Registration: r.Value.Name,
 			Labels:    overlay(w.Value.Labels, entry.Labels),
 			Manifests: overlay(entry.Manifests),
-			Origin:    w.Origin,
+			Requests:  entry.Requests, RequiredFeatures: compileFeatures(entry.RequiredFeatures),
+			Origin: w.Origin,
 		}
 		t.Position.Line = w.Lines[i]
 		t.ConfigSchemas = union(a.schemaTexts(w.Value.Spec.ConfigSchemas, t.Workload, w.Origin),
@@ -119,7 +120,8 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 	t := &Target{
 		Name: o.Value.Name, Workload: o.Value.Labels[workloadLabel], Workspace: o.Value.Labels[workspaceLabel],
 		Labels: overlay(o.Value.Labels), Manifests: overlay(o.Value.Spec.Manifests),
-		ConfigSchemas: union(a.schemaTexts(o.Value.Spec.ConfigSchemas, o.Value.Name, o.Origin)), Origin: o.Origin,
+		ConfigSchemas: union(a.schemaTexts(o.Value.Spec.ConfigSchemas, o.Value.Name, o.Origin)),
+		Requests:      o.Value.Spec.Requests, RequiredFeatures: compileFeatures(o.Value.Spec.RequiredFeatures), Origin: o.Origin,
 	}
 	if r != nil {
 		t.Workspace, t.Registration = r.Value.Spec.Workspace, r.Value.Name

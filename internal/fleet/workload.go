@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"reflect"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -20,7 +21,7 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 	if n.Kind == yaml.MappingNode {
 		d.require(n, "name")
 		d.name(n, dnsLabel, "name")
-		d.checkTargetSpec(n)
+		d.checkTargetSpec(n, &out.Addr().Interface().(*v1alpha1.WorkloadTarget).DeploymentTargetSpec)
 	} else if n.Tag == nullTag {
 		d.wrongType(n, d.field(), "a map")
 	}
@@ -33,8 +34,10 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 }
 
 // checkTargetSpec checks the fields that a target in a Workload and a DeploymentTarget have in common.
-func (d *decoder) checkTargetSpec(parent *yaml.Node, keys ...string) {
+func (d *decoder) checkTargetSpec(parent *yaml.Node, spec *v1alpha1.DeploymentTargetSpec, keys ...string) {
 	d.checkManifests(parent, keys...)
+	d.quantities(parent, spec.Requests, append(slices.Clip(keys), "requests")...)
+	d.requiredFeatures(parent, spec.RequiredFeatures, append(slices.Clip(keys), "requiredFeatures")...)
 	keys = append(keys, "environment")
 	d.require(parent, keys...)
 	d.name(parent, dnsLabel, keys...)
@@ -87,8 +90,8 @@ func (d *decoder) repeatedTarget(name string, labels map[string]string, line int
 	}
 }
 
-func checkTarget(d *decoder, root *yaml.Node, _ *v1alpha1.DeploymentTarget) {
-	d.checkTargetSpec(root, "spec")
+func checkTarget(d *decoder, root *yaml.Node, t *v1alpha1.DeploymentTarget) {
+	d.checkTargetSpec(root, &t.Spec, "spec")
 	d.require(root, "metadata", "labels", workloadLabel)
 	d.name(root, dnsLabel, "metadata", "labels", workloadLabel)
 	if n := lookup(root, "metadata", "labels", workspaceLabel); n != nil {
