@@ -3,6 +3,8 @@
 //
 // For each kind it writes <kind>.json, and for all of them together kalypso.json,
 // which picks the schema by a document's apiVersion and kind and lets other documents pass.
+//
+// It also writes the schemas of the protocol of external schedulers, from its Go types.
 package main
 
 import (
@@ -20,9 +22,14 @@ import (
 
 func main() {
 	crds := flag.String("crds", "", "`folder` of the CustomResourceDefinitions")
+	scheduling := flag.String("scheduling", "", "`package` of the protocol of external schedulers")
 	out := flag.String("out", "", "`folder` the schemas are written to")
 	flag.Parse()
-	if err := run(*crds, *out); err != nil {
+	err := run(*crds, *out)
+	if err == nil {
+		err = writeProtocol(*scheduling, *out)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "genschemas:", err)
 		os.Exit(1)
 	}
