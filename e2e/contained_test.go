@@ -99,6 +99,7 @@ func newContained(t *testing.T, c *harness.Cluster) *contained {
 			"environment.yaml":  object("Environment", environment, "{controlPlane: {repo: "+url("control-plane")+", branch: dev, path: .}}"),
 			"registration.yaml": object("WorkloadRegistration", "shop", "{workspace: shops, workload: {repo: "+url("shop")+", branch: main, path: .}}"),
 			"flux.yaml":         oldFlux,
+			"grant.yaml":        object("Grant", "git", "{deploymentTargetSelector: {workspace: shops}, secrets: [{name: git, url: "+stack.Gitea.URL+"/"+organization+"}]}"),
 		},
 		"control-plane/dev": {
 			"base.yaml":    object("BaseRepo", "main", "{repo: "+url("control-plane")+", branch: main, path: .}"),

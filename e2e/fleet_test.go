@@ -73,6 +73,7 @@ func (f *fleet) branches(t *testing.T) map[string]map[string]string {
 		"platform-services-gitops/dev": {
 			"nginx/settings.yaml": configMap("nginx", "one worker"), "prometheus/settings.yaml": configMap("prometheus", "two weeks"),
 		},
+		"control-plane/main": {"secret-grants.yaml": f.secretGrant("kaizen-app-team") + "---\n" + f.secretGrant("platform-team")},
 	}
 	files := hellofleet.Files()
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -102,6 +103,12 @@ func (f *fleet) adapt(text string) string {
 		text = strings.ReplaceAll(text, named, named+"    flux-sources: flux-system\n")
 	}
 	return strings.ReplaceAll(text, "https://github.com/example/", stack.Gitea.URL+"/"+f.organization+"/")
+}
+
+// secretGrant lets a workspace use the credential of the platform, in the repositories of the fleet.
+func (f *fleet) secretGrant(workspace string) string {
+	return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Grant\nmetadata: {name: " + workspace + "}\nspec: {deploymentTargetSelector: {workspace: " +
+		workspace + "}, secrets: [{name: " + platform + ", url: " + stack.Gitea.URL + "/" + f.organization + "}]}\n"
 }
 
 func configMap(name, says string) string {

@@ -35,7 +35,9 @@ func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
 		r := check.Rights{Known: true}
 		grants := s.GrantsOf(t)
 		for _, g := range grants {
-			r.Grants = append(r.Grants, g.Name)
+			if len(g.Roles) > 0 {
+				r.Grants = append(r.Grants, g.Name)
+			}
 		}
 		for _, role := range fleet.RolesOf(grants) {
 			r.ClusterWide = r.ClusterWide || role.ClusterWide

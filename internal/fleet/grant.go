@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // Grant gives the assignments of the targets that it selects more rights on clusters.
@@ -21,8 +22,13 @@ type Grant struct {
 	Targets labels.Selector
 	// Roles are the granted roles, each in one place, sorted and without duplicates.
 	Roles []GrantedRole
+	// Secrets are the Secrets outside of assignments' namespaces that the targets may name, sorted and without duplicates.
+	Secrets []GrantedSecret
 	Origin
 }
+
+// GrantedSecret is a Secret, and the beginning of the URLs that reconcilers may send it to, as in [repourl.Within].
+type GrantedSecret struct{ Name, URL string }
 
 // GrantedRole is a ClusterRole, and where its rights apply.
 type GrantedRole struct {
@@ -57,35 +63,57 @@ func (s *Snapshot) GrantsOf(t *Target) []*Grant {
 func checkGrant(d *decoder, root *yaml.Node, g *v1alpha1.Grant) {
 	d.require(root, "spec", "deploymentTargetSelector", "workspace")
 	d.selector(root, g.Spec.DeploymentTargetSelector.LabelSelector, "spec", "deploymentTargetSelector", "labelSelector")
-	d.require(root, "spec", "roles")
-	written := lookup(root, "spec", "roles")
+	if len(g.Spec.Roles) == 0 && len(g.Spec.Secrets) == 0 {
+		d.fail(KindMissingField, root, "list what it grants", "spec.roles and spec.secrets are missing")
+	}
+	eachItem(d, root, "roles", g.Spec.Roles, func(n *yaml.Node, role v1alpha1.GrantedRole) {
+		d.require(n, "clusterRole")
+		if len(role.ClusterRole) > MaxSubdomain || len(content.IsPathSegmentName(role.ClusterRole)) > 0 {
+			d.fail(KindInvalidName, lookup(n, "clusterRole"), "", "%s: %s cannot be the name of a ClusterRole", d.field("clusterRole"), quoteShort(role.ClusterRole))
+		}
+		if role.ClusterWide && len(role.Namespaces) > 0 {
+			d.fail(KindInvalidValue, n, "remove one of them", "%s has namespaces and clusterWide", d.field())
+		}
+		if list := lookup(n, "namespaces"); list != nil && list.Kind == yaml.SequenceNode {
+			for _, namespace := range list.Content {
+				d.name(namespace, dnsLabel)
+			}
+		}
+	})
+	eachItem(d, root, "secrets", g.Spec.Secrets, func(n *yaml.Node, secret v1alpha1.GrantedSecret) {
+		d.require(n, "name")
+		d.require(n, "url")
+		if name := lookup(n, "name"); name != nil {
+			d.name(name, dnsSubdomain)
+		}
+		if at := lookup(n, "url"); at != nil && !repourl.IsPrefix(secret.URL) {
+			d.fail(KindInvalidValue, at, "write a scheme, a host and a path, such as https://git.example.com/team", "%s is not the beginning of URLs", d.field("url"))
+		}
+	})
+}
+
+// eachItem calls check for each item of a list of the spec, with its node.
+func eachItem[T any](d *decoder, root *yaml.Node, name string, items []T, check func(n *yaml.Node, item T)) {
+	written := lookup(root, "spec", name)
 	if written == nil || written.Kind != yaml.SequenceNode {
 		return
 	}
-	for i, role := range g.Spec.Roles {
-		if i >= len(written.Content) {
-			return
-		}
-		n := written.Content[i]
-		d.within("spec.roles["+strconv.Itoa(i)+"]", func() {
-			d.require(n, "clusterRole")
-			if len(role.ClusterRole) > MaxSubdomain || len(content.IsPathSegmentName(role.ClusterRole)) > 0 {
-				d.fail(KindInvalidName, lookup(n, "clusterRole"), "", "%s: %s cannot be the name of a ClusterRole", d.field("clusterRole"), quoteShort(role.ClusterRole))
-			}
-			if role.ClusterWide && len(role.Namespaces) > 0 {
-				d.fail(KindInvalidValue, n, "remove one of them", "%s has namespaces and clusterWide", d.field())
-			}
-			if list := lookup(n, "namespaces"); list != nil && list.Kind == yaml.SequenceNode {
-				for _, namespace := range list.Content {
-					d.name(namespace, dnsLabel)
-				}
-			}
-		})
+	for i, item := range items[:min(len(items), len(written.Content))] {
+		d.within("spec."+name+"["+strconv.Itoa(i)+"]", func() { check(written.Content[i], item) })
 	}
 }
 
-// grants compiles the grants of main and of the environment branch.
+// grants compiles the grants of main and of the environment branch. That one of the branch has no effect is said at it, because its author
+// expects it to restrict or extend the one of main.
 func (a *assembly) grants() {
+	onMain := map[Ref]Position{}
+	visit(a.Main.Grants, func(w written) { onMain[w.ref()] = w.position() })
+	visit(a.Branch.Grants, func(w written) {
+		if first, taken := onMain[w.ref()]; taken {
+			a.problem(SeverityWarning, KindDuplicate, w, "give it another name, or remove one of them",
+				"it has no effect, because main has a Grant of the same name at %s", first)
+		}
+	})
 	for _, o := range override(a.Main, a.Main.Grants, a.Branch.Grants) {
 		a.s.Grants = append(a.s.Grants, compileGrant(o))
 	}
@@ -105,6 +133,11 @@ func compileGrant(o Object[v1alpha1.Grant]) *Grant {
 	}
 	slices.SortFunc(g.Roles, compareRoles)
 	g.Roles = slices.Compact(g.Roles)
+	for _, secret := range o.Value.Spec.Secrets {
+		g.Secrets = append(g.Secrets, GrantedSecret(secret))
+	}
+	slices.SortFunc(g.Secrets, func(a, b GrantedSecret) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.URL, b.URL)) })
+	g.Secrets = slices.Compact(g.Secrets)
 	return g
 }
 
@@ -126,4 +159,11 @@ func RolesOf(grants []*Grant) []GrantedRole {
 	}
 	slices.SortFunc(all, compareRoles)
 	return slices.Compact(all)
+}
+
+// AllowsSecret reports whether one of the given grants lets reconcilers send a Secret to a URL.
+func AllowsSecret(grants []*Grant, name, url string) bool {
+	return slices.ContainsFunc(grants, func(g *Grant) bool {
+		return slices.ContainsFunc(g.Secrets, func(s GrantedSecret) bool { return s.Name == name && repourl.Within(url, s.URL) })
+	})
 }

@@ -138,6 +138,7 @@ const (
 	KindOldAPIVersion      ProblemKind = "old-api-version"
 	KindHeld               ProblemKind = "held"
 	KindHandedOver         ProblemKind = "handed-over"
+	KindSecretNotGranted   ProblemKind = "secret-not-granted"
 	KindCredential         ProblemKind = "credential"
 	KindFileConflict       ProblemKind = "file-conflict"
 	KindInventoryCorrupted ProblemKind = "inventory-corrupted"

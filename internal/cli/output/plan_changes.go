@@ -146,8 +146,8 @@ const maxKeys = 12
 // details describes the change of a group in at least one line.
 func (v Plan) details(g plan.Group) []terminal.Cell {
 	lines := v.operation(g)
-	if roles := g.Roles(); roles != "" {
-		lines = append([]terminal.Cell{terminal.Painted(v.Style.Yellow, roles)}, lines...)
+	if rights := g.Rights(); rights != "" {
+		lines = append([]terminal.Cell{terminal.Painted(v.Style.Yellow, rights)}, lines...)
 	}
 	return lines
 }

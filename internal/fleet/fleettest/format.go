@@ -31,7 +31,7 @@ func Format(s *fleet.Snapshot) string {
 		w.line("Policy %s workspace %q targets %s types %s  %s", p.Name, p.Workspace, selector(p.Targets), selector(p.ClusterTypes), place(p.Position))
 	}
 	for _, g := range s.Grants {
-		w.line("Grant %s workspace %q targets %s roles %v  %s", g.Name, g.Workspace, selector(g.Targets), g.Roles, place(g.Position))
+		w.line("Grant %s workspace %q targets %s roles %v secrets %v  %s", g.Name, g.Workspace, selector(g.Targets), g.Roles, g.Secrets, place(g.Position))
 	}
 	for _, c := range s.Configs {
 		w.line("ConfigMap %s%s  %s", c.Name, labels(c.Labels), place(c.Position))

@@ -122,7 +122,7 @@ func (f *folderBuild) complete(s *step, w *render.Worker) {
 	var found []fleet.Problem
 	a, reason := &s.assignment, s.reason
 	if reason == nil {
-		if reason = cmp.Or(f.contents(s, w), f.handOver(a, s.published), f.foreign(a, s.published)); reason != nil {
+		if reason = cmp.Or(f.contents(s, w), f.secrets(s), f.handOver(a, s.published), f.foreign(a, s.published)); reason != nil {
 			found = []fleet.Problem{*reason}
 		}
 	}

@@ -29,7 +29,7 @@ func (o Object) String() string {
 // Applies reports whether the object makes a reconciler apply others, which are deleted with it.
 func (o Object) Applies() bool {
 	switch o.Group {
-	case fluxKustomize, fluxHelm, "fleet.cattle.io":
+	case fluxKustomize, fluxHelm, rancherFleet:
 		return true
 	case argo:
 		return o.Kind == "Application" || o.Kind == "ApplicationSet"
@@ -43,6 +43,7 @@ const (
 	fluxKustomize = "kustomize.toolkit.fluxcd.io"
 	fluxHelm      = "helm.toolkit.fluxcd.io"
 	argo          = "argoproj.io"
+	rancherFleet  = "fleet.cattle.io"
 )
 
 // Objects returns the objects in a text with several documents, up to the first one that is not YAML. Templates can write

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
 // maxRemoved is how many removed assignments list their objects.
@@ -13,7 +14,7 @@ const maxRemoved = 1000
 
 // addDetails adds the configuration keys of the assignments that change, and the objects that clusters delete.
 func (p *Plan) addDetails() error {
-	d := details{before: p.before, after: p.after, folders: byClusterType(p.after.Folders), data: map[string]map[string]string{}}
+	d := details{environment: p.Environment, before: p.before, after: p.after, folders: byClusterType(p.after.Folders), data: map[string]map[string]string{}}
 	removed := 0
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
@@ -31,6 +32,7 @@ func (p *Plan) addDetails() error {
 
 // details parses the contents of files that differ.
 type details struct {
+	environment   string
 	before, after State
 	// folders are the folders after the change, by cluster type.
 	folders map[string]*bundle.Folder
@@ -59,7 +61,7 @@ func (d *details) add(c *Change) error {
 		}
 	}
 	if c.Op != Removed {
-		c.Granted, c.Withdrawn = compareRoles(was, is)
+		c.addRights(was, is, render.Namespace(d.environment, c.ClusterType, c.Target))
 	}
 	if c.Op == Added {
 		return nil

@@ -1,6 +1,6 @@
 // Package plan describes what a pull request changes in an environment, in terms that reviewers need: which
 // assignments are added, changed, removed or held, which configuration keys change from what to what and where that
-// is written, which roles on clusters are granted or withdrawn, which reconcilers are handed over, which cluster types are affected, and
+// is written, which roles and Secrets on clusters are granted or withdrawn, which reconcilers are handed over, which cluster types are affected, and
 // whether the change needs approval.
 //
 //	before (what the GitOps branch holds, or an earlier commit) ┐

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -66,28 +65,6 @@ func (g Group) Gone() []Object {
 	return all
 }
 
-// Roles describes the roles that the group grants or withdraws, such as "grants edit in the namespace of each". It is empty without any.
-func (g Group) Roles() string {
-	var parts []string
-	for verb, of := range map[string]func(c *Change) []Role{
-		"grants": func(c *Change) []Role { return c.Granted }, "withdraws": func(c *Change) []Role { return c.Withdrawn },
-	} {
-		var names []string
-		for i, r := range of(g.Changes[0]) {
-			name := r.String()
-			if slices.ContainsFunc(g.Changes, func(c *Change) bool { return of(c)[i] != r }) {
-				name = r.ClusterRole + " in the namespace of each"
-			}
-			names = append(names, name)
-		}
-		if len(names) > 0 {
-			parts = append(parts, verb+" "+strings.Join(names, ", "))
-		}
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, "; ")
-}
-
 // HandedOver returns the objects that are handed over, in the order of the changes.
 func (g Group) HandedOver() []Object {
 	var all []Object
@@ -121,6 +98,12 @@ func (c *Change) content() string {
 	}
 	for _, r := range c.Withdrawn {
 		fmt.Fprintf(&b, "-%s\x00", r.kind())
+	}
+	for _, s := range c.GrantedSecrets {
+		fmt.Fprintf(&b, "+%s\x00", s.Secret())
+	}
+	for _, s := range c.WithdrawnSecrets {
+		fmt.Fprintf(&b, "-%s\x00", s.Secret())
 	}
 	for _, f := range c.Files {
 		fmt.Fprintf(&b, "%s %s\x00", f.Op, path.Base(f.Path))

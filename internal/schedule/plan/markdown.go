@@ -68,10 +68,10 @@ func (m *page) assignments() {
 	}
 }
 
-// detail describes a group: the roles that it grants or withdraws, and the most important other thing.
+// detail describes a group: the rights that it grants or withdraws, and the most important other thing.
 func detail(g Group) string {
-	if roles := g.Roles(); roles != "" {
-		return strings.TrimSuffix("**"+markdown.Escape(roles)+"**; "+mainDetail(g), "; ")
+	if rights := g.Rights(); rights != "" {
+		return strings.TrimSuffix("**"+markdown.Escape(rights)+"**; "+mainDetail(g), "; ")
 	}
 	return mainDetail(g)
 }

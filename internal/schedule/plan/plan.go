@@ -110,6 +110,10 @@ type Change struct {
 	// Granted are the ClusterRoles that the change gives, and Withdrawn those that it takes away. Removed assignments list none.
 	Granted   []Role `json:"granted,omitempty"`
 	Withdrawn []Role `json:"withdrawn,omitempty"`
+	// GrantedSecrets are the Secrets outside of the assignment's namespace that the change has sent to a repository, and WithdrawnSecrets
+	// those that are no longer sent there. Removed assignments list none.
+	GrantedSecrets   []Secret `json:"grantedSecrets,omitempty"`
+	WithdrawnSecrets []Secret `json:"withdrawnSecrets,omitempty"`
 	// HandedOver are objects of a reconciler that stay beside those that take over from them, and delete nothing any more.
 	HandedOver []Object `json:"handedOver,omitempty"`
 	// Retired are objects that were handed over and are no longer written. Clusters delete them, and nothing with them.

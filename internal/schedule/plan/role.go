@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Role is a ClusterRole that a manifest binds, such as the role of a Grant to the service account of an assignment.
@@ -56,10 +59,64 @@ func roles(texts [][]byte) []Role {
 	return all
 }
 
-// compareRoles returns the roles that only one side gives.
-func compareRoles(was, is [][]byte) (granted, withdrawn []Role) {
-	before, after := roles(was), roles(is)
-	granted = slices.DeleteFunc(slices.Clone(after), func(r Role) bool { return slices.Contains(before, r) })
-	withdrawn = slices.DeleteFunc(before, func(r Role) bool { return slices.Contains(after, r) })
-	return granted, withdrawn
+// Secret is a Secret outside of the assignment's namespace that a reconciler sends to a repository.
+type Secret = bundle.SentSecret
+
+// secrets returns the Secrets that the reconciler's objects in texts send, except those of the assignment's namespace.
+func secrets(texts [][]byte, namespace string) []Secret {
+	var all []Secret
+	for _, text := range texts {
+		all = append(all, bundle.SentSecrets(text, namespace)...)
+	}
+	for i := range all {
+		all[i].URL = secret.Redact(all[i].URL)
+	}
+	return all
+}
+
+// addRights adds the roles and Secrets that only one side has.
+func (c *Change) addRights(was, is [][]byte, namespace string) {
+	c.Granted, c.Withdrawn = differences(roles(was), roles(is))
+	c.GrantedSecrets, c.WithdrawnSecrets = differences(secrets(was, namespace), secrets(is, namespace))
+}
+
+// differences returns what only one of two lists has.
+func differences[T comparable](before, after []T) (added, removed []T) {
+	added = slices.DeleteFunc(slices.Clone(after), func(x T) bool { return slices.Contains(before, x) })
+	removed = slices.DeleteFunc(before, func(x T) bool { return slices.Contains(after, x) })
+	return added, removed
+}
+
+// Rights describes the roles and Secrets that the group grants or withdraws, such as "grants edit in the namespace of each". It is empty
+// without any.
+func (g Group) Rights() string {
+	var parts []string
+	for _, side := range []struct {
+		verb    string
+		roles   func(c *Change) []Role
+		secrets func(c *Change) []Secret
+	}{
+		{"grants", func(c *Change) []Role { return c.Granted }, func(c *Change) []Secret { return c.GrantedSecrets }},
+		{"withdraws", func(c *Change) []Role { return c.Withdrawn }, func(c *Change) []Secret { return c.WithdrawnSecrets }},
+	} {
+		names := common(g, side.roles, Role.String, func(r Role) string { return r.ClusterRole + " in the namespace of each" })
+		names = append(names, common(g, side.secrets, Secret.String, func(s Secret) string { return s.Secret() + " to the repository of each" })...)
+		if len(names) > 0 {
+			parts = append(parts, side.verb+" "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// common describes the rights of all changes of a group, which have the same number: with one text if they are equal, or with the other.
+func common[T comparable](g Group, of func(c *Change) []T, same, each func(T) string) []string {
+	var names []string
+	for i, right := range of(g.Changes[0]) {
+		name := same
+		if slices.ContainsFunc(g.Changes, func(c *Change) bool { return of(c)[i] != right }) {
+			name = each
+		}
+		names = append(names, name(right))
+	}
+	return names
 }

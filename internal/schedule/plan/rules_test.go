@@ -224,6 +224,12 @@ func formatChange(w *bytes.Buffer, c *plan.Change) {
 	for _, r := range c.Withdrawn {
 		fmt.Fprintf(w, "  withdraws %s\n", r)
 	}
+	for _, s := range c.GrantedSecrets {
+		fmt.Fprintf(w, "  grants %s\n", s)
+	}
+	for _, s := range c.WithdrawnSecrets {
+		fmt.Fprintf(w, "  withdraws %s\n", s)
+	}
 	for _, o := range c.HandedOver {
 		fmt.Fprintf(w, "  %s is handed over\n", o)
 	}
