@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crds checks documents as a Kubernetes API server with our definitions installed would, by kind.
+// crds checks documents as a Kubernetes API server with our definitions installed would, by group and kind.
 type crds map[string]*crdCheck
 
 type crdCheck struct {
@@ -86,7 +86,7 @@ func loadCRDs(t *testing.T) crds {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		checks[crd.Spec.Names.Kind] = &crdCheck{
+		checks[crd.Spec.Group+" "+crd.Spec.Names.Kind] = &crdCheck{
 			structural: structural,
 			schema:     schema,
 			rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
@@ -99,7 +99,7 @@ func loadCRDs(t *testing.T) crds {
 // including unknown fields, which kubectl rejects by default.
 func (c crds) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
-	check, ok := c[kindOf(doc)]
+	check, ok := c[groupKindOf(doc)]
 	if !ok {
 		return []string{"no definition of this kind"}
 	}
@@ -124,6 +124,13 @@ func (c crds) check(t *testing.T, doc map[string]any) []string {
 		found = append(found, err.Error())
 	}
 	return found
+}
+
+// groupKindOf identifies the kind of a document, as "group kind": two groups can have a kind of the same name.
+func groupKindOf(doc map[string]any) string {
+	version, _ := doc["apiVersion"].(string)
+	group, _, _ := strings.Cut(version, "/")
+	return group + " " + kindOf(doc)
 }
 
 func kindOf(doc map[string]any) string {

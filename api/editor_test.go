@@ -45,7 +45,11 @@ func loadEditor(t *testing.T) editor {
 // check returns the errors that an editor shows. Both schemas must agree.
 func (e editor) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
-	schema, ok := e.byKind[strings.ToLower(kindOf(doc))]
+	file := strings.ToLower(kindOf(doc))
+	if file == "cluster" && strings.HasPrefix(groupKindOf(doc), "hub.") {
+		file = "hubcluster"
+	}
+	schema, ok := e.byKind[file]
 	if !ok {
 		return []string{"no schema of this kind"}
 	}

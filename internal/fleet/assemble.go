@@ -54,6 +54,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.baseRepo()
 	a.gitOps()
 	a.clusterTypes()
+	a.clusters()
 	a.policies()
 	a.grants()
 	a.configuration()

@@ -20,7 +20,7 @@ var knownFields = index(
 	reflect.TypeFor[v1alpha1.GitOpsRepo](), reflect.TypeFor[v1alpha1.ConfigRepo](),
 	reflect.TypeFor[v1alpha1.WorkloadRegistration](), reflect.TypeFor[v1alpha1.Workload](),
 	reflect.TypeFor[v1alpha1.DeploymentTarget](), reflect.TypeFor[v1alpha1.SchedulingPolicy](),
-	reflect.TypeFor[v1alpha1.ClusterType](), reflect.TypeFor[v1alpha1.Grant](), reflect.TypeFor[configMapDocument](),
+	reflect.TypeFor[v1alpha1.ClusterType](), reflect.TypeFor[v1alpha1.Cluster](), reflect.TypeFor[v1alpha1.Grant](), reflect.TypeFor[configMapDocument](),
 	reflect.TypeFor[schemaDocument](), reflect.TypeFor[templateDocument](),
 )
 

@@ -25,6 +25,7 @@ const (
 	kindTarget       = "DeploymentTarget"
 	kindPolicy       = "SchedulingPolicy"
 	kindClusterType  = "ClusterType"
+	kindCluster      = "Cluster"
 	kindConfigMap    = "ConfigMap"
 	kindSchema       = "ConfigSchema"
 	kindTemplate     = "Template"
@@ -45,6 +46,7 @@ var kinds = map[string]kind{
 	kindTarget:       {dnsLabel, typed(checkTarget)},
 	kindPolicy:       {dnsSubdomain, typed(checkPolicy)},
 	kindClusterType:  {dnsLabel, typed(checkClusterType)},
+	kindCluster:      {dnsLabel, typed(checkCluster)},
 	kindConfigMap:    {dnsSubdomain, decodeConfigMap},
 	kindSchema:       {dnsSubdomain, decodeSchema},
 	kindTemplate:     {dnsSubdomain, decodeTemplate},

@@ -23,6 +23,7 @@ type Objects struct {
 	Targets       []Object[v1alpha1.DeploymentTarget]
 	Policies      []Object[v1alpha1.SchedulingPolicy]
 	ClusterTypes  []Object[v1alpha1.ClusterType]
+	Clusters      []Object[v1alpha1.Cluster]
 	Configs       []*ConfigMap
 	Schemas       []*Schema
 	Templates     []*Template
@@ -135,6 +136,8 @@ func (o *Objects) add(d *document, file string) {
 		appendObject(&o.Policies, v, d, origin)
 	case *v1alpha1.ClusterType:
 		appendObject(&o.ClusterTypes, v, d, origin)
+	case *v1alpha1.Cluster:
+		appendObject(&o.Clusters, v, d, origin)
 	case *ConfigMap:
 		c := *v
 		c.Origin = origin
@@ -188,6 +191,7 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Targets, f)
 	visit(o.Policies, f)
 	visit(o.ClusterTypes, f)
+	visit(o.Clusters, f)
 	visit(o.Configs, f)
 	visit(o.Schemas, f)
 	visit(o.Templates, f)

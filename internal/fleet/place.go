@@ -27,6 +27,7 @@ var counts = map[string][]place{
 	kindConfigRepo:   {onBranch},
 	kindPolicy:       {onBranch},
 	kindClusterType:  {onBranch, inConfigs},
+	kindCluster:      {onBranch, inConfigs},
 	kindConfigMap:    {onBranch, onMain, inConfigs},
 	kindSchema:       {onBranch, onMain, inConfigs},
 	kindGrant:        {onBranch, onMain},

@@ -118,6 +118,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Targets = unique(o, o.Targets)
 	o.Policies = unique(o, o.Policies)
 	o.ClusterTypes = unique(o, o.ClusterTypes)
+	o.Clusters = unique(o, o.Clusters)
 	o.Configs = unique(o, o.Configs)
 	o.Schemas = unique(o, o.Schemas)
 	o.Templates = unique(o, o.Templates)

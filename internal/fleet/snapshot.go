@@ -22,11 +22,13 @@ type Snapshot struct {
 	PromotedCommit string
 
 	ClusterTypes []*ClusterType
-	Targets      []*Target
-	Policies     []*Policy
-	Configs      []*ConfigMap
-	Schemas      []*Schema
-	Templates    []*Template
+	// Clusters are those with a Cluster object. Others may be registered.
+	Clusters  []*Cluster
+	Targets   []*Target
+	Policies  []*Policy
+	Configs   []*ConfigMap
+	Schemas   []*Schema
+	Templates []*Template
 	// Grants give assignments more rights. Those of main replace others with the same name.
 	Grants []*Grant
 	// CheckPolicies are those of main and then those of the environment branch, in increasing precedence.
@@ -91,6 +93,10 @@ type ClusterType struct {
 	Taints   []v1alpha1.Taint
 	Features map[string]string
 	Capacity map[string]resource.Quantity
+	// Cluster is the cluster that this is for; empty for the cluster type itself. See [ClusterType.Of].
+	Cluster string
+	// OverLabels are the labels of the cluster over those of the type; nil for the cluster type itself.
+	OverLabels map[string]string
 	Origin
 }
 

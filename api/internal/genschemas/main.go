@@ -55,6 +55,7 @@ func run(crds, out string) error {
 	if len(kinds) == 0 {
 		return fmt.Errorf("no CustomResourceDefinitions in %q", crds)
 	}
+	nameSchemas(kinds)
 	if err := removeSchemas(out); err != nil {
 		return err
 	}
@@ -118,4 +119,22 @@ func writeSchema(dir, file string, s schema) error {
 	return os.WriteFile(filepath.Join(dir, file), text.Bytes(), 0o644)
 }
 
-func (k kind) file() string { return strings.ToLower(k.Name) + ".json" }
+func (k kind) file() string { return strings.ToLower(k.SchemaName) + ".json" }
+
+// ownGroup is the group of the documents in a control plane.
+const ownGroup = "scheduler.kalypso.io/"
+
+// nameSchemas names the schema of each kind: as the kind, with the first part of its group if a kind of a control plane has that name.
+func nameSchemas(kinds []kind) {
+	own := map[string]bool{}
+	for _, k := range kinds {
+		own[k.Name] = own[k.Name] || strings.HasPrefix(k.APIVersion, ownGroup)
+	}
+	for i, k := range kinds {
+		kinds[i].SchemaName = k.Name
+		if own[k.Name] && !strings.HasPrefix(k.APIVersion, ownGroup) {
+			group, _, _ := strings.Cut(k.APIVersion, ".")
+			kinds[i].SchemaName = strings.ToUpper(group[:1]) + group[1:] + k.Name
+		}
+	}
+}

@@ -18,6 +18,8 @@ type kind struct {
 	Name       string
 	APIVersion string
 	Schema     *apiextensionsv1.JSONSchemaProps
+	// SchemaName is the name of its schema; see nameSchemas.
+	SchemaName string
 }
 
 // exactlyOneOf lists, by kind, the fields of which a spec must have exactly one. CEL rules cannot express this,
@@ -96,11 +98,11 @@ func together(kinds []kind) schema {
 	var choices []schema
 	names := map[string][]string{}
 	for _, k := range kinds {
-		definitions[k.Name] = k.document()
+		definitions[k.SchemaName] = k.document()
 		names[k.APIVersion] = append(names[k.APIVersion], k.Name)
 		choices = append(choices, schema{
 			"if":   having(schema{"apiVersion": schema{"const": k.APIVersion}, "kind": schema{"const": k.Name}}),
-			"then": schema{"$ref": "#/definitions/" + k.Name},
+			"then": schema{"$ref": "#/definitions/" + k.SchemaName},
 		})
 	}
 	for _, apiVersion := range sortedKeys(names) {

@@ -5,7 +5,7 @@
 // application teams write.
 //
 // Application teams define what runs: [Workload] with its deployment targets. Platform teams define where it can run
-// and how it gets there: [Environment], [BaseRepo], [GitOpsRepo], [ConfigRepo], [ClusterType], [SchedulingPolicy],
+// and how it gets there: [Environment], [BaseRepo], [GitOpsRepo], [ConfigRepo], [ClusterType], [Cluster], [SchedulingPolicy],
 // [WorkloadRegistration], [Template], [ConfigSchema] and [CheckPolicy]. [DeploymentTarget] is derived from a
 // Workload, and [Assignment] and [AssignmentPackage] are results; they exist
 // as objects only if the scheduler runs on Kubernetes.

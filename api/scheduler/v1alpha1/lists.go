@@ -44,6 +44,16 @@ type CheckPolicyList struct {
 
 // +kubebuilder:object:root=true
 
+// ClusterList is a list of Cluster objects.
+type ClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Cluster `json:"items"`
+}
+
+// +kubebuilder:object:root=true
+
 // ClusterTypeList is a list of ClusterType objects.
 type ClusterTypeList struct {
 	metav1.TypeMeta `json:",inline"`

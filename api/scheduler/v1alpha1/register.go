@@ -16,6 +16,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AssignmentPackage{}, &AssignmentPackageList{},
 		&BaseRepo{}, &BaseRepoList{},
 		&CheckPolicy{}, &CheckPolicyList{},
+		&Cluster{}, &ClusterList{},
 		&ClusterType{}, &ClusterTypeList{},
 		&ConfigRepo{}, &ConfigRepoList{},
 		&ConfigSchema{}, &ConfigSchemaList{},

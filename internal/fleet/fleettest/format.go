@@ -24,6 +24,9 @@ func Format(s *fleet.Snapshot) string {
 	for _, ct := range s.ClusterTypes {
 		w.line("ClusterType %s%s reconciler %q namespace %q config %q  %s", ct.Name, labels(ct.Labels), ct.Reconciler, ct.NamespaceService, ct.ConfigType, place(ct.Position))
 	}
+	for _, c := range s.Clusters {
+		w.line("Cluster %s%s of type %s ring %q  %s", c.Name, labels(c.Labels), c.Type, c.Ring, place(c.Position))
+	}
 	for _, t := range s.Targets {
 		w.target(t)
 	}

@@ -1,0 +1,36 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ClusterSpec says what a cluster is, for platform configuration with values of its own.
+type ClusterSpec struct {
+	// ClusterType names the ClusterType of the cluster. What runs on the cluster is what is assigned to its type.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	ClusterType string `json:"clusterType"`
+
+	// Labels select platform configuration for the cluster, in addition to the labels of its type, which they override.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(key, key in ['cluster', 'cluster-type', 'deployment-target', 'workload', 'ring'])",message="cluster, cluster-type, deployment-target, workload and ring match names"
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Ring is the ring of the cluster, such as canary. Platform configuration matches it as the label "ring".
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Ring string `json:"ring,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
+
+// Cluster is one cluster, by the name with which it is registered. It has a folder of its own if platform configuration matches its
+// name or labels, and shares the folder of its type otherwise. Its labels are in the spec: those in metadata are not allowed.
+type Cluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ClusterSpec `json:"spec"`
+	Status Status      `json:"status,omitempty"`
+}
