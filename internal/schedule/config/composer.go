@@ -65,6 +65,9 @@ func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	}
 	problems = append(problems, c.addSchemas(s.Schemas)...)
 	c.addUnreadable(s.Unreadable)
+	for _, x := range []*index{&c.layerIndex, &c.schemaIndex, &c.unreadableIndex} {
+		x.build()
+	}
 	c.addTargets(s.Targets)
 	return c, fleet.SortProblems(problems)
 }
@@ -104,18 +107,16 @@ func (c *Composer) addUnreadable(all []fleet.Unreadable) {
 
 // addTargets classifies the snapshot's targets in advance, so that looking up their class takes no lock.
 func (c *Composer) addTargets(targets []*fleet.Target) {
-	c.everyTarget = facts{has: make([]bool, len(c.vocabulary))}
 	for _, t := range targets {
 		cl := c.intern(t)
 		c.classes[t] = cl
 		c.named = append(c.named, cl.schemas...)
-		for _, id := range cl.facts.ids {
-			if !c.everyTarget.has[id] {
-				c.everyTarget.has[id] = true
-				c.everyTarget.ids = append(c.everyTarget.ids, id)
-			}
-		}
 	}
+	for _, cl := range c.known {
+		c.everyTarget = append(c.everyTarget, cl.facts...)
+	}
+	slices.Sort(c.everyTarget)
+	c.everyTarget = slices.Compact(c.everyTarget)
 	slices.Sort(c.named)
 	c.named = slices.Compact(c.named)
 }
@@ -134,7 +135,7 @@ func (c *Composer) intern(t *fleet.Target) *class {
 	slices.Sort(cl.schemas)
 	cl.schemas = slices.Compact(cl.schemas)
 
-	key := numbers(cl.facts.ids)
+	key := numbers(cl.facts)
 	for _, name := range cl.schemas {
 		key = fmt.Appendf(key, "%q", name)
 	}

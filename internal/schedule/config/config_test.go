@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,19 @@ func report(s *fleet.Snapshot) string {
 	c, problems := NewComposer(s)
 	reportProblems(&out, problems)
 	reportProblems(&out, c.Quoting())
-	for _, ct := range s.ClusterTypes {
+	places := slices.Clone(s.ClusterTypes)
+	for _, cluster := range s.Clusters {
+		ct := s.ClusterType(cluster.Type)
+		if own := ct.Of(cluster); c.Stack(own).Same(c.Stack(ct)) {
+			fmt.Fprintf(&out, "== cluster %s shares the values of %s\n", cluster.Name, ct.Name)
+		} else {
+			places = append(places, own)
+		}
+	}
+	for _, ct := range places {
 		stack := c.Stack(ct)
 		for _, t := range s.Targets {
-			fmt.Fprintf(&out, "== %s on %s\n", t.Name, ct.Name)
+			fmt.Fprintf(&out, "== %s on %s\n", t.Name, ct.Folder())
 			r := stack.Compose(t, evalFor(ct, t))
 			reportResult(&out, r)
 			reportProblems(&out, c.Precedence(stack, t))

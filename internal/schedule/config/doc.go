@@ -1,8 +1,9 @@
 // Package config composes the platform configuration of an assignment from layers, and records where each value comes from.
 //
-// A layer is a ConfigMap. It applies when all its labels match: "cluster-type", "deployment-target" and "workload" match names,
-// any other label matches the same label of the cluster type or of the target. Layers are applied in order of increasing
-// specificity, which is the number of labels, and then by name. A later layer wins:
+// A layer is a ConfigMap. It applies when all its labels match: "cluster", "cluster-type", "deployment-target" and "workload" match
+// names, any other label matches the same label of the cluster type or of the target. Where a cluster has values of its own, its
+// labels count instead of those of its type, which they include. Layers are applied in order of increasing
+// specificity, which is the number of labels, and then by name; layers of one cluster come last. A later layer wins:
 //
 //	dev-config       (no labels)                    REGION: none     DATABASE_URL: mysql://dev
 //	west-us-config   region: west-us                REGION: West US  DATABASE_URL: mysql://west    ◄ wins

@@ -58,9 +58,13 @@ func newLayers(configs []*fleet.ConfigMap) []*layer {
 	return layers
 }
 
-// step orders layers before their labels: those of stores come last, as in the original.
+// step orders layers before the number of their labels: those of stores come after others, as in the original, and those of one
+// cluster last, because nothing is more specific.
 func (l *layer) step() int {
-	if l.config.Store {
+	switch _, one := l.labels[labelCluster]; {
+	case one:
+		return 2
+	case l.config.Store:
 		return 1
 	}
 	return 0

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 
 // Labels that match names instead of labels.
 const (
+	labelCluster     = "cluster"
 	labelClusterType = "cluster-type"
 	labelTarget      = "deployment-target"
 	labelWorkload    = "workload"
@@ -31,41 +33,43 @@ func (v vocabulary) number(l label) int {
 	return id
 }
 
-// facts are the requirements that a cluster type or a target meets.
-type facts struct {
-	has []bool // by number
-	ids []int  // ascending
+// facts are the requirements that a cluster type, a cluster or a target meets, by number, ascending. They are few, even if the layers
+// of a fleet have a label for each of its clusters.
+type facts []int
+
+func (f facts) has(id int) bool {
+	_, found := slices.BinarySearch(f, id)
+	return found
 }
 
 // facts returns the requirements that labels and names meet.
 func (v vocabulary) facts(labels map[string]string, names ...label) facts {
-	f := facts{has: make([]bool, len(v))}
+	var f facts
 	for key, value := range labels {
-		if !isName(key) {
-			f.add(v, label{key, value})
+		if id, known := v[label{key, value}]; known && !isName(key) {
+			f = append(f, id)
 		}
 	}
 	for _, name := range names {
-		f.add(v, name)
+		if id, known := v[name]; known {
+			f = append(f, id)
+		}
 	}
-	slices.Sort(f.ids)
+	slices.Sort(f)
 	return f
-}
-
-func (f *facts) add(v vocabulary, l label) {
-	if id, known := v[l]; known && !f.has[id] {
-		f.has[id] = true
-		f.ids = append(f.ids, id)
-	}
 }
 
 // isName reports whether a label matches a name. An object's own label with such a key is ignored.
 func isName(key string) bool {
-	return key == labelClusterType || key == labelTarget || key == labelWorkload
+	return key == labelCluster || key == labelClusterType || key == labelTarget || key == labelWorkload
 }
 
 func (v vocabulary) clusterType(ct *fleet.ClusterType) facts {
-	return v.facts(ct.Labels, label{labelClusterType, ct.Name})
+	names := []label{{labelClusterType, ct.Name}}
+	if ct.Cluster != "" {
+		names = append(names, label{labelCluster, ct.Cluster})
+	}
+	return v.facts(ct.ClusterLabels(), names...)
 }
 
 func (v vocabulary) target(t *fleet.Target) facts {
@@ -73,7 +77,8 @@ func (v vocabulary) target(t *fleet.Target) facts {
 }
 
 // index finds the layers, or schemas, whose requirements are all met. Each is listed under one of its requirements,
-// so that only items with that one in common with the cluster type or the target are tested.
+// so that only items with that one in common with the cluster type or the target are tested. It is the one that the fewest
+// items have: of "region: west" and "cluster: west-001", the cluster.
 type index struct {
 	needs         [][]int
 	byNeed        map[int][]int
@@ -82,35 +87,40 @@ type index struct {
 
 // add adds the next item, which requires the labels.
 func (x *index) add(v vocabulary, labels map[string]string) {
-	item := len(x.needs)
-	needs, best := []int{}, -1
+	needs := make([]int, 0, len(labels))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		id := v.number(label{key, labels[key]})
-		needs = append(needs, id)
-		// Names are more selective than other labels.
-		if best < 0 || isName(key) {
-			best = id
-		}
+		needs = append(needs, v.number(label{key, labels[key]}))
 	}
 	x.needs = append(x.needs, needs)
-	if best < 0 {
-		x.unconditional = append(x.unconditional, item)
-		return
+}
+
+// build lists the added items under their requirements.
+func (x *index) build() {
+	common := map[int]int{}
+	for _, needs := range x.needs {
+		for _, id := range needs {
+			common[id]++
+		}
 	}
-	if x.byNeed == nil {
-		x.byNeed = map[int][]int{}
+	x.byNeed = make(map[int][]int, len(common))
+	for item, needs := range x.needs {
+		if len(needs) == 0 {
+			x.unconditional = append(x.unconditional, item)
+			continue
+		}
+		rarest := slices.MinFunc(needs, func(a, b int) int { return cmp.Compare(common[a], common[b]) })
+		x.byNeed[rarest] = append(x.byNeed[rarest], item)
 	}
-	x.byNeed[best] = append(x.byNeed[best], item)
 }
 
 // match returns the items whose requirements are all met by the cluster type or the target, ascending.
 func (x *index) match(ct, target facts) []int {
 	found := slices.Clone(x.unconditional)
-	for _, id := range ct.ids {
+	for _, id := range ct {
 		found = x.collect(found, id, ct, target)
 	}
-	for _, id := range target.ids {
-		if !ct.has[id] { // otherwise already collected
+	for _, id := range target {
+		if !ct.has(id) { // otherwise already collected
 			found = x.collect(found, id, ct, target)
 		}
 	}
@@ -119,7 +129,7 @@ func (x *index) match(ct, target facts) []int {
 }
 
 func (x *index) collect(found []int, id int, ct, target facts) []int {
-	lacking := func(id int) bool { return !ct.has[id] && !target.has[id] }
+	lacking := func(id int) bool { return !ct.has(id) && !target.has(id) }
 	for _, item := range x.byNeed[id] {
 		if !slices.ContainsFunc(x.needs[item], lacking) {
 			found = append(found, item)

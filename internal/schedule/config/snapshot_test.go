@@ -19,6 +19,7 @@ import (
 // world is what a case describes in fleet.yaml. Every target runs on every cluster type.
 type world struct {
 	ClusterTypes []*fleet.ClusterType `yaml:"clusterTypes"`
+	Clusters     []*fleet.Cluster
 	Targets      []struct {
 		Name          string
 		Workload      string
@@ -74,7 +75,7 @@ func addWorld(s *fleet.Snapshot, decoder *yaml.Decoder) error {
 	if err := decoder.Decode(&w); err != nil {
 		return err
 	}
-	s.ClusterTypes = w.ClusterTypes
+	s.ClusterTypes, s.Clusters = w.ClusterTypes, w.Clusters
 	for _, t := range w.Targets {
 		target := &fleet.Target{Name: t.Name, Workload: t.Workload, Labels: t.Labels, ConfigSchemas: t.ConfigSchemas}
 		target.Position = fleet.Position{Source: "app", File: "workload.yaml", Line: 1}

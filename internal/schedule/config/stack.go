@@ -14,7 +14,8 @@ import (
 type Stack struct {
 	composer *Composer
 	facts    facts
-	digest   fleet.Digest
+	// chosen identifies the layers and schemas that can apply, digest also what cannot be read.
+	chosen, digest fleet.Digest
 
 	selections sync.Map // *selection by *class, read once per assignment
 
@@ -36,17 +37,22 @@ func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
 		layerSets:    map[string]*layerSet{},
 		compositions: map[string]*composition{},
 	}
+	s.chosen = s.chosenDigest()
 	s.digest = s.computeDigest()
 	return s
 }
+
+// Same reports whether the same layers and schemas can apply on the cluster types of two stacks of a composer. Then
+// all configurations are equal. Layers and schemas that cannot be read do not count.
+func (s *Stack) Same(other *Stack) bool { return s.chosen == other.chosen }
 
 // Digest identifies everything that a composition on this cluster type can depend on besides the target:
 // the candidate layers and schemas, in order. A layer is a candidate if the cluster type and
 // the snapshot's targets together meet its labels.
 func (s *Stack) Digest() fleet.Digest { return s.digest }
 
-// computeDigest hashes the inputs in an order that depends only on their names and labels.
-func (s *Stack) computeDigest() fleet.Digest {
+// chosenDigest hashes the layers and schemas in an order that depends only on their names and labels.
+func (s *Stack) chosenDigest() fleet.Digest {
 	c, h := s.composer, sha256.New()
 	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {
 		h.Write(c.layers[i].config.Digest[:])
@@ -59,6 +65,13 @@ func (s *Stack) computeDigest() fleet.Digest {
 		fmt.Fprintf(h, "schema %q %x", c.selecting[i].source.Name, c.selecting[i].source.Digest)
 		s.writeMet(h, c.schemaIndex.needs[i])
 	}
+	return fleet.Digest(h.Sum(nil))
+}
+
+// computeDigest hashes all inputs.
+func (s *Stack) computeDigest() fleet.Digest {
+	c, h := s.composer, sha256.New()
+	h.Write(s.chosen[:])
 	for _, name := range c.named {
 		fmt.Fprintf(h, "named %q", name)
 		if sch, ok := c.byName[name]; ok {
@@ -83,7 +96,7 @@ func (s *Stack) computeDigest() fleet.Digest {
 func (s *Stack) writeMet(h hash.Hash, needs []int) {
 	for _, id := range needs {
 		met := byte(0)
-		if s.facts.has[id] {
+		if s.facts.has(id) {
 			met = 1
 		}
 		h.Write([]byte{met})

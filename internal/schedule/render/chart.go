@@ -136,7 +136,7 @@ func (d *Data) values() map[string]any {
 	return map[string]any{
 		"DeploymentTargetName": d.DeploymentTargetName, "Namespace": d.Namespace, "Environment": d.Environment,
 		"Workspace": d.Workspace, "Workload": d.Workload, "Labels": d.Labels, "Manifests": d.Manifests,
-		"ClusterType": d.ClusterType, "ClusterTypeLabels": d.ClusterTypeLabels, "ConfigData": d.ConfigData,
+		"ClusterType": d.ClusterType, "ClusterTypeLabels": d.ClusterTypeLabels, "Cluster": d.Cluster, "ClusterLabels": d.ClusterLabels, "ConfigData": d.ConfigData,
 		"Grants": d.grants(), "Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
 	}
 }

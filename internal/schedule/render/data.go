@@ -18,6 +18,10 @@ type Data struct {
 	Manifests            map[string]string
 	ClusterType          string
 	ClusterTypeLabels    map[string]string
+	// Cluster is the cluster that the files are for; empty in the folder of a cluster type, which several clusters share.
+	Cluster string
+	// ClusterLabels are the labels of the cluster, which include those of its type; in the folder of a cluster type, those of the type.
+	ClusterLabels map[string]string
 	// ConfigData is the composed platform configuration. Nil while configuration values themselves are evaluated.
 	// It is shared between assignments and never changed.
 	ConfigData map[string]any
@@ -28,7 +32,8 @@ type Data struct {
 	Repo, Branch, Path string
 }
 
-// NewData returns the data of an assignment, without ConfigData.
+// NewData returns the data of an assignment, without ConfigData. Namespace and ClusterType are those of the type also for a cluster
+// with a folder of its own, so that a cluster that changes between the folders keeps its objects.
 func NewData(environment string, ct *fleet.ClusterType, t *fleet.Target) Data {
 	return Data{
 		DeploymentTargetName: t.Name,
@@ -40,6 +45,8 @@ func NewData(environment string, ct *fleet.ClusterType, t *fleet.Target) Data {
 		Manifests:            t.Manifests,
 		ClusterType:          ct.Name,
 		ClusterTypeLabels:    ct.Labels,
+		Cluster:              ct.Cluster,
+		ClusterLabels:        ct.ClusterLabels(),
 		Repo:                 t.Manifests["repo"],
 		Branch:               t.Manifests["branch"],
 		Path:                 t.Manifests["path"],
@@ -81,4 +88,9 @@ func Namespace(environment, clusterType, target string) string {
 	return fleet.Shorten(environment+"-"+clusterType+"-"+target, fleet.MaxLabel)
 }
 
-func (d *Data) assignment() string { return d.ClusterType + "/" + d.DeploymentTargetName }
+func (d *Data) assignment() string {
+	if d.Cluster != "" {
+		return fleet.ClusterFolder(d.Cluster) + "/" + d.DeploymentTargetName
+	}
+	return d.ClusterType + "/" + d.DeploymentTargetName
+}

@@ -32,11 +32,13 @@ var (
 		"Workspace":            func(d *Data) string { return d.Workspace },
 		"Workload":             func(d *Data) string { return d.Workload },
 		"ClusterType":          func(d *Data) string { return d.ClusterType },
+		"Cluster":              func(d *Data) string { return d.Cluster },
 	}
 	tables = map[string]func(*Data) map[string]string{
 		"Labels":            func(d *Data) map[string]string { return d.Labels },
 		"Manifests":         func(d *Data) map[string]string { return d.Manifests },
 		"ClusterTypeLabels": func(d *Data) map[string]string { return d.ClusterTypeLabels },
+		"ClusterLabels":     func(d *Data) map[string]string { return d.ClusterLabels },
 	}
 )
 
