@@ -69,8 +69,8 @@ type GitOpsRepoSpec struct {
 	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
 
 	// HandedOver is what happens to objects of a reconciler that others have taken over from, because a template gives them
-	// another name, namespace or kind. keep leaves them on clusters beside the new ones. remove deletes them, which is safe when every
-	// cluster has applied the new ones. Default: keep.
+	// another name, namespace or kind. keep leaves them on clusters beside the new ones. remove deletes those that were handed over
+	// before it was set, which is safe when every cluster has applied the new ones. Default: keep.
 	// +optional
 	// +kubebuilder:default=keep
 	HandedOver HandedOver `json:"handedOver,omitempty"`

@@ -20,12 +20,23 @@ import (
 // removed, and deletes nothing then.
 const HandedOver = "scheduler.kalypso.io/handed-over"
 
+// Values of the annotation.
+const (
+	// handedOverBefore is that of an object that the platform team can remove.
+	handedOverBefore = "true"
+	// handedOverMeanwhile is that of an object that was handed over while others were removed. Nobody has checked that clusters have applied that.
+	handedOverMeanwhile = "meanwhile"
+)
+
 // handOver makes the files of an assignment keep the published objects of its reconciler that the rendered ones replace. To delete
 // such an object, for example because its name or namespace changes, deletes everything that it applied, and the new one creates it
 // again: an outage. So it is handed over:
 //
 //  1. The new object is added beside the old one, which no longer deletes anything. The new one adopts what the old one applied.
 //  2. When the platform team says that every cluster has done this ([fleet.GitOpsRepo.RemoveHandedOver]), the old one is removed.
+//
+// What is handed over while the platform team says so stays until it says so again. Otherwise the change of an application, which can lead to
+// a hand-over, would be followed by a removal that nobody asked for, and that blocks the changes of others until it is approved.
 //
 // Kustomizations and Applications can take over from each other, because both adopt what is there. A HelmRelease that another
 // one replaces cannot be handed over: the assignment is held. Everything else is not handed over, and neither are rendered files
@@ -50,7 +61,8 @@ func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	if err != nil {
 		return held(fmt.Sprintf("what its reconciler has on clusters cannot be read: %v", err), "try again")
 	}
-	h := newHandOver(old, a.Files[at].Content, f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver)
+	remove := f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver
+	h := newHandOver(old, a.Files[at].Content, remove)
 	switch recorded, known := f.published.recorded[before.Path]; {
 	case h.release != Object{}:
 		return held(h.release.String()+" would be replaced by another one, and Helm would uninstall or install the release again",
@@ -62,10 +74,13 @@ func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 	}
 	a.Files[at] = newFile(a.Files[at].Path, h.text)
 	a.digest = fleet.Digest{} // its inputs are not only those of rendering
+	hint := "when every cluster has applied this, set handedOver: remove in the GitOpsRepo"
+	if remove {
+		hint = "set handedOver in the GitOpsRepo to keep and, when every cluster has applied this, to remove again"
+	}
 	a.warnings = append(slices.Clip(a.warnings), fleet.Problem{
 		Severity: fleet.SeverityNotice, Kind: fleet.KindHandedOver, Assignment: a.Name(),
-		Message: "the previous objects of its reconciler stay beside the new ones, which take over what they applied",
-		Hint:    "when every cluster has applied this, set handedOver: remove in the GitOpsRepo",
+		Message: "the previous objects of its reconciler stay beside the new ones, which take over what they applied", Hint: hint,
 	})
 	return nil
 }
@@ -79,7 +94,7 @@ type handOver struct {
 	release Object
 }
 
-// newHandOver decides what is handed over. remove leaves out what has been handed over before.
+// newHandOver decides what is handed over. remove leaves out what was handed over before it was set.
 func newHandOver(old, now []byte, remove bool) handOver {
 	h := handOver{text: now}
 	if !bytes.Contains(old, []byte("fluxcd.io")) && !bytes.Contains(old, []byte(argo)) || SameObjects(old, now) {
@@ -93,7 +108,10 @@ func newHandOver(old, now []byte, remove bool) handOver {
 		installs = installs || o.Group == fluxHelm
 	}
 	values := scalars(now)
-	stale := !sameSource(old, values)
+	how := handing{stale: !sameSource(old, values), since: handedOverBefore}
+	if remove {
+		how.since = handedOverMeanwhile
+	}
 	text, sources := bytes.Clone(now), []byte(nil)
 	decoder := yaml.NewDecoder(bytes.NewReader(old))
 	for {
@@ -109,10 +127,10 @@ func newHandOver(old, now []byte, remove bool) handOver {
 		case o.Group == fluxHelm && installs:
 			h.release = o
 		case o.Group == fluxSource:
-			sources = appendDocument(sources, handedOverDocument(&n, o, false))
+			sources = appendDocument(sources, handedOverDocument(&n, o, handing{since: how.since}))
 			h.kept = append(h.kept, o)
-		case o.adopts() && adopts && !(remove && annotated(&n)) && (namespaceOf(&n) == "" || values[namespaceOf(&n)]):
-			text = appendDocument(text, handedOverDocument(&n, o, stale))
+		case o.adopts() && adopts && !(remove && annotation(&n) == handedOverBefore) && (namespaceOf(&n) == "" || values[namespaceOf(&n)]):
+			text = appendDocument(text, handedOverDocument(&n, o, how))
 			h.kept = append(h.kept, o)
 		}
 	}
@@ -139,12 +157,13 @@ func objectOf(n *yaml.Node) Object {
 	return Object{}
 }
 
-// annotated reports whether an object has been handed over already.
-func annotated(n *yaml.Node) bool {
+// annotation returns since when an object is handed over; empty if it is not.
+func annotation(n *yaml.Node) string {
 	var d struct {
 		Metadata struct{ Annotations map[string]string }
 	}
-	return n.Decode(&d) == nil && d.Metadata.Annotations[HandedOver] == "true"
+	_ = n.Decode(&d) // what is not an object has no annotation
+	return d.Metadata.Annotations[HandedOver]
 }
 
 // namespaceOf returns the namespace that an object applies others to; empty if their manifests name it.
@@ -204,21 +223,28 @@ func scalars(text []byte) map[string]bool {
 	}
 }
 
+// handing is how an object is handed over.
+type handing struct {
+	// stale means that its source is not that of the new objects.
+	stale bool
+	since string
+}
+
 // handedOverDocument marks an object as handed over, and makes sure that nothing is deleted with it.
 //
 //	Kustomization   prune: false, so that it deletes nothing, also not when it is deleted. It applies new commits as before, but no
 //	                longer at intervals, so that the new one has the last word about the labels by which Flux prunes. If its source
 //	                is stale it is suspended. Not always, because a Kustomization that waits for it would not see it become ready again.
 //	Application     no finalizer, which would delete, and no automated synchronization, which would compete
-func handedOverDocument(n *yaml.Node, o Object, stale bool) []byte {
+func handedOverDocument(n *yaml.Node, o Object, how handing) []byte {
 	root := n.Content[0]
-	set(at(at(root, "metadata"), "annotations"), HandedOver, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "true", Style: yaml.DoubleQuotedStyle})
+	set(at(at(root, "metadata"), "annotations"), HandedOver, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: how.since, Style: yaml.DoubleQuotedStyle})
 	spec := at(root, "spec")
 	switch o.Group {
 	case fluxKustomize:
 		set(spec, "prune", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"})
 		set(spec, "interval", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "8760h"})
-		if stale {
+		if how.stale {
 			set(spec, "suspend", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 		}
 		if field(spec, "deletionPolicy") != nil {
@@ -300,7 +326,7 @@ func HandedOverObjects(text []byte) []Object {
 		if decoder.Decode(&n) != nil {
 			return all
 		}
-		if annotated(&n) {
+		if annotation(&n) != "" {
 			all = append(all, objectOf(&n))
 		}
 	}

@@ -74,13 +74,15 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 	if s.GitOps != nil {
 		r.Budget = s.GitOps.Budget
 	}
-	retired := 0
+	// Only the platform team can ask for the removal of what was handed over. Otherwise it goes because nothing takes over any more, and counts
+	// as what it is: a removal.
+	asked, retired := s.GitOps != nil && s.GitOps.RemoveHandedOver, 0
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
-		if c.Op == Changed && len(c.Gone) > 0 {
+		switch {
+		case c.Op == Changed && (len(c.Gone) > 0 || len(c.Retired) > 0 && !asked):
 			r.Removed++
-		}
-		if len(c.Retired) > 0 {
+		case len(c.Retired) > 0:
 			retired++
 		}
 	}

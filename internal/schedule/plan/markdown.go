@@ -89,10 +89,10 @@ func mainDetail(g Group) string {
 		return "by " + List(c.Policies)
 	case len(c.HandedOver) > 0:
 		return "hands over " + objectList(g.HandedOver()) + ", which delete nothing any more"
-	case len(c.Retired) > 0:
-		return "clusters delete " + objectList(g.Retired()) + ", which have been handed over, and nothing with them"
 	case len(c.Gone) > 0:
 		return deletes(g)
+	case len(c.Retired) > 0:
+		return "clusters delete " + objectList(g.Retired()) + ", which have been handed over, and nothing with them"
 	case len(c.Config) > 0:
 		keys := make([]string, len(c.Config))
 		for i, k := range c.Config {
