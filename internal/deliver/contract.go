@@ -58,7 +58,7 @@ func withoutCharts(job *chart.Job) *chart.Result {
 // Contract returns what a workload needs on each cluster type that the platform assigned its targets to, by cluster
 // type and target. It leaves out assignments without a schema.
 func Contract(s *fleet.Snapshot, workload string) []Need {
-	b := bundle.BuildWithCharts(s, nil, nil, withoutCharts)
+	b := bundle.BuildWith(s, nil, nil, bundle.Options{Charts: withoutCharts})
 	schemas := map[string]*fleet.Schema{}
 	for _, schema := range s.Schemas {
 		schemas[schema.Name] = schema

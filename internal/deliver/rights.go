@@ -19,7 +19,7 @@ func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
 		return nil
 	}
 	namespaces := map[string]map[string]bool{}
-	for _, folder := range bundle.BuildWithCharts(&own, nil, nil, withoutCharts).Folders {
+	for _, folder := range bundle.BuildWith(&own, nil, nil, bundle.Options{Charts: withoutCharts}).Folders {
 		for i := range folder.Assignments {
 			a := &folder.Assignments[i]
 			if namespaces[a.Target] == nil {

@@ -165,7 +165,7 @@ func (w *drafting) make(ctx context.Context) error {
 func (w *drafting) build(ctx context.Context) error {
 	snapshot := w.draft.Loaded.Snapshot
 	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle) *bundle.Bundle {
-		return bundle.BuildWithCharts(s, published, previous, chartsOf(ctx, w.Charts))
+		return bundle.BuildWith(s, published, previous, bundle.Options{Charts: chartsOf(ctx, w.Charts)})
 	}
 	switch {
 	case w.base != nil:

@@ -24,6 +24,8 @@ type Bundle struct {
 	Removed []Assignment
 	// Tracking is the file with the promoted commit. Its path is empty if main's head is used.
 	Tracking File
+	// Answers are the files with the answers of external schedulers, sorted.
+	Answers []File
 	// Problems are the problems of the snapshot and those of scheduling, configuring and rendering, sorted.
 	Problems []fleet.Problem
 
@@ -36,15 +38,29 @@ type Bundle struct {
 // published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment,
 // or nil: results whose inputs have not changed are reused. The result does not depend on previous.
 //
-// It renders no charts: assignments whose templates are charts are held. See [BuildWithCharts].
+// It renders no charts, and asks no external schedulers: what depends on them is held. See [BuildWith].
 func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
-	return BuildWithCharts(s, published, previous, render.NoCharts)
+	return BuildWith(s, published, previous, Options{})
 }
 
-// BuildWithCharts is [Build] for snapshots in which templates can be charts. The jobs of charts
-// are run one after the other.
-func BuildWithCharts(s *fleet.Snapshot, published *Published, previous *Bundle, charts render.Charts) *Bundle {
-	b := newBuilder(s, published, previous, charts)
+// Options are what a bundle depends on besides the snapshot and what is published.
+type Options struct {
+	// Charts renders templates that are charts. Its jobs are run one after the other. Nil holds what depends on charts.
+	Charts render.Charts
+	// Answers are those of external schedulers and extenders, by policy.
+	Answers map[string]placement.Answer
+	// Recorded are the same answers, to be recorded, for the policies whose questions were all answered.
+	Recorded map[string][]Answer
+	// Problems are those of asking.
+	Problems []fleet.Problem
+}
+
+// BuildWith is [Build] for snapshots with charts and external schedulers.
+func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *Bundle {
+	if o.Charts == nil {
+		o.Charts = render.NoCharts
+	}
+	b := newBuilder(s, published, previous, o)
 	names := b.folderNames()
 	folders := make([]*folderBuild, len(names))
 	parallel(len(names), func(_ int, i int) {
@@ -64,13 +80,14 @@ type builder struct {
 	composer  *config.Composer
 	library   *render.Library
 	charts    render.Charts
+	options   Options
 	lost      lost
 	root      string
 	problems  []fleet.Problem
 }
 
-func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, charts render.Charts) *builder {
-	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: charts}
+func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *builder {
+	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: o.Charts, options: o}
 	var parsed *render.Library
 	if previous != nil {
 		parsed = previous.library
@@ -82,8 +99,8 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, chart
 	b.decisions = placement.Decide(s)
 	b.composer, configuring = config.NewComposer(s)
 	b.library, rendering = render.NewLibrary(s, parsed)
-	rendering = append(rendering, b.library.LoadCharts(charts)...)
-	b.problems = slices.Concat(s.Problems, b.decisions.Unused(), configuring, rendering)
+	rendering = append(rendering, b.library.LoadCharts(o.Charts)...)
+	b.problems = slices.Concat(s.Problems, o.Problems, b.decisions.Unused(), configuring, rendering)
 	if published != nil {
 		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
 	}
@@ -188,6 +205,7 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		published:   b.published,
 		library:     b.library,
 	}
+	b.recordAnswers(result)
 	problems := b.problems
 	for _, f := range folders {
 		if !f.gone {
@@ -222,6 +240,11 @@ func (b *builder) tracking() File {
 func (b *Bundle) Files(yield func(File) bool) {
 	if b.Tracking.Path != "" && !yield(b.Tracking) {
 		return
+	}
+	for _, f := range b.Answers {
+		if !yield(f) {
+			return
+		}
 	}
 	for _, f := range b.Folders {
 		if !f.files(yield) {
@@ -269,6 +292,7 @@ func (b *Bundle) Changes() []Change {
 	if stale := b.published.staleTracking(); stale.Path != "" && b.Tracking.Path != "" {
 		changes = append(changes, Change{Path: stale.Path, Old: stale.Hash})
 	}
+	changes = append(changes, b.deletedAnswers()...)
 	if b.published != nil {
 		for _, f := range b.published.Folders {
 			changes = append(changes, deletions(f, findFolder(b.Folders, f.ClusterType))...)

@@ -5,6 +5,7 @@
 //	<path>/<clusterType>/<target>/platform-config.yaml
 //	<path>/<clusterType>/<target>/reconciler.yaml     or zarf.yaml
 //	<path>/.kalypso/inventory/<clusterType>.json
+//	<path>/.kalypso/schedulers/<policy>.json      what external schedulers answered
 //	.github/tracking/Promoted_Commit_Id          (below <path> if environments share the branch)
 //
 // [Build] is a pure function of a snapshot and what the branch already holds ([Published]):

@@ -34,6 +34,8 @@ type Published struct {
 	elsewhere map[string]string
 	// tracking is the path of the environment's tracking file, which does not have to exist.
 	tracking string
+	// answers are the recorded answers of external schedulers, by policy.
+	answers map[string]*recorded
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
 }
@@ -45,7 +47,7 @@ type Published struct {
 func ReadPublished(branch Branch, environment string, clusterTypes []string, exists func(environment string) bool) (*Published, error) {
 	p := &Published{
 		branch: branch, environment: environment, paths: PathsOf(branch.Files), owners: map[string]*fleet.Problem{},
-		elsewhere: map[string]string{}, digests: map[string]fleet.Digest{},
+		elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, answers: map[string]*recorded{},
 	}
 	byFolder := map[string][]File{}
 	for _, f := range branch.Files {
@@ -55,6 +57,9 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	}
 	inventories, err := p.inventories(branch.Root)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.readAnswers(branch.Root, exists); err != nil {
 		return nil, err
 	}
 	p.disown(inventories, byFolder, exists)

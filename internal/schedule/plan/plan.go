@@ -20,6 +20,8 @@ type Plan struct {
 	Assignments []Change `json:"assignments"`
 	// ClusterTypes are the cluster types whose folders change, sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
+	// Answers are the policies whose recorded answers of external schedulers change, sorted.
+	Answers []string `json:"answers,omitempty"`
 	// Promotion is the move to another commit of main; nil if the commit stays the same.
 	Promotion *Promotion `json:"promotion,omitempty"`
 	// Drift lists the files that were changed by hand and that are restored. It leaves out those of held assignments.
@@ -190,7 +192,7 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	if from, to := before.Promoted, after.Snapshot.PromotedCommit; from != to && to != "" {
 		p.Promotion = &Promotion{From: from, To: to}
 	}
-	p.Drift = restored(after)
+	p.Drift, p.Answers = restored(after), after.ChangedAnswers()
 	p.compareFolders()
 	p.addCauses(after.Snapshot)
 	if err := p.addDetails(); err != nil {
@@ -227,10 +229,10 @@ func (p *Plan) addCauses(s *fleet.Snapshot) {
 
 // Empty reports whether the plan changes no file.
 func (p *Plan) Empty() bool {
-	return p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && len(p.ClusterTypes) == 0 && p.Promotion == nil && len(p.Drift) == 0
+	return p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && len(p.ClusterTypes)+len(p.Answers)+len(p.Drift) == 0 && p.Promotion == nil
 }
 
-// OnlyRecords reports whether only inventories change, for example because another policy selects the same pair.
+// OnlyRecords reports whether only inventories and recorded answers change, for example because another policy selects the same pair.
 func (p *Plan) OnlyRecords() bool {
 	return !p.Empty() && p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && p.Promotion == nil && len(p.Drift) == 0
 }
