@@ -37,7 +37,8 @@ func newExplain(t *terminal.Terminal) *cobra.Command {
 		Use:   "explain -e ENVIRONMENT WORKLOAD/TARGET [CLUSTERTYPE]",
 		Short: "Say why a target is, or is not, on a cluster type, and where its configuration comes from",
 		Long: `Say why a deployment target is, or is not, on each cluster type of an environment:
-which policy selects the pair, and for every policy that does not, which requirement fails.
+which policy selects the pair, and for every policy that does not, which requirement fails. It lists the roles and Secrets that the pair has
+beyond its own namespace because of grants.
 
 With --config it shows where the values of the platform configuration are written, and what they override.`,
 		Example: `  kalypso explain -e dev hello-world-app/functional-test
@@ -133,6 +134,12 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	}
 	if p.Held != nil {
 		lines = append(lines, terminal.Plain("held: "+output.WithPosition(p.Held.Message, p.Held.Position)))
+	}
+	for _, role := range p.Roles {
+		lines = append(lines, terminal.Plain("has the role "+role.String()))
+	}
+	for _, secret := range p.Secrets {
+		lines = append(lines, terminal.Plain("sends "+secret.String()))
 	}
 	if c.key != "" && p.Assigned && (p.Held == nil || len(p.Config) > 0) {
 		lines = append(lines, c.configuration(p)...)

@@ -12,6 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
 // Explanation explains why a target is or is not assigned to each cluster type, and how it is configured there.
@@ -32,6 +34,10 @@ type Pair struct {
 	placement.Explanation
 	// Held explains why the assignment cannot be rendered; nil if it can be, or does not exist.
 	Held *fleet.Problem `json:"held,omitempty"`
+	// Roles are the ClusterRoles that the assignment has because of grants, and Secrets those of other namespaces that its reconciler sends to
+	// the application's repository.
+	Roles   []plan.Role   `json:"roles,omitempty"`
+	Secrets []plan.Secret `json:"secrets,omitempty"`
 	// Config are the requested keys of its platform configuration, with their origins.
 	Config []config.Key `json:"config,omitempty"`
 	// OtherKeys are the existing keys if the requested one is not among them.
@@ -160,6 +166,7 @@ func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pa
 		return p
 	}
 	p.Held = a.Held
+	p.Roles, p.Secrets = plan.RightsOf(a.Files, render.Namespace(b.Environment, a.ClusterType, a.Target))
 	if a.Config == nil {
 		return p
 	}

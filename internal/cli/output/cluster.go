@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -13,7 +14,7 @@ import (
 
 // Cluster prints one cluster: its registration, memberships, reconcilers and latest events.
 func (v Printer) Cluster(w io.Writer, d query.ClusterDetail) error {
-	err := errors.Join(v.clusterHead(w, d), v.memberships(w, d.Memberships), v.reconcilers(w, d.Reconcilers))
+	err := errors.Join(v.clusterHead(w, d), v.memberships(w, d.Memberships), v.reconcilers(w, d.Reconcilers), v.unhealthy(w, d.Reconcilers))
 	if err != nil || len(d.Timeline) == 0 {
 		return err
 	}
@@ -77,6 +78,31 @@ func (v Printer) reconcilers(w io.Writer, all []query.Reconciler) error {
 			terminal.Plain(follows(r.Source)), terminal.Plain(r.Message))
 	}
 	return t.Write(w)
+}
+
+// unhealthy prints the objects that are not healthy, of all reconcilers.
+func (v Printer) unhealthy(w io.Writer, all []query.Reconciler) error {
+	s := v.style
+	var t terminal.Table
+	for _, r := range all {
+		for _, o := range r.Unhealthy {
+			if len(t.Rows) == 0 {
+				fmt.Fprintln(w)
+				t.Row(s.Heads("OBJECT", "HEALTH", "RECONCILER", "MESSAGE")...)
+			}
+			t.Row(terminal.Plain(reconcilerName(ledger.ReconcilerID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name})), healthCell(s, o.Health),
+				terminal.Plain(reconcilerName(ledger.ReconcilerID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})), terminal.Plain(o.Message))
+		}
+	}
+	return t.Write(w)
+}
+
+// healthCell returns the health of an object in its color.
+func healthCell(s terminal.Style, health hub.Health) terminal.Cell {
+	if health == hub.HealthDegraded {
+		return terminal.Painted(s.Red, string(health))
+	}
+	return terminal.Painted(s.Yellow, string(cmp.Or(health, hub.HealthUnknown)))
 }
 
 func reconcilerName(id ledger.ReconcilerID) string {

@@ -56,7 +56,7 @@ func roles(texts [][]byte) []Role {
 			}
 		}
 	}
-	return all
+	return distinct(all)
 }
 
 // Secret is a Secret outside of the assignment's namespace that a reconciler sends to a repository.
@@ -71,7 +71,29 @@ func secrets(texts [][]byte, namespace string) []Secret {
 	for i := range all {
 		all[i].URL = secret.Redact(all[i].URL)
 	}
-	return all
+	return distinct(all)
+}
+
+// distinct removes repeated elements: a role can be bound to several service accounts.
+func distinct[T comparable](all []T) []T {
+	var once []T
+	for _, x := range all {
+		if !slices.Contains(once, x) {
+			once = append(once, x)
+		}
+	}
+	return once
+}
+
+// RightsOf returns the roles that the files of an assignment with a namespace bind, and the Secrets of other namespaces that they have sent.
+func RightsOf(files []bundle.File, namespace string) ([]Role, []Secret) {
+	var texts [][]byte
+	for _, f := range files {
+		if strings.HasSuffix(f.Path, ".yaml") {
+			texts = append(texts, f.Content)
+		}
+	}
+	return roles(texts), secrets(texts, namespace)
 }
 
 // addRights adds the roles and Secrets that only one side has.

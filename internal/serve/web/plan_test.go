@@ -40,6 +40,15 @@ func aPreview(schedule.PlanRequest) (*schedule.Preview, error) {
 			Environment: "dev", Before: "was", After: "is", Counts: plan.Counts{Changed: 1, Removed: 1, Unchanged: 4},
 			Assignments: []plan.Change{
 				{Op: plan.Changed, ClusterType: "large", Target: "hello-test", Title: "hello/test", Config: []plan.ConfigChange{{Key: "colour", New: &value, From: fleetpkg.Position{File: "config.yaml", Line: 3}}}},
+				{
+					Op: plan.Changed, ClusterType: "drone", Target: "hello-test", Title: "hello/test", Granted: []plan.Role{{ClusterRole: "edit", Namespace: "queues"}},
+					GrantedSecrets: []plan.Secret{{Name: "git", Namespace: "flux-system", URL: "https://git.example/<b>"}},
+					HandedOver:     []plan.Object{{Kind: "Kustomization", Namespace: "flux-system", Name: "hello"}},
+				},
+				{
+					Op: plan.Changed, ClusterType: "edge", Target: "hello-test", Title: "hello/test", Withdrawn: []plan.Role{{ClusterRole: "view"}},
+					Retired: []plan.Object{{Kind: "Kustomization", Namespace: "flux-system", Name: "old"}},
+				},
 				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test"},
 			},
 			Refusals: []plan.Refusal{{Message: "more than the budget"}},
@@ -56,6 +65,10 @@ func TestPlanOfAPullRequest(t *testing.T) {
 	p.wants("h1", "Pull request #7")
 	p.wants("table.plan tr", "<b>blue</b>⟨U+202E⟩")
 	p.wants("table.plan tr", "− removed")
+	p.wants("table.plan .note", "grants edit in namespace queues, Secret flux-system/git to https://git.example/<b>")
+	p.wants("table.plan .note", "withdraws view in the whole cluster")
+	p.wants("table.plan td", "Kustomization flux-system/hello is handed over: it stays beside the new ones, and deletes nothing any more.")
+	p.wants("table.plan td", "Kustomization flux-system/old was handed over: clusters delete it, and nothing with it.")
 	p.wants(".note", "more than the budget")
 	p.wants(".problems li", "a <tab>")
 	p.wants(".problems li", "✕ refuse Pod web: a <tag> that moves (latest-tag)")

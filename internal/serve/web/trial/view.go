@@ -51,8 +51,11 @@ type Row struct {
 	// Config are some of the configuration keys that differ; MoreConfig is the number of the others.
 	Config     []Key
 	MoreConfig int
-	// Gone are objects that clusters delete.
-	Gone []plan.Object
+	// Rights are the roles and Secrets that are granted or withdrawn.
+	Rights string
+	// Gone are objects that clusters delete. HandedOver stay beside those that take over from them, and Retired were handed over and are removed.
+	Gone, HandedOver, Retired             []plan.Object
+	MoreGone, MoreHandedOver, MoreRetired int
 	// Diff is the diff of First; empty if there is no room for it.
 	Diff []plan.DiffLine
 	// Cut is true if Diff is incomplete.
@@ -133,7 +136,10 @@ func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 		r.Config = append(r.Config, Key{c, valueOf(c.Old), valueOf(c.New)})
 	}
 	r.MoreConfig = more
-	r.Gone, _ = firstOf(g.Gone(), maxNames)
+	r.Rights = g.Rights()
+	r.Gone, r.MoreGone = firstOf(g.Gone(), maxNames)
+	r.HandedOver, r.MoreHandedOver = firstOf(g.HandedOver(), maxNames)
+	r.Retired, r.MoreRetired = firstOf(g.Retired(), maxNames)
 	if g.Op == plan.Held || *room <= 0 {
 		return r
 	}
