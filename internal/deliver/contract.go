@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // Need describes which platform configuration a workload needs on a cluster type, according to its schemas. Missing
@@ -57,8 +58,8 @@ func withoutCharts(job *chart.Job) *chart.Result {
 
 // Contract returns what a workload needs on each cluster type that the platform assigned its targets to, by cluster
 // type and target. It leaves out assignments without a schema.
-func Contract(s *fleet.Snapshot, workload string) []Need {
-	b := bundle.BuildWith(s, nil, nil, bundle.Options{Charts: withoutCharts})
+func Contract(s *fleet.Snapshot, decisions *placement.Decisions, workload string) []Need {
+	b := bundle.BuildWith(s, nil, nil, bundle.Options{Charts: withoutCharts, Decisions: decisions, Workload: workload})
 	schemas := map[string]*fleet.Schema{}
 	for _, schema := range s.Schemas {
 		schemas[schema.Name] = schema
@@ -67,7 +68,7 @@ func Contract(s *fleet.Snapshot, workload string) []Need {
 	for _, folder := range b.Folders {
 		for i := range folder.Assignments {
 			a := &folder.Assignments[i]
-			if a.Workload != workload || a.Sources == nil {
+			if a.Sources == nil {
 				continue
 			}
 			n := Need{Environment: s.Environment, ClusterType: a.ClusterType, Target: a.Target}

@@ -7,6 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // Platform reads from a control plane what it requires of applications and gives them. It reads each environment once, and
@@ -18,12 +19,18 @@ type Platform struct {
 	Loader *schedule.Loader
 
 	mu     sync.Mutex
-	loaded map[string]*schedule.Loaded
+	loaded map[string]*platformEnvironment
+}
+
+// platformEnvironment is an environment, and what runs where in it.
+type platformEnvironment struct {
+	*schedule.Loaded
+	decisions *placement.Decisions
 }
 
 var _ Policies = (*Platform)(nil)
 
-func (p *Platform) load(ctx context.Context, environment string) (*schedule.Loaded, error) {
+func (p *Platform) load(ctx context.Context, environment string) (*platformEnvironment, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.loaded[environment]; known != nil {
@@ -33,11 +40,15 @@ func (p *Platform) load(ctx context.Context, environment string) (*schedule.Load
 	if err != nil {
 		return nil, err
 	}
-	if p.loaded == nil {
-		p.loaded = map[string]*schedule.Loaded{}
+	decisions, err := p.Loader.Decide(ctx, loaded)
+	if err != nil {
+		return nil, err
 	}
-	p.loaded[environment] = loaded
-	return loaded, nil
+	if p.loaded == nil {
+		p.loaded = map[string]*platformEnvironment{}
+	}
+	p.loaded[environment] = &platformEnvironment{loaded, decisions}
+	return p.loaded[environment], nil
 }
 
 // Policy implements [Policies].
@@ -56,7 +67,7 @@ func (p *Platform) Rights(ctx context.Context, environment, workload string) (ma
 	if err != nil {
 		return nil, err
 	}
-	return Rights(loaded.Snapshot, workload), nil
+	return Rights(loaded.Snapshot, loaded.decisions, workload), nil
 }
 
 // Contract returns what a workload needs of the platform in an environment; see [Contract].
@@ -65,5 +76,5 @@ func (p *Platform) Contract(ctx context.Context, environment, workload string) (
 	if err != nil {
 		return nil, err
 	}
-	return Contract(loaded.Snapshot, workload), nil
+	return Contract(loaded.Snapshot, loaded.decisions, workload), nil
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
 // Rights returns what the platform lets the manifests of a workload's targets change on clusters, by the target's name in the
 // workload. It contains the targets that exist in the environment.
-func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
-	own := *s
-	own.Targets = slices.DeleteFunc(slices.Clone(s.Targets), func(t *fleet.Target) bool { return t.Workload != workload })
-	if len(own.Targets) == 0 {
+func Rights(s *fleet.Snapshot, decisions *placement.Decisions, workload string) map[string]check.Rights {
+	targets := slices.DeleteFunc(slices.Clone(s.Targets), func(t *fleet.Target) bool { return t.Workload != workload })
+	if len(targets) == 0 {
 		return nil
 	}
 	namespaces := map[string]map[string]bool{}
-	for _, folder := range bundle.BuildWith(&own, nil, nil, bundle.Options{Charts: withoutCharts}).Folders {
+	options := bundle.Options{Charts: withoutCharts, Decisions: decisions, Workload: workload}
+	for _, folder := range bundle.BuildWith(s, nil, nil, options).Folders {
 		for i := range folder.Assignments {
 			a := &folder.Assignments[i]
 			if namespaces[a.Target] == nil {
@@ -31,7 +32,7 @@ func Rights(s *fleet.Snapshot, workload string) map[string]check.Rights {
 		}
 	}
 	all := map[string]check.Rights{}
-	for _, t := range own.Targets {
+	for _, t := range targets {
 		r := check.Rights{Known: true}
 		grants := s.GrantsOf(t)
 		for _, g := range grants {

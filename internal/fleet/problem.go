@@ -121,6 +121,7 @@ const (
 	KindUnreachable        ProblemKind = "unreachable"
 	KindReservedLabel      ProblemKind = "reserved-label"
 	KindUnusedPolicy       ProblemKind = "unused-policy"
+	KindUnplaced           ProblemKind = "unplaced"
 	KindNameCollision      ProblemKind = "name-collision"
 	KindConfigConflict     ProblemKind = "config-conflict"
 	KindConfigPrecedence   ProblemKind = "config-precedence"

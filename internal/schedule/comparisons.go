@@ -30,10 +30,10 @@ const (
 )
 
 // comparisonKey identifies the commits of both sides. A source that could not be read has none, but a problem, and so has
-// a name that depends on what is published.
-func comparisonKey(before, after *Loaded) string {
+// a name that depends on what is published. standing is the commit of the GitOps branch, if decisions depend on it.
+func comparisonKey(before, after *Loaded, standing string) string {
 	var b strings.Builder
-	b.WriteString(after.Snapshot.Environment)
+	b.WriteString(after.Snapshot.Environment + " " + standing)
 	for _, l := range []*Loaded{before, after} {
 		fmt.Fprintf(&b, "\n%s %d", l.controlPlane, len(l.Snapshot.Problems))
 		for _, p := range l.Snapshot.Problems {

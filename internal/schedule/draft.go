@@ -7,7 +7,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Draft is what an environment's GitOps branch should hold, with its plan and findings.
@@ -91,7 +93,7 @@ func (d *Drafter) Draft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	if r.Base == nil {
 		return w.draft, w.make(ctx)
 	}
-	return d.Comparisons.get(comparisonKey(w.base, w.draft.Loaded), func() (*Draft, error) { return w.draft, w.make(ctx) })
+	return d.Comparisons.get(comparisonKey(w.base, w.draft.Loaded, w.standingAt), func() (*Draft, error) { return w.draft, w.make(ctx) })
 }
 
 type drafting struct {
@@ -101,6 +103,9 @@ type drafting struct {
 	// base and baseBundle are for [DraftRequest.Base].
 	base       *Loaded
 	baseBundle *bundle.Bundle
+	// standing is what the GitOps branch has, for drafts that are not compared with it; nil unless decisions depend on it.
+	standing   *bundle.Published
+	standingAt string // its commit
 	checker    *check.Checker
 }
 
@@ -121,16 +126,24 @@ func (w *drafting) read(ctx context.Context) (err error) {
 }
 
 // settle gives each name that several owners use to the one whose assignments are published. Drafts that are not compared
-// with the GitOps branch read it for that alone: if that is not possible, the names stay contested.
+// with the GitOps branch read it for that, and for decisions that prefer what is published: if that is not possible, the names
+// stay contested, and decisions are those for an empty branch.
 func (w *drafting) settle(ctx context.Context) error {
 	var published *bundle.Published
 	if w.draft.GitOps != nil {
 		published = w.draft.GitOps.Published
-	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 {
-		if gitOps, err := w.Loader.GitOps(ctx, w.draft.Loaded, ""); err == nil {
-			published = gitOps.Published
+	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 || w.stateful() {
+		gitOps, err := w.Loader.GitOps(ctx, w.draft.Loaded, "")
+		if err == nil {
+			published, w.standingAt = gitOps.Published, gitOps.Head.Commit
+		} else if w.stateful() {
+			w.draft.Loaded.Snapshot.Problems = fleet.SortProblems(append(w.draft.Loaded.Snapshot.Problems, fleet.Problem{
+				Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Position: fleet.Position{Source: "gitops"},
+				Message: "decisions may differ from those of a schedule, which prefers what is published: " + secret.Redact(err.Error()),
+			}))
 		}
 	}
+	w.standing = published
 	owners := published.Owners
 	if w.base != nil {
 		w.base.Snapshot = w.base.Snapshot.Settle(owners)
@@ -143,6 +156,11 @@ func (w *drafting) settle(ctx context.Context) error {
 	}
 	w.draft.Loaded.Snapshot = w.draft.Loaded.Snapshot.Settle(owners)
 	return ctx.Err()
+}
+
+// stateful reports whether decisions depend on what is published.
+func (w *drafting) stateful() bool {
+	return placement.Stateful(w.draft.Loaded.Snapshot) || w.base != nil && placement.Stateful(w.base.Snapshot)
 }
 
 func (w *drafting) make(ctx context.Context) error {
@@ -164,17 +182,17 @@ func (w *drafting) make(ctx context.Context) error {
 
 func (w *drafting) build(ctx context.Context) error {
 	snapshot := w.draft.Loaded.Snapshot
-	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle) *bundle.Bundle {
-		return bundle.BuildWith(s, published, previous, bundle.Options{Charts: chartsOf(ctx, w.Charts)})
+	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle, standing placement.Published) *bundle.Bundle {
+		return bundle.BuildWith(s, published, previous, bundle.Options{Charts: chartsOf(ctx, w.Charts), Standing: standing})
 	}
 	switch {
 	case w.base != nil:
-		w.baseBundle = build(w.base.Snapshot, nil, nil)
-		w.draft.Bundle = build(snapshot, nil, w.baseBundle)
+		w.baseBundle = build(w.base.Snapshot, nil, nil, w.standing.Standing)
+		w.draft.Bundle = build(snapshot, nil, w.baseBundle, w.baseBundle.Standing)
 	case w.request.Unpublished:
-		w.draft.Bundle = build(snapshot, nil, nil)
+		w.draft.Bundle = build(snapshot, nil, nil, w.standing.Standing)
 	default:
-		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request))
+		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request), nil)
 		if ctx.Err() == nil {
 			w.Memory.put(w.request.Request, w.draft.Bundle)
 		}

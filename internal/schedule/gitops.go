@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // GitOps is an environment's GitOps branch with its content.
@@ -43,6 +44,20 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
 	return g, nil
+}
+
+// Decide decides what runs where in an environment, as the next schedule would. It reads the GitOps branch only if decisions
+// depend on what is published.
+func (l *Loader) Decide(ctx context.Context, loaded *Loaded) (*placement.Decisions, error) {
+	var o placement.Options
+	if placement.Stateful(loaded.Snapshot) {
+		g, err := l.GitOps(ctx, loaded, "")
+		if err != nil {
+			return nil, err
+		}
+		o.Published = g.Published.Standing
+	}
+	return placement.Decide(loaded.Snapshot, o), nil
 }
 
 func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error) {

@@ -23,7 +23,7 @@ func TestFleetLoadsWithoutProblemsAndIsFullyAssigned(t *testing.T) {
 		in.Workloads[name] = fleet.Fetched{Objects: fleet.Read(&cache, source)}
 	}
 	s := fleet.Assemble(in)
-	decisions := placement.Decide(s)
+	decisions := placement.Decide(s, placement.Options{})
 	for _, p := range append(s.Problems, decisions.Unused()...) {
 		t.Errorf("%s: %s: %s", p.Position, p.Kind, p.Message)
 	}

@@ -212,7 +212,7 @@ func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Sche
 	if p != nil {
 		o.PullRequest = &forge.PullRequest{Number: 7, Title: "dev: 1 added", URL: host + "platform-gitops/pulls/7", CreatedAt: at}
 	}
-	return &query.Scheduled{At: at, Outcome: o, Snapshot: s, Decisions: placement.Decide(s)}
+	return &query.Scheduled{At: at, Outcome: o, Snapshot: s, Decisions: placement.Decide(s, placement.Options{})}
 }
 
 // fleetOf returns the fleet of one control plane that a case describes; nil if it describes none.

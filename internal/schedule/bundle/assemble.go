@@ -71,6 +71,9 @@ func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 		return f
 	}
 	wanted := b.decisions.For(name)
+	if b.options.Workload != "" {
+		wanted = slices.DeleteFunc(wanted, func(a placement.Assignment) bool { return a.Target.Workload != b.options.Workload })
+	}
 	f.stack = b.composer.Stack(f.clusterType)
 	f.slots()
 	f.base = f.baseDigest()
@@ -105,7 +108,7 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	a.Config = composed.Composed
 	data.ConfigData, data.Grants = composed.Data, render.GrantsIn(data.Namespace, grants)
 	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, composed: composed}
-	s.reason = f.blocked(composed, published)
+	s.reason = cmp.Or(f.blocked(composed, published), f.mayBeExcluded(&a, published))
 	if s.reason == nil && f.charted && !f.unchanged(&s) {
 		waiting := s
 		f.mu.Lock()
@@ -131,6 +134,19 @@ func (f *folderBuild) complete(s *step, w *render.Worker) {
 		hold(a, s.published, reason)
 	}
 	f.result.Assignments[s.index] = *a
+}
+
+// mayBeExcluded explains why a new assignment is not made while a policy that may exclude it cannot be read; nil if there
+// is no such policy.
+func (f *folderBuild) mayBeExcluded(a *Assignment, published *Assignment) *fleet.Problem {
+	lost := f.snapshot.LostExclusion
+	if lost == nil || published != nil {
+		return nil
+	}
+	return &fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: lost.Ref, Position: lost.Position, Assignment: a.Name(),
+		Message: "it is new, and a policy that may exclude it cannot be read", Hint: "it is added when that is corrected",
+	}
 }
 
 // unreported returns the problems of a configuration, except those that only point to an object that cannot be read.

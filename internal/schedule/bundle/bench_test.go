@@ -203,7 +203,7 @@ func newFloor(s *fleet.Snapshot) *floor {
 		}
 	}
 	composer, _ := config.NewComposer(s)
-	decisions := placement.Decide(s)
+	decisions := placement.Decide(s, placement.Options{})
 	ready := map[*config.Composed]string{}
 	for _, ct := range s.ClusterTypes {
 		stack := composer.Stack(ct)

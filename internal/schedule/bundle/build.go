@@ -47,18 +47,27 @@ func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
 type Options struct {
 	// Charts renders templates that are charts. Its jobs are run one after the other. Nil holds what depends on charts.
 	Charts render.Charts
+	// Standing are the assignments that decisions prefer. Default: the published ones.
+	Standing placement.Published
 	// Answers are those of external schedulers and extenders, by policy.
 	Answers map[string]placement.Answer
 	// Recorded are the same answers, to be recorded, for the policies whose questions were all answered.
 	Recorded map[string][]Answer
 	// Problems are those of asking.
 	Problems []fleet.Problem
+	// Decisions are used instead of deciding, if they are known already. Standing and Answers are ignored then.
+	Decisions *placement.Decisions
+	// Workload restricts the build to the assignments of one workload. Default: all.
+	Workload string
 }
 
 // BuildWith is [Build] for snapshots with charts and external schedulers.
 func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *Bundle {
 	if o.Charts == nil {
 		o.Charts = render.NoCharts
+	}
+	if o.Standing == nil {
+		o.Standing = published.Standing
 	}
 	b := newBuilder(s, published, previous, o)
 	names := b.folderNames()
@@ -87,7 +96,7 @@ type builder struct {
 }
 
 func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *builder {
-	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: o.Charts, options: o}
+	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: o.Charts, options: o, decisions: o.Decisions}
 	var parsed *render.Library
 	if previous != nil {
 		parsed = previous.library
@@ -96,15 +105,31 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Opt
 		b.root = s.GitOps.Path
 	}
 	var configuring, rendering []fleet.Problem
-	b.decisions = placement.Decide(s)
+	if b.decisions == nil {
+		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing, Stays: b.stays(), Answers: o.Answers})
+	}
 	b.composer, configuring = config.NewComposer(s)
 	b.library, rendering = render.NewLibrary(s, parsed)
 	rendering = append(rendering, b.library.LoadCharts(o.Charts)...)
-	b.problems = slices.Concat(s.Problems, o.Problems, b.decisions.Unused(), configuring, rendering)
+	b.problems = slices.Concat(s.Problems, o.Problems, b.decisions.Unused(), b.decisions.Problems(), configuring, rendering)
 	if published != nil {
 		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
 	}
 	return b
+}
+
+// stays returns what reports whether a published assignment stays even if nothing wants it any more; nil if none does.
+func (b *builder) stays() func(placement.Pair) bool {
+	if len(b.lost.refs) == 0 {
+		return nil
+	}
+	return func(p placement.Pair) bool {
+		if b.published == nil {
+			return false
+		}
+		a, ok := findFolder(b.published.Folders, p.ClusterType).Assignment(p.Target)
+		return ok && b.lost.removal(a) != nil
+	}
 }
 
 // folderNames returns the cluster types that exist or are published, sorted.
@@ -277,6 +302,20 @@ type Change struct {
 	Content []byte
 	// Old is the blob ID of the published file; zero for a new file.
 	Old Hash
+}
+
+// Standing yields the assignments of the bundle, as if it were published.
+func (b *Bundle) Standing(yield func(placement.Pair, []string) bool) { standing(b.Folders, yield) }
+
+func standing(folders []*Folder, yield func(placement.Pair, []string) bool) {
+	for _, f := range folders {
+		for i := range f.Assignments {
+			a := &f.Assignments[i]
+			if !yield(placement.Pair{Target: a.Target, ClusterType: a.ClusterType}, a.Policies) {
+				return
+			}
+		}
+	}
 }
 
 // Changes returns the changes that turn the published branch into the bundle, sorted by path.

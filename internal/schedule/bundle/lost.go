@@ -40,7 +40,7 @@ func newLost(s *fleet.Snapshot) lost {
 		}
 		d.ref(u.Ref)
 		d.position(u.Position)
-		d.texts(strconv.FormatBool(u.NoTemplate), u.Owner.Workspace, u.Owner.Registration)
+		d.texts(strconv.FormatBool(u.NoTemplate), strconv.FormatBool(u.NoExclusion), u.Owner.Workspace, u.Owner.Registration)
 	}
 	if l.file != nil || len(l.nameless) > 0 {
 		l.addPresent(s, &d)

@@ -187,7 +187,7 @@ func TestEveryWantedPairIsThereOnce(t *testing.T) {
 			}
 		}
 		for _, ct := range s.ClusterTypes {
-			for _, a := range placement.Decide(s).For(ct.Name) {
+			for _, a := range placement.Decide(s, placement.Options{}).For(ct.Name) {
 				if name := ct.Name + "/" + a.Target.Name; count[name] != 1 {
 					t.Fatalf("%s is there %d times", name, count[name])
 				}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // Published is what the GitOps branch of an environment holds. It is immutable. Nil is an empty branch.
@@ -86,6 +87,13 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	}
 	p.Promoted, err = branch.ReadTracking(p.paths, p.tracking)
 	return p, err
+}
+
+// Standing yields the published assignments.
+func (p *Published) Standing(yield func(placement.Pair, []string) bool) {
+	if p != nil {
+		standing(p.Folders, yield)
+	}
 }
 
 // shares reports whether another environment has files below another path of the branch. Each of them has a tracking file

@@ -50,7 +50,7 @@ func BenchmarkDecideOverlapping(b *testing.B) {
 func BenchmarkExplain(b *testing.B) {
 	s := largeSnapshot(1000, 100)
 	s.Policies = append(s.Policies, policyFor(b, "none", map[string]string{"managed": "false"}, nil))
-	d := Decide(s)
+	d := Decide(s, Options{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := d.Explain("app-999", "type-99"); err != nil {
@@ -62,7 +62,7 @@ func BenchmarkExplain(b *testing.B) {
 func measure(b *testing.B, s *fleet.Snapshot, assignments int) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := countAssignments(Decide(s)); got != assignments {
+		if got := countAssignments(Decide(s, Options{})); got != assignments {
 			b.Fatalf("%d assignments, want %d", got, assignments)
 		}
 	}

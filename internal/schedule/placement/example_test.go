@@ -23,7 +23,7 @@ func Example() {
 			{Name: "large", Labels: map[string]string{"size": "large"}},
 		},
 		Policies: []*fleet.Policy{{Name: "edge-policy", Targets: edge, ClusterTypes: edge}},
-	})
+	}, placement.Options{})
 
 	for _, a := range decisions.For("drone") {
 		fmt.Println(a.ClusterType.Name, "runs", a.Target.Name, "by", a.Policies)

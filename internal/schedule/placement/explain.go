@@ -9,6 +9,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -25,9 +26,21 @@ type Explanation struct {
 type PolicyReason struct {
 	Policy   string         `json:"policy"`
 	Position fleet.Position `json:"position"`
-	Selects  bool           `json:"selects"`
-	// Failed lists every requirement that does not hold, the target's first. Empty when the policy selects the pair.
+	// Mode is what the policy does with the pairs that it selects: include, exclude, exclusive or onDemand.
+	Mode v1alpha1.PolicyMode `json:"mode"`
+	// Selects means that the pair gets through all steps: the policy assigns it, or with the mode exclude, excludes it.
+	Selects bool `json:"selects"`
+	// Step is the first step that does not let the pair through. Empty when the policy selects the pair.
+	Step Step `json:"step,omitempty"`
+	// Failed lists every requirement of the selectors that does not hold, the target's first.
 	Failed []Requirement `json:"failed,omitempty"`
+	// Reason explains the result of the other steps. It can be empty for a policy that selects the pair.
+	Reason string `json:"reason,omitempty"`
+	// Score and Rank are those of the pair among the eligible ones of its target, and Wanted how many of them the policy
+	// assigns. They are absent unless the policy limits that.
+	Score  *int `json:"score,omitempty"`
+	Rank   int  `json:"rank,omitempty"`
+	Wanted int  `json:"wanted,omitempty"`
 }
 
 // Requirement is one condition of a selector that does not hold.
@@ -58,16 +71,104 @@ func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 		Assigned:    assigned,
 		Policies:    make([]PolicyReason, len(d.candidates)),
 	}
-	for i, c := range d.candidates {
-		failed := slices.Concat(c.target.failed(d.targetIndex.objects[t]), c.clusterType.failed(d.clusterTypeIndex.objects[ct]))
-		e.Policies[i] = PolicyReason{
-			Policy:   c.policy.Name,
-			Position: c.policy.Position,
-			Selects:  len(failed) == 0,
-			Failed:   failed,
-		}
+	tracing := d.traced(int32(t))
+	for i := range d.candidates {
+		e.Policies[i] = d.explain(tracing, int32(i), int32(t), int32(ct))
 	}
 	return e, nil
+}
+
+// traced returns the solver of a decision that is repeated to trace a target; nil if all policies only select.
+func (d *Decisions) traced(target int32) *solver {
+	if d.isPlain() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lastTraced == nil || !d.lastTraced.tracing.targets[target] {
+		again := newDecisions(&fleet.Snapshot{
+			Environment: d.environment, Targets: d.targets, ClusterTypes: d.clusterTypes, Policies: d.policies(),
+		}, d.options)
+		d.lastTraced = again.solve(d.options, newTrace(target))
+	}
+	return d.lastTraced
+}
+
+func (d *Decisions) policies() []*fleet.Policy {
+	policies := make([]*fleet.Policy, len(d.candidates))
+	for i, c := range d.candidates {
+		policies[i] = c.policy
+	}
+	return policies
+}
+
+// explain returns what a policy does with a pair.
+func (d *Decisions) explain(s *solver, policy, target, clusterType int32) PolicyReason {
+	c := &d.candidates[policy]
+	p := PolicyReason{Policy: c.policy.Name, Position: c.policy.Position, Mode: cmp.Or(c.policy.Mode, v1alpha1.PolicyInclude)}
+	p.Failed = slices.Concat(c.target.failed(d.targetIndex.objects[target]), c.clusterType.failed(d.clusterTypeIndex.objects[clusterType]))
+	switch {
+	case len(p.Failed) > 0:
+		p.Step = StepSelectors
+		return p
+	case s == nil:
+		p.Selects = true
+		return p
+	}
+	s.explain(&p, policy, target, clusterType)
+	return p
+}
+
+// explain adds the steps after the selectors.
+func (s *solver) explain(p *PolicyReason, policy, target, clusterType int32) {
+	r := s.rules[policy]
+	i, _ := slices.BinarySearch(r.c.clusterTypes, clusterType)
+	p.Selects = r.c.assigns(target, clusterType)
+	if p.Mode == v1alpha1.PolicyExclude {
+		if p.Selects = r.excludes(target, i); p.Selects {
+			return
+		}
+	}
+	var why refusal
+	switch {
+	case r.c.held != nil && p.Selects:
+		p.Reason = "it stays as published: " + r.c.held.Error()
+	case r.c.held != nil:
+		p.Step, p.Reason = StepScheduler, r.c.held.Error()
+	case !r.judge(target, i, &why):
+		p.Step, p.Reason = why.step, why.text
+	case p.Mode == v1alpha1.PolicyOnDemand && !p.Selects:
+		p.Step, p.Reason = StepDemand, "nothing on this cluster type depends on it"
+	default:
+		s.explainChoice(p, r, target, int32(i))
+	}
+}
+
+// explainChoice adds why a policy chose, or did not choose, an eligible pair.
+func (s *solver) explainChoice(p *PolicyReason, r *rules, target, i int32) {
+	if r.policy.External() {
+		verdict, chosen := r.answer.Pairs[s.pair(target, r.c.clusterTypes[i])]
+		p.Reason = strings.TrimSuffix(r.policy.Scheduler+": "+verdict.Reason, ": ")
+		if !chosen {
+			p.Step, p.Reason = StepScheduler, r.policy.Scheduler+" did not choose it"
+			return
+		}
+	}
+	o := s.tracing.outcomes[traced{r.number, target}]
+	if o == nil {
+		return
+	}
+	reason, known := o.reasons[i]
+	if !known {
+		return
+	}
+	if why, evicted := s.tracing.evicts[evicted{r.number, target, r.c.clusterTypes[i]}]; evicted && !p.Selects {
+		reason.step, reason.text = StepCapacity, why
+	}
+	p.Step, p.Reason = reason.step, cmp.Or(reason.text, p.Reason)
+	if r.policy.Max > 0 && !r.policy.External() {
+		p.Score, p.Rank, p.Wanted = &reason.score, reason.rank, o.wanted
+	}
 }
 
 // Has reports whether there is a target with a name, in either form.

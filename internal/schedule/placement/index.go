@@ -26,10 +26,12 @@ func targetObjects(targets []*fleet.Target) []object {
 func clusterTypeObjects(clusterTypes []*fleet.ClusterType) []object {
 	objects := make([]object, len(clusterTypes))
 	for i, ct := range clusterTypes {
-		objects[i] = object{labels: ct.Labels}
+		objects[i] = objectOf(ct)
 	}
 	return objects
 }
+
+func objectOf(ct *fleet.ClusterType) object { return object{labels: ct.Labels} }
 
 // index finds the objects that satisfy conditions. Its lists hold ascending positions, in the order of names.
 // Building it takes time proportional to the number of labels.

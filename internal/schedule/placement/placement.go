@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -25,12 +26,29 @@ type Decisions struct {
 
 	targetIndex, clusterTypeIndex *index             // for hints and explanations
 	unreadable                    []fleet.Unreadable // for hints
+
+	options  Options
+	problems []fleet.Problem
+
+	mu         sync.Mutex
+	lastTraced *solver
 }
 
 // Decide assigns the targets of a snapshot to its cluster types.
 // It is deterministic and does not depend on the order of the objects.
-func Decide(s *fleet.Snapshot) *Decisions {
+func Decide(s *fleet.Snapshot, o Options) *Decisions {
+	d := newDecisions(s, o)
+	if !d.isPlain() {
+		d.problems = append(d.problems, d.solve(o, nil).problems()...)
+	}
+	d.selected = selectAll(d.candidates, len(d.targets), len(d.clusterTypes))
+	return d
+}
+
+// newDecisions returns decisions with candidates, but without assignments.
+func newDecisions(s *fleet.Snapshot, o Options) *Decisions {
 	d := &Decisions{
+		options:      o,
 		environment:  s.Environment,
 		unreadable:   s.Unreadable,
 		targets:      sortedByName(s.Targets, func(t *fleet.Target) string { return t.Name }),
@@ -41,9 +59,17 @@ func Decide(s *fleet.Snapshot) *Decisions {
 	policies := sortedByName(s.Policies, func(p *fleet.Policy) string { return p.Name })
 
 	d.candidates = filter(policies, d.targetIndex, d.clusterTypeIndex)
-	d.selected = selectAll(d.candidates, len(d.targets), len(d.clusterTypes))
 	return d
 }
+
+// Stateful reports whether decisions about a snapshot depend on what is published.
+func Stateful(s *fleet.Snapshot) bool {
+	return !newDecisions(&fleet.Snapshot{Policies: s.Policies, ClusterTypes: s.ClusterTypes, Targets: s.Targets}, Options{}).isPlain()
+}
+
+// Problems returns the problems of deciding, sorted: questions without an answer, expressions that cannot be evaluated, and
+// targets without a place.
+func (d *Decisions) Problems() []fleet.Problem { return fleet.SortProblems(slices.Clone(d.problems)) }
 
 // For returns the assignments to a cluster type, sorted by target name. It is empty for an unknown cluster type.
 // The caller owns the slice.

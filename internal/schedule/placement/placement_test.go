@@ -17,7 +17,7 @@ import (
 func TestCases(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		s := parseFleet(t, []byte(c.Text("fleet.yaml")))
-		d := Decide(s)
+		d := Decide(s, Options{})
 		c.Golden(t, "decisions", decisions(s, d))
 		c.Golden(t, "reasons", reasons(t, s, d))
 		c.Golden(t, "unused", unusedText(d))
@@ -74,7 +74,7 @@ targets:
 clusterTypes:
 - name: large
 - name: small
-`)))
+`)), Options{})
 	tests := []struct {
 		target, clusterType, want string
 	}{
@@ -102,7 +102,7 @@ clusterTypes:
 }
 
 func TestEmptyEnvironment(t *testing.T) {
-	d := Decide(&fleet.Snapshot{Environment: "dev"})
+	d := Decide(&fleet.Snapshot{Environment: "dev"}, Options{})
 	if d.For("large") != nil || d.Unused() != nil {
 		t.Errorf("an empty environment has assignments %v and warnings %v", d.For("large"), d.Unused())
 	}
@@ -128,7 +128,7 @@ clusterTypes:
 policies: [{name: between}]
 `))
 	s.Policies[0].ClusterTypes = between
-	d := Decide(s)
+	d := Decide(s, Options{})
 	if got, want := decisions(s, d), "big\nmid\n  shop/web by between\nnone\nwords\n"; got != want {
 		t.Errorf("decisions:\n%s", cmp.Diff(got, want))
 	}
@@ -151,7 +151,7 @@ func TestRowsAreShared(t *testing.T) {
 targets: [{name: shop/web}, {name: shop/db}]
 clusterTypes: [{name: a}, {name: b}]
 policies: [{name: everything}]
-`)))
+`)), Options{})
 	if d.selected.rows[0] != d.selected.rows[1] {
 		t.Error("cluster types that the same policies select have separate rows")
 	}

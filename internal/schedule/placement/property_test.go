@@ -51,7 +51,7 @@ func naivePairs(s *fleet.Snapshot) []pair {
 func TestDecideIsTheTripleLoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		d := Decide(s)
+		d := Decide(s, Options{})
 		if diff := cmp.Diff(pairs(s, d), naivePairs(s)); diff != "" {
 			t.Fatalf("pairs (-got +want):\n%s", diff)
 		}
@@ -67,7 +67,7 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 			ClusterTypes: rapid.Permutation(s.ClusterTypes).Draw(t, "cluster types"),
 			Policies:     rapid.Permutation(s.Policies).Draw(t, "policies"),
 		}
-		a, b := Decide(s), Decide(shuffled)
+		a, b := Decide(s, Options{}), Decide(shuffled, Options{})
 		if diff := cmp.Diff(pairs(s, a), pairs(s, b)); diff != "" {
 			t.Fatalf("pairs differ (-sorted +shuffled):\n%s", diff)
 		}
@@ -80,7 +80,7 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 func TestNoPairIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		d := Decide(s)
+		d := Decide(s, Options{})
 		assigned := map[[2]string][]string{}
 		for _, p := range pairs(s, d) {
 			assigned[[2]string{p.Target, p.ClusterType}] = p.Policies
@@ -135,7 +135,7 @@ func TestUnusedPoliciesAreThoseThatSelectNoPair(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, p := range Decide(s).Unused() {
+		for _, p := range Decide(s, Options{}).Unused() {
 			got = append(got, p.Object.Name)
 			if p.Hint == "" {
 				t.Fatalf("no hint for %s", p.Object.Name)

@@ -9,6 +9,11 @@ import (
 
 // Options are what decisions depend on besides the snapshot.
 type Options struct {
+	// Published is what the GitOps branch has. Nil means nothing.
+	Published Published
+	// Stays reports whether a published assignment stays even if no policy wants it any more, because something cannot be
+	// read. Nil means that none does.
+	Stays func(Pair) bool
 	// Answers are what external schedulers and extenders answered to [Questions], by the name of the policy.
 	Answers map[string]Answer
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"encoding/binary"
 	"slices"
+	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -13,6 +14,29 @@ type candidates struct {
 	policy                *fleet.Policy
 	target, clusterType   conditions
 	targets, clusterTypes []int32
+
+	// on are the assigned targets on each of clusterTypes. Nil means that all pairs are assigned.
+	on [][]int32
+	// held is why the policy only keeps what is published.
+	held error
+}
+
+// assigned returns the targets that the policy assigns to a cluster type, by its index in clusterTypes.
+func (c *candidates) assigned(i int) []int32 {
+	if c.on == nil {
+		return c.targets
+	}
+	return c.on[i]
+}
+
+// assigns reports whether the policy assigns a pair that it selects.
+func (c *candidates) assigns(target, clusterType int32) bool {
+	i, selects := slices.BinarySearch(c.clusterTypes, clusterType)
+	if !selects {
+		return false
+	}
+	_, assigned := slices.BinarySearch(c.assigned(i), target)
+	return assigned
 }
 
 // filter returns what the two selectors of each policy select.
@@ -52,8 +76,11 @@ func selectAll(all []candidates, targets, clusterTypes int) selected {
 	scratch := make([]int32, targets)
 	for clusterType, policies := range policiesByClusterType(all, clusterTypes) {
 		key := mapKey(policies)
+		if slices.ContainsFunc(policies, func(p int32) bool { return all[p].on != nil }) {
+			key += "\n" + strconv.Itoa(clusterType) // not shared
+		}
 		if shared[key] == nil {
-			shared[key] = s.lists.join(all, policies, scratch)
+			shared[key] = s.lists.join(all, policies, int32(clusterType), scratch)
 		}
 		s.rows[clusterType] = shared[key]
 	}
@@ -96,10 +123,11 @@ func newPolicyLists() policyLists {
 
 // join returns the row of a cluster type that exactly the given policies select.
 // scratch has a zero for each target, before and after the call, so that a row costs time for its assignments only.
-func (l *policyLists) join(all []candidates, policies, scratch []int32) *row {
+func (l *policyLists) join(all []candidates, policies []int32, clusterType int32, scratch []int32) *row {
 	var r row
 	for _, policy := range policies {
-		for _, target := range all[policy].targets {
+		i, _ := slices.BinarySearch(all[policy].clusterTypes, clusterType)
+		for _, target := range all[policy].assigned(i) {
 			if scratch[target] == 0 {
 				r.targets = append(r.targets, target)
 			}

@@ -241,10 +241,10 @@ func (p boardPolicies) Policy(_ context.Context, environment string) (check.Poli
 // Rights implements [deliver.Policies].
 func (p boardPolicies) Rights(_ context.Context, environment, workload string) (map[string]check.Rights, error) {
 	last := p.board.Outcome(p.controlPlane, environment)
-	if last == nil || last.Loaded == nil {
+	if last == nil || last.Loaded == nil || last.Bundle == nil {
 		return nil, serve.ErrNotRead
 	}
-	return deliver.Rights(last.Loaded.Snapshot, workload), nil
+	return deliver.Rights(last.Loaded.Snapshot, last.Bundle.Decisions, workload), nil
 }
 
 // publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the
