@@ -163,6 +163,9 @@ func (v Plan) operation(g plan.Group) []terminal.Cell {
 		if len(g.Gone()) > 0 {
 			lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
 		}
+		if left := g.MayStay(); left != "" {
+			lines = append(lines, terminal.Painted(v.Style.Yellow, left))
+		}
 		return lines
 	case plan.Held:
 		return []terminal.Cell{terminal.Plain("held: " + WithPosition(c.Reason.Message, c.Reason.Position))}

@@ -60,8 +60,11 @@ func (d *details) add(c *Change) error {
 			c.Config = append(c.Config, d.configChanges(old, now, d.composed(c))...)
 		}
 	}
-	if c.Op != Removed {
-		c.addRights(was, is, render.Namespace(d.environment, c.ClusterType, c.Target))
+	switch namespace := render.Namespace(d.environment, c.ClusterType, c.Target); c.Op {
+	case Removed:
+		c.MayStay = slices.DeleteFunc(roles(was), func(r Role) bool { return r.Namespace == namespace })
+	default:
+		c.addRights(was, is, namespace)
 	}
 	if c.Op == Added {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -82,7 +83,8 @@ func mainDetail(g Group) string {
 	case g.Op == Held:
 		return markdown.Escape(c.Reason.Message) + At(c.Reason.Position)
 	case g.Op == Removed:
-		return strings.TrimSuffix(cmp.Or(markdown.Escape(c.Renamed()), c.Cause.String())+"; "+deletes(g), "; ")
+		parts := []string{cmp.Or(markdown.Escape(c.Renamed()), c.Cause.String()), deletes(g), markdown.Escape(g.MayStay())}
+		return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 	case g.Op == Added && c.RenamedFrom != nil:
 		return markdown.Escape(c.Renamed())
 	case g.Op == Added && len(c.Policies) > 0:

@@ -116,6 +116,9 @@ type Change struct {
 	// those that are no longer sent there. Removed assignments list none.
 	GrantedSecrets   []Secret `json:"grantedSecrets,omitempty"`
 	WithdrawnSecrets []Secret `json:"withdrawnSecrets,omitempty"`
+	// MayStay are the roles outside of the namespace of an assignment that is removed. Its service account is deleted with the namespace, so
+	// reconcilers may leave there what they applied.
+	MayStay []Role `json:"mayStay,omitempty"`
 	// HandedOver are objects of a reconciler that stay beside those that take over from them, and delete nothing any more.
 	HandedOver []Object `json:"handedOver,omitempty"`
 	// Retired are objects that were handed over and are no longer written. Clusters delete them, and nothing with them.

@@ -20,10 +20,15 @@ type Role struct {
 
 // String returns "NAME in namespace NAMESPACE", or "NAME in the whole cluster".
 func (r Role) String() string {
+	return r.ClusterRole + " " + r.place()
+}
+
+// place says where the rights apply.
+func (r Role) place() string {
 	if r.Namespace == "" {
-		return r.ClusterRole + " in the whole cluster"
+		return "in the whole cluster"
 	}
-	return r.ClusterRole + " in namespace " + r.Namespace
+	return "in namespace " + r.Namespace
 }
 
 // kind returns the role as it is the same for many assignments: without the name of the namespace.
@@ -128,6 +133,18 @@ func (g Group) Rights() string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// MayStay says where objects of removed assignments may stay; empty if nowhere.
+func (g Group) MayStay() string {
+	var places []string
+	for _, r := range g.Changes[0].MayStay {
+		places = append(places, r.place())
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return "what it applied " + strings.Join(distinct(places), ", ") + " may stay, because its rights there go with its namespace"
 }
 
 // common describes the rights of all changes of a group, which have the same number: with one text if they are equal, or with the other.

@@ -236,6 +236,9 @@ func formatChange(w *bytes.Buffer, c *plan.Change) {
 	for _, o := range c.Retired {
 		fmt.Fprintf(w, "  %s is retired\n", o)
 	}
+	for _, r := range c.MayStay {
+		fmt.Fprintf(w, "  has %s\n", r)
+	}
 	for _, name := range c.Gone {
 		fmt.Fprintf(w, "  %s is gone\n", name)
 	}

@@ -49,7 +49,7 @@ func aPreview(schedule.PlanRequest) (*schedule.Preview, error) {
 					Op: plan.Changed, ClusterType: "edge", Target: "hello-test", Title: "hello/test", Withdrawn: []plan.Role{{ClusterRole: "view"}},
 					Retired: []plan.Object{{Kind: "Kustomization", Namespace: "flux-system", Name: "old"}},
 				},
-				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test"},
+				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test", MayStay: []plan.Role{{ClusterRole: "edit", Namespace: "queues"}}},
 			},
 			Refusals: []plan.Refusal{{Message: "more than the budget"}},
 		}, NewProblems: []fleetpkg.Problem{{Severity: fleetpkg.SeverityError, Message: "a <tab>"}}, Findings: []check.Finding{
@@ -66,6 +66,7 @@ func TestPlanOfAPullRequest(t *testing.T) {
 	p.wants("table.plan tr", "<b>blue</b>⟨U+202E⟩")
 	p.wants("table.plan tr", "− removed")
 	p.wants("table.plan .note", "grants edit in namespace queues, Secret flux-system/git to https://git.example/<b>")
+	p.wants("table.plan .note", "what it applied in namespace queues may stay, because its rights there go with its namespace")
 	p.wants("table.plan .note", "withdraws view in the whole cluster")
 	p.wants("table.plan td", "Kustomization flux-system/hello is handed over: it stays beside the new ones, and deletes nothing any more.")
 	p.wants("table.plan td", "Kustomization flux-system/old was handed over: clusters delete it, and nothing with it.")

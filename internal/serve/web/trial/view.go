@@ -51,8 +51,8 @@ type Row struct {
 	// Config are some of the configuration keys that differ; MoreConfig is the number of the others.
 	Config     []Key
 	MoreConfig int
-	// Rights are the roles and Secrets that are granted or withdrawn.
-	Rights string
+	// Rights are the roles and Secrets that are granted or withdrawn. MayStay is what removed assignments may leave elsewhere.
+	Rights, MayStay string
 	// Gone are objects that clusters delete. HandedOver stay beside those that take over from them, and Retired were handed over and are removed.
 	Gone, HandedOver, Retired             []plan.Object
 	MoreGone, MoreHandedOver, MoreRetired int
@@ -136,7 +136,7 @@ func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 		r.Config = append(r.Config, Key{c, valueOf(c.Old), valueOf(c.New)})
 	}
 	r.MoreConfig = more
-	r.Rights = g.Rights()
+	r.Rights, r.MayStay = g.Rights(), g.MayStay()
 	r.Gone, r.MoreGone = firstOf(g.Gone(), maxNames)
 	r.HandedOver, r.MoreHandedOver = firstOf(g.HandedOver(), maxNames)
 	r.Retired, r.MoreRetired = firstOf(g.Retired(), maxNames)
