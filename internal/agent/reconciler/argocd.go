@@ -2,7 +2,7 @@ package reconciler
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
@@ -101,14 +101,19 @@ func argoTried(o object) []string {
 	return argoRevisions(o, "status", "operationState", "operation", "sync")
 }
 
-// operationFailed reports whether the last operation failed for the wanted revisions.
+// operationFailed reports whether the last operation failed for the wanted revisions. All objects can be in sync then, because a hook after the
+// synchronization failed, such as a migration: https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/
+// Objects in sync that do not have the revision of the operation were synced by something else.
 func operationFailed(o object) bool {
 	phase := o.text("status", "operationState", "phase")
-	if phase != "Failed" && phase != "Error" || o.text("status", "sync", "status") == "Synced" {
+	if phase != "Failed" && phase != "Error" {
 		return false
 	}
 	tried, wanted := argoTried(o), argoRevisions(o, "status", "sync")
-	return len(tried) == 0 || len(wanted) == 0 || strings.Join(tried, " ") == strings.Join(wanted, " ")
+	if len(tried) == 0 || len(wanted) == 0 {
+		return o.text("status", "sync", "status") != "Synced"
+	}
+	return slices.Equal(tried, wanted)
 }
 
 // automated reports whether differences are synced automatically.
