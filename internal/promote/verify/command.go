@@ -72,7 +72,7 @@ func (r *Runner) folder() (string, error) {
 func (r *Runner) execute(ctx context.Context, dir string, args, variables []string) (ended *os.ProcessState, output string, err error) {
 	name := filepath.Base(args[0])
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(slices.Clone(variables), "PATH="+cmp.Or(r.Path, defaultPath), "HOME="+dir, "TMPDIR="+dir)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(variables), r.variables(dir)...)
 	inGroup(cmd)
 	output, err = run(cmd)
 	var exit *exec.ExitError
@@ -85,6 +85,11 @@ func (r *Runner) execute(ctx context.Context, dir string, args, variables []stri
 		return nil, output, fmt.Errorf("run %s: %s", name, secret.Scrub(err.Error()))
 	}
 	return cmd.ProcessState, output, nil
+}
+
+// variables returns the environment variables that every program has.
+func (r *Runner) variables(dir string) []string {
+	return []string{"PATH=" + cmp.Or(r.Path, defaultPath), "HOME=" + dir, "TMPDIR=" + dir}
 }
 
 // run runs a program and then ends all programs that it started. It creates its own pipe so that it can wait

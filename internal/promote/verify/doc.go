@@ -1,4 +1,5 @@
-// Package verify runs the verifications of promotions: it requests a URL, or runs a program. It also runs the programs of scans.
+// Package verify runs the verifications of promotions: it requests a URL, or runs a program. It also runs the programs of scans,
+// and asks the external schedulers that the operator configured.
 //
 // Verifications are defined in a control plane repository, by users who may not be operators of the server.
 // So their access is limited:

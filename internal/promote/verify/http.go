@@ -23,12 +23,7 @@ func (r *Runner) ask(ctx context.Context, address string) (output string, err er
 	if err != nil {
 		return "", err
 	}
-	// Addresses are checked when connecting, after names are resolved, so that a name cannot lead to a private address.
-	control := func(_, at string, _ syscall.RawConn) error { return r.Permit(request.URL.Hostname(), at) }
-	transport := &http.Transport{
-		DialContext:       (&net.Dialer{Control: control}).DialContext,
-		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-	}
+	transport := r.transport(request.URL.Hostname())
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	answer, err := client.Do(request)
@@ -46,6 +41,16 @@ func (r *Runner) ask(ctx context.Context, address string) (output string, err er
 		return strings.TrimSpace(output + "\n" + clean(body, false)), fmt.Errorf("%s answers %s", request.URL.Redacted(), secret.Line(answer.Status))
 	}
 	return output, nil
+}
+
+// transport connects to the permitted addresses of a host. They are checked when connecting, after names are resolved, so that a
+// name cannot lead to a private address.
+func (r *Runner) transport(host string) *http.Transport {
+	control := func(_, at string, _ syscall.RawConn) error { return r.Permit(host, at) }
+	return &http.Transport{
+		DialContext:       (&net.Dialer{Control: control}).DialContext,
+		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
 }
 
 func newRequest(ctx context.Context, address string) (*http.Request, error) {
