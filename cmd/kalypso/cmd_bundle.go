@@ -192,9 +192,11 @@ func (c *bundleCommand) request(ctx context.Context, s *session) (carry.Request,
 	}
 	var known []string
 	for _, f := range gitOps.Published.Folders {
-		known = append(known, f.ClusterType)
+		if f.Cluster == "" {
+			known = append(known, f.Name)
+		}
 	}
-	i := slices.Index(known, c.clusterType)
+	i := slices.IndexFunc(gitOps.Published.Folders, func(f *bundle.Folder) bool { return f.Name == c.clusterType && f.Cluster == "" })
 	if i < 0 {
 		return none, cli.Failed(fmt.Errorf("%s has no cluster type %q", gitOps, c.clusterType), "it has "+cmp.Or(strings.Join(known, ", "), "none"))
 	}

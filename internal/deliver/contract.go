@@ -59,7 +59,9 @@ func withoutCharts(job *chart.Job) *chart.Result {
 // Contract returns what a workload needs on each cluster type that the platform assigned its targets to, by cluster
 // type and target. It leaves out assignments without a schema.
 func Contract(s *fleet.Snapshot, decisions *placement.Decisions, workload string) []Need {
-	b := bundle.BuildWith(s, nil, nil, bundle.Options{Charts: withoutCharts, Decisions: decisions, Workload: workload})
+	types := *s
+	types.Clusters = nil // what they have in addition to their types is not needed for them to work
+	b := bundle.BuildWith(&types, nil, nil, bundle.Options{Charts: withoutCharts, Decisions: decisions, Workload: workload})
 	schemas := map[string]*fleet.Schema{}
 	for _, schema := range s.Schemas {
 		schemas[schema.Name] = schema

@@ -19,8 +19,10 @@ func Rights(s *fleet.Snapshot, decisions *placement.Decisions, workload string) 
 		return nil
 	}
 	namespaces := map[string]map[string]bool{}
+	types := *s
+	types.Clusters = nil // they have the namespaces and grants of their types
 	options := bundle.Options{Charts: withoutCharts, Decisions: decisions, Workload: workload}
-	for _, folder := range bundle.BuildWith(s, nil, nil, options).Folders {
+	for _, folder := range bundle.BuildWith(&types, nil, nil, options).Folders {
 		for i := range folder.Assignments {
 			a := &folder.Assignments[i]
 			if namespaces[a.Target] == nil {

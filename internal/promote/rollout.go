@@ -58,7 +58,7 @@ func published(o *schedule.Outcome) decide.Rollout {
 	for _, c := range o.Plan.Assignments {
 		if c.Op == plan.Held && c.Reason != nil && byControlPlane(c.Reason, o.Inputs) {
 			if ours++; ours == 1 {
-				reason = fmt.Sprintf("%s on %s: %s: %s", c.Title, c.ClusterType, c.Reason.Position, c.Reason.Message)
+				reason = fmt.Sprintf("%s on %s: %s: %s", c.Title, c.Folder(), c.Reason.Position, c.Reason.Message)
 			}
 		}
 	}

@@ -36,6 +36,9 @@ func (v Plan) Write(w io.Writer) error {
 	if err := v.changes(w); err != nil {
 		return err
 	}
+	if text := v.Plan.NewFolders(); text != "" {
+		fmt.Fprintf(w, "\n  %s\n", terminal.Printable(text))
+	}
 	v.drift(w)
 	v.sum(w)
 	v.problems(w)
@@ -85,7 +88,7 @@ func (v Plan) sum(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if v.Plan.OnlyRecords() {
-		fmt.Fprintf(w, "  no assignment changes, only README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "cluster type"))
+		fmt.Fprintf(w, "  no assignment changes, only README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "folder"))
 	}
 }
 

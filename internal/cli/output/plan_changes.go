@@ -24,11 +24,11 @@ func (v Plan) changes(w io.Writer) error {
 	t := &terminal.Table{Indent: "  "}
 	types, titles := 0, 0 // the widths of the columns before the details
 	for _, g := range shown {
-		types, titles = max(types, len(names(g.ClusterTypes(), 3, "cluster types"))), max(titles, len(targets(g)))
+		types, titles = max(types, len(names(g.Places(), 3, "cluster types"))), max(titles, len(targets(g)))
 	}
 	for _, g := range shown {
 		lines := wrapped(v.details(g), max(minDetail, maxLine-len("  -  ")-types-2-titles-2))
-		head := []terminal.Cell{symbol(v.Style, g.Op), terminal.Plain(names(g.ClusterTypes(), 3, "cluster types")), terminal.Plain(targets(g))}
+		head := []terminal.Cell{symbol(v.Style, g.Op), terminal.Plain(names(g.Places(), 3, "cluster types")), terminal.Plain(targets(g))}
 		t.Row(append(head, lines[0])...)
 		for _, line := range lines[1:] {
 			t.Row(terminal.Plain(""), terminal.Plain(""), terminal.Plain(""), line)
@@ -172,6 +172,10 @@ func (v Plan) operation(g plan.Group) []terminal.Cell {
 	}
 	var lines []terminal.Cell
 	for i, key := range c.Config {
+		if g.Differ && i < maxKeys {
+			lines = append(lines, terminal.Plain(key.Key+"  another value for each cluster"))
+			continue
+		}
 		if i == maxKeys {
 			lines = append(lines, terminal.Painted(v.Style.Dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
 			break

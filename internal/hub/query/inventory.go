@@ -140,6 +140,9 @@ func (b *builder) addSnapshot(s *Scheduled) {
 func (b *builder) addPlan(p *plan.Plan) {
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
+		if c.Cluster != "" {
+			continue // what is assigned to its type
+		}
 		workload, _, _ := strings.Cut(c.Title, "/")
 		a := b.assign(b.target(c.Target, workload, ""), c.ClusterType)
 		if c.Op == plan.Held {

@@ -15,12 +15,15 @@ import (
 
 type folderBuild struct {
 	*builder
-	clusterType *fleet.ClusterType // nil if the cluster type is only published
-	published   *Folder            // nil if nothing is published
-	previous    *Folder            // the result of an earlier build; may be nil
-	wanted      []placement.Assignment
+	clusterType *fleet.ClusterType     // or that of the cluster; nil if the folder is only published
+	of          *folderBuild           // the folder of the cluster's type; nil for the folder of a cluster type
+	published   *Folder                // nil if nothing is published
+	previous    *Folder                // the result of an earlier build; may be nil
+	assigned    []placement.Assignment // to the cluster type
+	wanted      []placement.Assignment // those that are rendered; nil if the folder is reused
 	stack       *config.Stack
 	templates   []slot
+	shared      fleet.Digest // of the inputs that a cluster type shares with its clusters
 	base        fleet.Digest // of the inputs that all files of the folder share
 	notes       []note       // by index of the wanted assignment
 	charted     bool         // a template is a chart
@@ -57,37 +60,50 @@ type step struct {
 }
 
 // prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
-func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
+func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 	f := &folderBuild{
 		builder:     b,
-		clusterType: b.clusterType(name),
-		published:   b.published.folderOf(name),
-		result:      &Folder{ClusterType: name},
+		clusterType: p.clusterType,
+		of:          p.of,
+		stack:       p.stack,
+		published:   b.published.folderOf(p.name),
+		result:      &Folder{Name: p.name},
 	}
 	if previous != nil {
-		f.previous = findFolder(previous.Folders, name)
+		f.previous = findFolder(previous.Folders, p.name)
 	}
 	if f.clusterType == nil {
+		f.result.ClusterType, f.result.Cluster = f.published.ClusterType, f.published.Cluster
 		return f
 	}
-	wanted := b.decisions.For(name)
-	if b.options.Workload != "" {
-		wanted = slices.DeleteFunc(wanted, func(a placement.Assignment) bool { return a.Target.Workload != b.options.Workload })
-	}
-	f.stack = b.composer.Stack(f.clusterType)
-	f.slots()
+	f.result.ClusterType, f.result.Cluster = f.clusterType.Name, f.clusterType.Cluster
+	f.inputs()
 	f.base = f.baseDigest()
-	f.result.digest = f.digest(wanted)
+	f.result.digest = f.digest()
 	if f.previous != nil && f.previous.digest == f.result.digest {
 		f.result, f.reused = f.previous, true
 		return f
 	}
-	f.wanted = wanted
-	f.notes = make([]note, len(wanted))
-	f.result.Assignments = make([]Assignment, len(wanted))
+	f.wanted = f.assigned
+	f.notes = make([]note, len(f.wanted))
+	f.result.Assignments = make([]Assignment, len(f.wanted))
 	f.charted = slices.ContainsFunc(f.templates, func(s slot) bool { return s.template != nil && s.template.HasChart() })
 	f.waiting = map[int]*step{}
 	return f
+}
+
+// inputs sets the wanted assignments and their templates, which a cluster has from its type.
+func (f *folderBuild) inputs() {
+	if f.of == nil {
+		f.assigned = f.decisions.For(f.clusterType.Name)
+		if f.options.Workload != "" {
+			f.assigned = slices.DeleteFunc(f.assigned, func(a placement.Assignment) bool { return a.Target.Workload != f.options.Workload })
+		}
+		f.slots()
+		f.shared = f.sharedDigest()
+		return
+	}
+	f.assigned, f.templates, f.shared = f.of.assigned, f.of.templates, f.of.shared
 }
 
 // assignment configures and renders the wanted assignment with index n.
@@ -96,6 +112,7 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	published, _ := f.published.Assignment(wanted.Target.Name)
 	a := Assignment{
 		ClusterType:  f.clusterType.Name,
+		Cluster:      f.clusterType.Cluster,
 		Target:       wanted.Target.Name,
 		Workload:     wanted.Target.Workload,
 		Workspace:    wanted.Target.Workspace,
@@ -160,7 +177,7 @@ func unreported(composed config.Result) []fleet.Problem {
 
 // blocked explains why an assignment cannot be rendered, before any template is executed; nil if it can.
 func (f *folderBuild) blocked(composed config.Result, published *Assignment) *fleet.Problem {
-	if owner := f.builder.published.owner(f.clusterType.Name); owner != nil {
+	if owner := f.builder.published.owner(f.result.Name); owner != nil {
 		return owner
 	}
 	for _, s := range f.templates {
@@ -214,7 +231,7 @@ func (f *folderBuild) unchanged(s *step) bool {
 
 func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
 	a.Files = make([]File, 0, len(f.templates))
-	folder := path.Join(f.root, a.ClusterType, a.Target) + "/"
+	folder := path.Join(f.root, a.Folder(), a.Target) + "/"
 	for _, s := range f.templates {
 		content, warnings, err := w.Render(s.template, data)
 		a.warnings = append(a.warnings, warnings...)

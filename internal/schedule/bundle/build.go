@@ -18,7 +18,7 @@ type Bundle struct {
 	Snapshot *fleet.Snapshot
 	// Decisions explain the assignments.
 	Decisions *placement.Decisions
-	// Folders are the folders of all cluster types, including held ones, sorted by name.
+	// Folders are the folders of all cluster types, and of clusters with values of their own, including held ones, sorted by name.
 	Folders []*Folder
 	// Removed are the published assignments that are no longer wanted, sorted by cluster type and target.
 	Removed []Assignment
@@ -70,14 +70,11 @@ func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Opti
 		o.Standing = published.Standing
 	}
 	b := newBuilder(s, published, previous, o)
-	names := b.folderNames()
-	folders := make([]*folderBuild, len(names))
-	parallel(len(names), func(_ int, i int) {
-		folders[i] = b.prepare(names[i], previous)
-	})
+	folders := b.prepareAll(previous)
 	b.renderAll(folders)
 	b.renderCharts(folders)
 	parallel(len(folders), func(_ int, i int) { folders[i].finish() })
+	b.postpone(folders)
 	return b.bundle(folders)
 }
 
@@ -132,29 +129,33 @@ func (b *builder) stays() func(placement.Pair) bool {
 	}
 }
 
-// folderNames returns the cluster types that exist or are published, sorted.
-func (b *builder) folderNames() []string {
-	names := map[string]bool{}
-	for _, ct := range b.snapshot.ClusterTypes {
-		names[ct.Name] = true
+// prepareAll prepares the folders of the cluster types and clusters, and those that are published, sorted by name.
+func (b *builder) prepareAll(previous *Bundle) []*folderBuild {
+	types := make([]*folderBuild, len(b.snapshot.ClusterTypes))
+	parallel(len(types), func(_, i int) {
+		ct := b.snapshot.ClusterTypes[i]
+		types[i] = b.prepare(place{name: ct.Name, clusterType: ct, stack: b.composer.Stack(ct)}, previous)
+	})
+	clusters := make([]*folderBuild, len(b.snapshot.Clusters))
+	parallel(len(clusters), func(_, i int) {
+		if p, own := b.placeOf(b.snapshot.Clusters[i], types); own {
+			clusters[i] = b.prepare(p, previous)
+		}
+	})
+	folders := append(types, slices.DeleteFunc(clusters, func(f *folderBuild) bool { return f == nil })...)
+	wanted := make(map[string]bool, len(folders))
+	for _, f := range folders {
+		wanted[f.result.Name] = true
 	}
 	if b.published != nil {
 		for _, f := range b.published.Folders {
-			names[f.ClusterType] = true
+			if !wanted[f.Name] {
+				folders = append(folders, b.prepare(place{name: f.Name}, previous))
+			}
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// clusterType returns the snapshot's cluster type called name, or nil.
-func (b *builder) clusterType(name string) *fleet.ClusterType {
-	i, ok := slices.BinarySearchFunc(b.snapshot.ClusterTypes, name, func(ct *fleet.ClusterType, name string) int {
-		return cmp.Compare(ct.Name, name)
-	})
-	if !ok {
-		return nil
-	}
-	return b.snapshot.ClusterTypes[i]
+	slices.SortFunc(folders, func(x, y *folderBuild) int { return cmp.Compare(x.result.Name, y.result.Name) })
+	return folders
 }
 
 // renderAll renders the assignments of all folders on all cores, in slices small enough to keep every core busy.
@@ -290,10 +291,13 @@ func (b *Bundle) Count() int {
 	return n
 }
 
-// Assignment returns the assignment of a target to a cluster type.
-func (b *Bundle) Assignment(clusterType, target string) (*Assignment, bool) {
-	return findFolder(b.Folders, clusterType).Assignment(target)
+// Assignment returns the assignment of a target in a folder: that of a cluster type, or [fleet.ClusterFolder].
+func (b *Bundle) Assignment(folder, target string) (*Assignment, bool) {
+	return findFolder(b.Folders, folder).Assignment(target)
 }
+
+// Folder returns the folder with a name, or nil.
+func (b *Bundle) Folder(name string) *Folder { return findFolder(b.Folders, name) }
 
 // Change is a file to write or delete.
 type Change struct {
@@ -334,7 +338,7 @@ func (b *Bundle) Changes() []Change {
 	changes = append(changes, b.deletedAnswers()...)
 	if b.published != nil {
 		for _, f := range b.published.Folders {
-			changes = append(changes, deletions(f, findFolder(b.Folders, f.ClusterType))...)
+			changes = append(changes, deletions(f, findFolder(b.Folders, f.Name))...)
 		}
 	}
 	slices.SortFunc(changes, func(x, y Change) int { return cmp.Compare(x.Path, y.Path) })
@@ -355,7 +359,7 @@ func (b *Bundle) WrittenSince(earlier *Bundle) map[string][]byte {
 		add(b.Tracking)
 	}
 	for _, now := range b.Folders {
-		was := findFolder(earlier.Folders, now.ClusterType)
+		was := findFolder(earlier.Folders, now.Name)
 		if was == now {
 			continue
 		}
@@ -388,9 +392,13 @@ func deletions(published, wanted *Folder) []Change {
 	return changes
 }
 
-func readme(root, environment, clusterType string) File {
-	text := "# " + clusterType + "\n\n" +
-		"What runs on clusters of type `" + clusterType + "` in the environment `" + environment + "`: one folder per deployment target.\n\n" +
+func readme(root, environment string, f *Folder) File {
+	title, where := f.ClusterType, "clusters of type `"+f.ClusterType+"`"
+	if f.Cluster != "" {
+		title, where = f.Cluster, "cluster `"+f.Cluster+"`, which has values of its own,"
+	}
+	text := "# " + title + "\n\n" +
+		"What runs on " + where + " in the environment `" + environment + "`: one folder per deployment target.\n\n" +
 		"These files are generated by Kalypso from the control plane. Change them there; a change made here is undone.\n"
-	return newFile(readmePath(root, clusterType), []byte(text))
+	return newFile(readmePath(root, f.Name), []byte(text))
 }

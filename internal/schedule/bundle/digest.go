@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // digester collects inputs. Texts are preceded by their length, so that different lists of inputs never have equal
@@ -42,20 +41,28 @@ func (d *digester) hash(h Hash) { d.inputs = append(d.inputs, h[:]...) }
 func (d *digester) sum() fleet.Digest { return sha256.Sum256(d.inputs) }
 
 // digest identifies all inputs of the folder: two builds with equal digests give equal folders.
-func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
-	d := digester{make([]byte, 0, 1024+80*len(wanted))}
+func (f *folderBuild) digest() fleet.Digest {
+	d := digester{make([]byte, 0, 256)}
+	d.digest(f.shared)
 	d.digest(f.base)
 	d.digest(f.stack.Digest())
+	d.digest(f.builder.published.digestOf(f.result.Name))
+	d.texts(f.builder.published.obstacle(readmePath(f.root, f.result.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.result.Name)))
+	return d.sum()
+}
+
+// sharedDigest identifies the inputs that a cluster type has in common with its clusters: what is assigned to it, and what all
+// folders depend on.
+func (f *folderBuild) sharedDigest() fleet.Digest {
+	d := digester{make([]byte, 0, 1024+80*len(f.assigned))}
 	d.digest(f.lost.digest)
 	for _, g := range f.snapshot.Grants {
 		d.digest(g.Digest)
 	}
-	d.digest(f.builder.published.digestOf(f.clusterType.Name))
-	d.texts(f.builder.published.obstacle(readmePath(f.root, f.clusterType.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.clusterType.Name)))
 	for _, problem := range f.result.problems {
 		d.problem(problem)
 	}
-	for _, a := range wanted {
+	for _, a := range f.assigned {
 		d.digest(a.Target.Digest)
 		d.number(len(a.Policies))
 		d.texts(a.Policies...)

@@ -6,6 +6,8 @@
 //	<path>/<clusterType>/<target>/reconciler.yaml     or zarf.yaml
 //	<path>/.kalypso/inventory/<clusterType>.json
 //	<path>/.kalypso/schedulers/<policy>.json      what external schedulers answered
+//	<path>/clusters/<cluster>/...                  the same for a cluster with values of its own
+//	<path>/.kalypso/inventory/clusters/<cluster>.json
 //	.github/tracking/Promoted_Commit_Id          (below <path> if environments share the branch)
 //
 // [Build] is a pure function of a snapshot and what the branch already holds ([Published]):
@@ -23,4 +25,11 @@
 //
 // Builds are incremental: given an earlier bundle, only results whose inputs changed are rendered again. The output
 // is identical, byte for byte.
+//
+// # Clusters with values of their own
+//
+// Clusters of a type share its folder. One for which platform configuration is different has a folder of its own, with what is
+// assigned to its type, in the same namespaces and with the same names: a cluster that changes between the two folders keeps
+// its objects. A new folder is written when everything in it can be rendered, and stays as long as its Cluster
+// exists, even without values of its own, because a cluster follows it.
 package bundle

@@ -27,12 +27,12 @@ func (f *folderBuild) finish() {
 	if f.gone {
 		return
 	}
-	if f.builder.published.owner(r.ClusterType) != nil {
+	if f.builder.published.owner(r.Name) != nil {
 		return // its README and inventory are those of another environment
 	}
 	// If the path of the folder itself is blocked, its assignments are already held.
-	if readme := readme(f.root, f.snapshot.Environment, r.ClusterType); f.builder.published.obstacle(readme.Path) == "" {
-		if foreign := f.builder.published.foreignReadme(r.ClusterType, readme); foreign != nil {
+	if readme := readme(f.root, f.snapshot.Environment, r); f.builder.published.obstacle(readme.Path) == "" {
+		if foreign := f.builder.published.foreignReadme(r.Name, readme); foreign != nil {
 			r.problems = fleet.SortProblems(append(r.problems, *foreign))
 		} else {
 			r.Readme = readme
@@ -41,7 +41,7 @@ func (f *folderBuild) finish() {
 	if f.published != nil {
 		r.recorded = f.published.recorded
 	}
-	if at := inventoryPath(f.root, r.ClusterType); f.builder.published.obstacle(at) == "" {
+	if at := inventoryPath(f.root, r.Name); f.builder.published.obstacle(at) == "" {
 		r.Inventory = newFile(at, encodeInventory(f.snapshot.Environment, r))
 	}
 	r.recorded = nil
@@ -69,10 +69,14 @@ func (f *folderBuild) unwanted() {
 	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
 }
 
-// withheld reports whether a folder without a cluster type must stay,
-// because the cluster type may be in an unreadable file.
+// withheld reports whether a folder without a cluster type or cluster must stay,
+// because either may be in an unreadable file.
 func (f *folderBuild) withheld() bool {
-	_, unreadable := f.lost.refs[fleet.Ref{Kind: "ClusterType", Name: f.result.ClusterType}]
+	ref := fleet.Ref{Kind: "ClusterType", Name: f.result.ClusterType}
+	if f.result.Cluster != "" {
+		ref = clusterRef(f.result.Cluster)
+	}
+	_, unreadable := f.lost.refs[ref]
 	return unreadable || f.lost.file != nil
 }
 

@@ -9,9 +9,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// Folder is the content of the GitOps branch for a cluster type. It is immutable and may be shared between bundles.
+// Folder is the content of the GitOps branch for a cluster type, or for a cluster with values of its own. It is immutable and may be
+// shared between bundles.
 type Folder struct {
+	// Name is its path below the root: that of the cluster type, or [fleet.ClusterFolder].
+	Name string
+	// ClusterType is the cluster type, also of a cluster. It is empty if a published inventory does not name it.
 	ClusterType string
+	// Cluster is the cluster whose folder it is; empty for a cluster type.
+	Cluster string
 	// Assignments are sorted by target.
 	Assignments []Assignment
 	// Readme and Inventory describe the folder. In a published folder, the path of a missing file is empty.
@@ -29,9 +35,11 @@ type Folder struct {
 	recorded map[string]Hash
 }
 
-// Assignment is one target on one cluster type, with its files.
+// Assignment is one target on one cluster type, or on one cluster with values of its own, with its files.
 type Assignment struct {
 	ClusterType string
+	// Cluster is the cluster that has values of its own; empty for those that share the folder of the cluster type.
+	Cluster string
 	// Target is the name of the deployment target, which is the name of the folder.
 	Target string
 	// Workload and Workspace are empty for a published assignment without an inventory.
@@ -64,8 +72,16 @@ type Sources struct {
 	id string
 }
 
-// Name returns "<clusterType>/<target>", the name of the assignment in problems.
-func (a *Assignment) Name() string { return a.ClusterType + "/" + a.Target }
+// Name returns "<folder>/<target>", the name of the assignment in problems.
+func (a *Assignment) Name() string { return a.Folder() + "/" + a.Target }
+
+// Folder returns the name of the folder that the assignment is in.
+func (a *Assignment) Folder() string {
+	if a.Cluster != "" {
+		return fleet.ClusterFolder(a.Cluster)
+	}
+	return a.ClusterType
+}
 
 func (a *Assignment) owner() fleet.Owner {
 	return fleet.Owner{Workspace: a.Workspace, Registration: a.Registration, Workload: a.Workload}
@@ -112,20 +128,18 @@ func (f *Folder) files(yield func(File) bool) bool {
 	return true
 }
 
-// findFolder returns the folder of a cluster type in a sorted list, or nil.
-func findFolder(folders []*Folder, clusterType string) *Folder {
-	i, ok := slices.BinarySearchFunc(folders, clusterType, func(f *Folder, name string) int {
-		return cmp.Compare(f.ClusterType, name)
-	})
+// findFolder returns the folder with a name in a sorted list, or nil.
+func findFolder(folders []*Folder, name string) *Folder {
+	i, ok := slices.BinarySearchFunc(folders, name, func(f *Folder, name string) int { return cmp.Compare(f.Name, name) })
 	if !ok {
 		return nil
 	}
 	return folders[i]
 }
 
-// readmePath returns the path of the README of a cluster type's folder.
-func readmePath(root, clusterType string) string { return path.Join(root, clusterType, readmeName) }
+// readmePath returns the path of the README of a folder.
+func readmePath(root, folder string) string { return path.Join(root, folder, readmeName) }
 
-func inventoryPath(root, clusterType string) string {
-	return path.Join(root, inventoryFolder, clusterType+".json")
+func inventoryPath(root, folder string) string {
+	return path.Join(root, inventoryFolder, folder+".json")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// inventory is the file that lists what Kalypso wrote for a cluster type, and for which assignments, one per line:
+// inventory is the file that lists what Kalypso wrote for a cluster type, or for a cluster with values of its own, and for which
+// assignments, one per line:
 //
 //	{
 //	  "version": 1,
@@ -33,8 +34,10 @@ import (
 //
 // The hashes are Git blob IDs: a file with a different one was changed by hand.
 type inventory struct {
-	Version     int                            `json:"version"`
-	Environment string                         `json:"environment"`
+	Version     int    `json:"version"`
+	Environment string `json:"environment"`
+	// Cluster is the cluster whose folder it is; empty for a cluster type.
+	Cluster     string                         `json:"cluster,omitempty"`
 	ClusterType string                         `json:"clusterType"`
 	Readme      string                         `json:"readme"`
 	Sources     map[string][]string            `json:"sources"`
@@ -101,7 +104,11 @@ func newSources(refs []fleet.Ref) *Sources {
 func encodeInventory(environment string, f *Folder) []byte {
 	sources := f.sources()
 	w := jsonWriter{buf: make([]byte, 0, inventorySize(len(f.Assignments), sources))}
-	w.raw("{\n  \"version\": 1,\n  \"environment\": ").text(environment).raw(",\n  \"clusterType\": ").text(f.ClusterType)
+	w.raw("{\n  \"version\": 1,\n  \"environment\": ").text(environment)
+	if f.Cluster != "" {
+		w.raw(",\n  \"cluster\": ").text(f.Cluster)
+	}
+	w.raw(",\n  \"clusterType\": ").text(f.ClusterType)
 	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
 	for i, s := range sources {
 		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs)
@@ -237,12 +244,17 @@ func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWr
 
 // decodeInventory parses an inventory. It does not trust the content, because anyone who can push to the branch can
 // write it: an inventory can only list files that an assignment's folder can have.
-func decodeInventory(content []byte, clusterType string) (*inventory, error) {
+func decodeInventory(content []byte, folder string) (*inventory, error) {
 	var inv inventory
 	if err := DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
 		return nil, err
 	}
-	if inv.ClusterType != clusterType {
+	switch cluster, isCluster := fleet.ClusterOf(folder); {
+	case isCluster && inv.Cluster != cluster:
+		return nil, fmt.Errorf("it is for cluster %q", inv.Cluster)
+	case isCluster && !isFolderName(inv.ClusterType):
+		return nil, fmt.Errorf("%q is not the name of a cluster type", inv.ClusterType)
+	case !isCluster && (inv.ClusterType != folder || inv.Cluster != ""):
 		return nil, fmt.Errorf("it is for cluster type %q", inv.ClusterType)
 	}
 	for target, a := range inv.Assignments {

@@ -74,6 +74,9 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	for _, c := range s.ClusterTypes {
 		add(fleet.Ref{Kind: "ClusterType", Name: c.Name})
 	}
+	for _, c := range s.Clusters {
+		add(clusterRef(c.Name))
+	}
 	for _, t := range s.Targets {
 		add(fleet.Ref{Kind: "DeploymentTarget", Name: t.Name})
 		add(fleet.Ref{Kind: "Workload", Name: t.Workload})
@@ -85,6 +88,7 @@ func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Na
 func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Name: name} }
 func schemaRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigSchema", Name: name} }
 func grantRef(name string) fleet.Ref    { return fleet.Ref{Kind: "Grant", Name: name} }
+func clusterRef(name string) fleet.Ref  { return fleet.Ref{Kind: "Cluster", Name: name} }
 func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPolicy", Name: name} }
 
 // contents explains why the contents of a published assignment must not change: something that it was made from
@@ -199,13 +203,16 @@ func belongsTo(a *Assignment) []fleet.Ref {
 	for _, p := range a.Policies {
 		refs = append(refs, policyRef(p))
 	}
+	if a.Cluster != "" {
+		refs = append(refs, clusterRef(a.Cluster))
+	}
 	return refs
 }
 
 // decides reports whether objects of a kind determine which assignments exist.
 func decides(kind string) bool {
 	switch kind {
-	case "ClusterType", "DeploymentTarget", "Workload", "WorkloadRegistration", "SchedulingPolicy":
+	case "ClusterType", "Cluster", "DeploymentTarget", "Workload", "WorkloadRegistration", "SchedulingPolicy":
 		return true
 	}
 	return false

@@ -150,8 +150,8 @@ func TestEveryFileIsInItsFolder(t *testing.T) {
 		// Each environment has a tracking file of its own if another one, such as the one before a rename, has files on the branch.
 		allowed := map[string]bool{bundle.TrackingPath: true, root + bundle.TrackingPath: true}
 		for _, f := range b.Folders {
-			allowed[root+f.ClusterType+"/README.md"] = true
-			allowed[root+".kalypso/inventory/"+f.ClusterType+".json"] = true
+			allowed[root+f.Name+"/README.md"] = true
+			allowed[root+".kalypso/inventory/"+f.Name+".json"] = true
 			for _, a := range f.Assignments {
 				for _, name := range []string{"namespace.yaml", "platform-config.yaml", "platform-config.sh", "reconciler.yaml"} {
 					allowed[root+a.Name()+"/"+name] = true

@@ -16,7 +16,7 @@ import (
 
 // Published is what the GitOps branch of an environment holds. It is immutable. Nil is an empty branch.
 type Published struct {
-	// Folders are the folders of the cluster types on the branch, sorted by name.
+	// Folders are the folders of the cluster types and clusters on the branch, sorted by name.
 	Folders []*Folder
 	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
@@ -51,9 +51,16 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 		elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, answers: map[string]*recorded{},
 	}
 	byFolder := map[string][]File{}
+	_, named := p.paths.Hash(inventoryPath(branch.Root, fleet.ClustersFolder))
+	named = named || slices.Contains(clusterTypes, fleet.ClustersFolder)
 	for _, f := range branch.Files {
-		if top, ok := topFolder(branch.Root, f.Path); ok {
-			byFolder[top] = append(byFolder[top], f)
+		top, ok := topFolder(branch.Root, f.Path)
+		if !ok {
+			continue
+		}
+		byFolder[top] = append(byFolder[top], f)
+		if _, inner := fleet.ClusterOf(top); inner && named { // a cluster type has the name of the folder of clusters
+			byFolder[fleet.ClustersFolder] = append(byFolder[fleet.ClustersFolder], f)
 		}
 	}
 	inventories, err := p.inventories(branch.Root)
@@ -120,7 +127,15 @@ func (p *Published) staleTracking() File {
 	return File{Path: TrackingPath, Hash: hash}
 }
 
-// topFolder returns the name of the folder below root that contains a file.
+// isInventoryName reports whether an inventory can have a name: that of a cluster type, or of the folder of a cluster.
+func isInventoryName(name string) bool {
+	if cluster, ok := fleet.ClusterOf(name); ok {
+		return isFolderName(cluster)
+	}
+	return isFolderName(name)
+}
+
+// topFolder returns the name of the folder of a cluster type or cluster below root that contains a file.
 func topFolder(root, file string) (string, bool) {
 	if root != "" {
 		rest, ok := strings.CutPrefix(file, root+"/")
@@ -129,7 +144,10 @@ func topFolder(root, file string) (string, bool) {
 		}
 		file = rest
 	}
-	top, _, ok := strings.Cut(file, "/")
+	top, rest, ok := strings.Cut(file, "/")
+	if cluster, _, inner := strings.Cut(rest, "/"); top == fleet.ClustersFolder && inner && isFolderName(cluster) {
+		return fleet.ClusterFolder(cluster), true
+	}
 	return top, ok && isFolderName(top)
 }
 
@@ -144,7 +162,7 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 			p.recordOther(file)
 		}
 		name, isJSON := strings.CutSuffix(name, ".json")
-		if !isInventory || !isJSON || !isFolderName(name) {
+		if !isInventory || !isJSON || !isInventoryName(name) {
 			continue
 		}
 		inv, problem, err := ReadInventory(p.branch, file, "the files of this cluster type are taken over by their names, and the inventory is written again",
@@ -222,17 +240,25 @@ func (p *Published) leftBehind(environment string) []fleet.Problem {
 	return problems
 }
 
-// folder returns the published state of one cluster type; nil if the branch has none.
-func (p *Published) folder(root, clusterType string, inv *inventory, files []File) *Folder {
-	base := path.Join(root, clusterType)
-	f := &Folder{ClusterType: clusterType, adopted: inv == nil}
-	for name, file := range map[string]*File{path.Join(base, readmeName): &f.Readme, inventoryPath(root, clusterType): &f.Inventory} {
-		if hash, ok := p.paths.Hash(name); ok {
-			*file = File{Path: name, Hash: hash}
+// folder returns the published state of the folder of one cluster type or cluster; nil if the branch has none.
+func (p *Published) folder(root, name string, inv *inventory, files []File) *Folder {
+	base := path.Join(root, name)
+	f := &Folder{Name: name, adopted: inv == nil}
+	if cluster, ok := fleet.ClusterOf(name); ok {
+		f.Cluster = cluster
+	} else {
+		f.ClusterType = name
+	}
+	if inv != nil {
+		f.ClusterType = inv.ClusterType
+	}
+	for at, file := range map[string]*File{path.Join(base, readmeName): &f.Readme, inventoryPath(root, name): &f.Inventory} {
+		if hash, ok := p.paths.Hash(at); ok {
+			*file = File{Path: at, Hash: hash}
 		}
 	}
 	if inv == nil {
-		f.Assignments = adopt(base, clusterType, files)
+		f.Assignments = adopt(base, f, files)
 	} else {
 		f.Assignments = p.recorded(base, f, inv)
 	}
@@ -271,7 +297,7 @@ func (p *Published) foreignReadme(clusterType string, readme File) *fleet.Proble
 }
 
 // adopt returns the assignments of a folder without an inventory, based on file names.
-func adopt(base, clusterType string, files []File) []Assignment {
+func adopt(base string, f *Folder, files []File) []Assignment {
 	byTarget := map[string][]File{}
 	for _, file := range files {
 		target, name, ok := strings.Cut(strings.TrimPrefix(file.Path, base+"/"), "/")
@@ -283,7 +309,7 @@ func adopt(base, clusterType string, files []File) []Assignment {
 	for _, target := range slices.Sorted(maps.Keys(byTarget)) {
 		own := byTarget[target]
 		sortFiles(own)
-		assignments = append(assignments, Assignment{ClusterType: clusterType, Target: target, Files: own})
+		assignments = append(assignments, Assignment{ClusterType: f.ClusterType, Cluster: f.Cluster, Target: target, Files: own})
 	}
 	return assignments
 }
@@ -302,7 +328,7 @@ func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignmen
 	for _, target := range slices.Sorted(maps.Keys(inv.Assignments)) {
 		entry := inv.Assignments[target]
 		a := Assignment{
-			ClusterType: f.ClusterType, Target: target,
+			ClusterType: f.ClusterType, Cluster: f.Cluster, Target: target,
 			Workload: entry.Workload, Workspace: entry.Workspace, Registration: entry.Registration,
 			Policies: entry.Policies, Sources: sources[entry.Sources],
 		}

@@ -150,7 +150,7 @@ func apply(branch map[string]string, b *bundle.Bundle) map[string]string {
 func format(b *bundle.Bundle) string {
 	var w bytes.Buffer
 	for _, f := range b.Folders {
-		fmt.Fprintf(&w, "%s/\n", f.ClusterType)
+		fmt.Fprintf(&w, "%s/\n", f.Name)
 		for i := range f.Assignments {
 			formatAssignment(&w, &f.Assignments[i])
 		}

@@ -32,7 +32,7 @@ func (b *Bundle) withhold(f *Folder, reasons map[string]fleet.Problem) *Folder {
 	}
 	c := *f
 	c.Assignments, c.digest = slices.Clone(f.Assignments), fleet.Digest{}
-	published := b.published.folderOf(f.ClusterType)
+	published := b.published.folderOf(f.Name)
 	for i := range c.Assignments {
 		a := &c.Assignments[i]
 		if reason, found := reasons[a.Name()]; found {

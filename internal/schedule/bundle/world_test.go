@@ -57,6 +57,8 @@ var documents = []document{
 	{"env/one.yaml", clusterType("one")},
 	{"env/two.yaml", clusterType("two")},
 	{"env/one-x.yaml", clusterType("one-x")},
+	{"env/cluster-k.yaml", cluster("k")},
+	{"env/cluster-l.yaml", cluster("l")},
 	{"env/policy-p.yaml", policy("p")},
 	{"env/policy-q.yaml", policy("q")},
 	{"env/config-x.yaml", layer("x")},
@@ -127,6 +129,13 @@ func clusterType(name string) func(*rapid.T) string {
 	}
 }
 
+func cluster(name string) func(*rapid.T) string {
+	return func(t *rapid.T) string {
+		return group + "kind: Cluster\nmetadata: {name: " + name + "}\nspec: {clusterType: " +
+			rapid.SampledFrom([]string{"one", "one", "two", "nothing"}).Draw(t, "type") + ", labels: {size: " + size3(t) + "}}\n"
+	}
+}
+
 func policy(name string) func(*rapid.T) string {
 	return func(t *rapid.T) string {
 		return group + "kind: SchedulingPolicy\nmetadata: {name: " + name + "}\nspec:\n  deploymentTargetSelector: {workspace: \"" +
@@ -138,7 +147,7 @@ func policy(name string) func(*rapid.T) string {
 func layer(name string) func(*rapid.T) string {
 	return func(t *rapid.T) string {
 		remark := rapid.SampledFrom([]string{"", "# a remark that moves everything\n"}).Draw(t, "remark")
-		label := rapid.SampledFrom([]string{"", ", size: small", ", size: large", ", cluster-type: one", ", workload: a", ", deployment-target: b-u"}).Draw(t, "label")
+		label := rapid.SampledFrom([]string{"", ", size: small", ", size: large", ", cluster-type: one", ", cluster: k", ", cluster: l, workload: a", ", workload: a", ", deployment-target: b-u"}).Draw(t, "label")
 		value := rapid.SampledFrom([]string{"one", "'7'", "\"{{ .DeploymentTargetName }}\"", "'{{ .Literal }}'", "\"{{ .Labels.absent }}\""}).Draw(t, "value")
 		return remark + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-" + name + ", labels: {platform-config: \"true\"" + label + "}}\n" +
 			"data:\n  X: " + value + "\n  " + strings.ToUpper(name) + name + ": " + value + "\n"
@@ -225,7 +234,7 @@ type holding struct {
 func holdingsOf(b *bundle.Bundle) holdings {
 	h := holdings{Tracking: b.Tracking, Problems: b.Problems}
 	for _, f := range b.Folders {
-		h.Folders = append(h.Folders, f.ClusterType)
+		h.Folders = append(h.Folders, f.Name)
 		for i := range f.Assignments {
 			h.Assignments = append(h.Assignments, holdingOf(&f.Assignments[i]))
 		}

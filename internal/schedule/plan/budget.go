@@ -36,6 +36,7 @@ const (
 	RefusedNoClusterTypes RefusalReason = "no-cluster-types"
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 	RefusedHandedOver     RefusalReason = "handed-over"
+	RefusedClusterFolder  RefusalReason = "cluster-folder"
 )
 
 // Removals is the input of [Removals.Evaluate].
@@ -91,6 +92,11 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 		p.Refusals = append(p.Refusals, Refusal{RefusedHandedOver, fmt.Sprintf(
 			"the previous reconcilers of %s are removed; check that every cluster has applied the current commit, "+
 				"because a cluster that has not would delete what they applied", count(retired, "assignment")) + needsApproval})
+	}
+	if names := p.clusterFolders(Removed); len(names) > 0 {
+		p.Refusals = append(p.Refusals, Refusal{RefusedClusterFolder, fmt.Sprintf(
+			"%s removed; check that the cluster follows the folder of its type, because what follows a folder that is removed can delete what it applied",
+			are(names, "the folder of cluster", "the folders of %d clusters")) + needsApproval})
 	}
 	if len(s.ClusterTypes) == 0 {
 		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)

@@ -9,10 +9,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// compareFolders compares both sides by cluster type. Bundles share unchanged folders, so if one of a hundred cluster
+// compareFolders compares both sides by folder. Bundles share unchanged folders, so if one of a hundred cluster
 // types changed, only its folder is compared in detail.
 func (p *Plan) compareFolders() {
-	before, after := byClusterType(p.before.Folders), byClusterType(p.after.Folders)
+	before, after := byName(p.before.Folders), byName(p.after.Folders)
 	for _, name := range slices.Sorted(maps.Keys(union(before, after))) {
 		old, now := before[name], after[name]
 		if old == now {
@@ -23,7 +23,8 @@ func (p *Plan) compareFolders() {
 		p.Assignments = append(p.Assignments, changes...)
 		p.Counts.add(counts)
 		if op, touched := folderOp(old, now, counts); touched {
-			p.ClusterTypes = append(p.ClusterTypes, ClusterType{Name: name, Op: op, Counts: counts})
+			f := cmp.Or(now, old)
+			p.ClusterTypes = append(p.ClusterTypes, ClusterType{Name: f.ClusterType, Cluster: f.Cluster, Op: op, Counts: counts})
 		}
 	}
 }
@@ -138,7 +139,7 @@ func heldChange(a *bundle.Assignment) Change {
 }
 
 func describe(op Op, a *bundle.Assignment) Change {
-	return Change{Op: op, ClusterType: a.ClusterType, Target: a.Target, Title: title(a), Policies: a.Policies}
+	return Change{Op: op, ClusterType: a.ClusterType, Cluster: a.Cluster, Target: a.Target, Title: title(a), Policies: a.Policies}
 }
 
 // title returns the display name of a target: "<workload>/<short name>", or its name if the workload is unknown.
@@ -170,10 +171,10 @@ func fileChanges(was, is []bundle.File) []FileChange {
 	return changes
 }
 
-func byClusterType(folders []*bundle.Folder) map[string]*bundle.Folder {
+func byName(folders []*bundle.Folder) map[string]*bundle.Folder {
 	m := make(map[string]*bundle.Folder, len(folders))
 	for _, f := range folders {
-		m[f.ClusterType] = f
+		m[f.Name] = f
 	}
 	return m
 }

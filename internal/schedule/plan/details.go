@@ -14,7 +14,7 @@ const maxRemoved = 1000
 
 // addDetails adds the configuration keys of the assignments that change, and the objects that clusters delete.
 func (p *Plan) addDetails() error {
-	d := details{environment: p.Environment, before: p.before, after: p.after, folders: byClusterType(p.after.Folders), data: map[string]map[string]string{}}
+	d := details{environment: p.Environment, before: p.before, after: p.after, folders: byName(p.after.Folders), data: map[string]map[string]string{}}
 	removed := 0
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
@@ -34,7 +34,7 @@ func (p *Plan) addDetails() error {
 type details struct {
 	environment   string
 	before, after State
-	// folders are the folders after the change, by cluster type.
+	// folders are the folders after the change, by name.
 	folders map[string]*bundle.Folder
 	// data caches the parsed data of configurations by their text, because many assignments share one.
 	data map[string]map[string]string
@@ -93,7 +93,7 @@ func handedOver(texts [][]byte) []Object {
 
 // composed returns the configuration of the assignment after the change.
 func (d *details) composed(c *Change) *config.Composed {
-	if a, ok := d.folders[c.ClusterType].Assignment(c.Target); ok {
+	if a, ok := d.folders[c.Folder()].Assignment(c.Target); ok {
 		return a.Config
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 // changes in a thousand assignments is shown once.
 type Group struct {
 	Op Op
+	// Differ means that these are the changes of many clusters, each with values of its own: the same keys and files, but other values.
+	Differ bool
 	// Changes are in the order of the plan.
 	Changes []*Change
 }
@@ -29,18 +31,7 @@ func (p *Plan) Groups() []Group {
 		}
 		groups[at].Changes = append(groups[at].Changes, c)
 	}
-	return groups
-}
-
-// ClusterTypes returns the distinct cluster types of the group, in order.
-func (g Group) ClusterTypes() []string {
-	var names []string
-	for _, c := range g.Changes {
-		if len(names) == 0 || names[len(names)-1] != c.ClusterType {
-			names = append(names, c.ClusterType)
-		}
-	}
-	return names
+	return joined(groups)
 }
 
 // Targets returns the distinct titles of the group, in order of first appearance.

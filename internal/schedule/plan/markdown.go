@@ -26,6 +26,9 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	m.summary()
 	m.Refusals(p.Refusals)
 	m.assignments()
+	if text := p.NewFolders(); text != "" {
+		m.Line("\n%s", markdown.Escape(text))
+	}
 	m.configuration()
 	m.Drift(p.Drift, "restored")
 	m.Problems(p.Problems, "assignment", "`kalypso validate` lists all of them")
@@ -65,7 +68,7 @@ func (m *page) assignments() {
 			m.Line("| | | | and %d more rows |", len(m.groups)-i)
 			return
 		}
-		m.Line("| %s | %s | %s | %s |", g.Op, List(g.ClusterTypes()), List(g.Targets()), detail(g))
+		m.Line("| %s | %s | %s | %s |", g.Op, List(g.Places()), List(g.Targets()), detail(g))
 	}
 }
 
@@ -163,7 +166,7 @@ func (m *page) diffs() {
 		}
 		c := &m.plan.Assignments[i]
 		if diff, err := m.plan.Diff(c); err == nil && diff != "" {
-			m.Fold(c.Title+" on "+c.ClusterType, diff)
+			m.Fold(c.Title+" on "+c.Folder(), diff)
 		}
 	}
 }

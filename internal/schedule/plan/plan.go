@@ -18,7 +18,7 @@ type Plan struct {
 	Counts Counts `json:"counts"`
 	// Assignments are the assignments that are added, changed, removed or held, sorted by cluster type and target.
 	Assignments []Change `json:"assignments"`
-	// ClusterTypes are the cluster types whose folders change, sorted by name.
+	// ClusterTypes are the cluster types and clusters whose folders change, sorted by folder.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
 	// Answers are the policies whose recorded answers of external schedulers change, sorted.
 	Answers []string `json:"answers,omitempty"`
@@ -96,6 +96,8 @@ func (c *Counts) String() string {
 type Change struct {
 	Op          Op     `json:"op"`
 	ClusterType string `json:"clusterType"`
+	// Cluster is the cluster whose folder has the assignment; empty for the folder of the cluster type.
+	Cluster string `json:"cluster,omitempty"`
 	// Target is the name of the deployment target; Title is its display name, "<workload>/<short name>".
 	Target string `json:"target"`
 	Title  string `json:"title"`
@@ -144,6 +146,8 @@ const (
 	NoTarget RemovalCause = "no-target"
 	// NoPolicy means that no policy selects the two any more.
 	NoPolicy RemovalCause = "no-policy"
+	// NoCluster means that the folder was that of a cluster whose Cluster object does not exist any more.
+	NoCluster RemovalCause = "no-cluster"
 )
 
 // String says it in words.
@@ -153,6 +157,8 @@ func (c RemovalCause) String() string {
 		return "the cluster type was removed"
 	case NoTarget:
 		return "the target was removed"
+	case NoCluster:
+		return "the Cluster was removed"
 	}
 	return "no policy schedules it any more"
 }
@@ -165,9 +171,11 @@ type FileChange struct {
 	before, after bundle.File
 }
 
-// ClusterType is what happens to the folder of one cluster type.
+// ClusterType is what happens to the folder of one cluster type, or of one cluster with values of its own.
 type ClusterType struct {
 	Name string `json:"name"`
+	// Cluster is the cluster whose folder it is; empty for the folder of the cluster type.
+	Cluster string `json:"cluster,omitempty"`
 	// Op is what happens to the folder: added, removed or changed.
 	Op     Op     `json:"op"`
 	Counts Counts `json:"counts"`
@@ -220,6 +228,8 @@ func (p *Plan) addCauses(s *fleet.Snapshot) {
 	for i := range p.Assignments {
 		switch c := &p.Assignments[i]; {
 		case c.Op != Removed:
+		case c.Cluster != "" && s.Cluster(c.Cluster) == nil:
+			c.Cause = NoCluster
 		case !clusterTypes[c.ClusterType]:
 			c.Cause = NoClusterType
 		case !targets[c.Target]:

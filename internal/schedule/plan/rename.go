@@ -44,6 +44,9 @@ func (p *Plan) addRenames() error {
 	var order []key
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
+		if c.Cluster != "" {
+			continue // its folder has what its type has
+		}
 		changes, state := added, p.after
 		switch c.Op {
 		case Added:

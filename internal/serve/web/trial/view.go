@@ -129,7 +129,7 @@ func mostUrgent(groups []plan.Group) []bool {
 
 func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 	r := Row{Op: g.Op, First: g.Changes[0], Count: len(g.Changes)}
-	r.ClusterTypes, r.MoreClusterTypes = firstOf(g.ClusterTypes(), maxNames)
+	r.ClusterTypes, r.MoreClusterTypes = firstOf(g.Places(), maxNames)
 	r.Targets, r.MoreTargets = firstOf(g.Targets(), maxNames)
 	config, more := firstOf(g.Changes[0].Config, maxKeys)
 	for _, c := range config {
