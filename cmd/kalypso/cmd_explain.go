@@ -22,6 +22,8 @@ type explainCommand struct {
 	source sourceFlags
 	output *cli.Output
 	key    string
+	// cluster is a cluster instead of a cluster type.
+	cluster string
 	// brief leaves out the policies that are far from selecting a pair: many cluster types are shown.
 	brief bool
 	// unreadable is what could change the answer and cannot be read.
@@ -40,10 +42,12 @@ func newExplain(t *terminal.Terminal) *cobra.Command {
 which policy selects the pair, and for every policy that does not, which requirement fails. It lists the roles and Secrets that the pair has
 beyond its own namespace because of grants.
 
+With --cluster it explains one cluster, which can have values of its own: see the Cluster object.
 With --config it shows where the values of the platform configuration are written, and what they override.`,
 		Example: `  kalypso explain -e dev hello-world-app/functional-test
   kalypso explain -e dev hello-world-app/functional-test large
-  kalypso explain -e dev hello-world-app/functional-test drone --config DATABASE_URL`,
+  kalypso explain -e dev hello-world-app/functional-test drone --config DATABASE_URL
+  kalypso explain -e dev hello-world-app/functional-test --cluster west-001 --config '*'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return nil
@@ -55,6 +59,7 @@ With --config it shows where the values of the platform configuration are writte
 	c.source.bind(cmd, t)
 	cmd.ValidArgsFunction = c.source.completePairs(t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	cmd.Flags().StringVar(&c.cluster, "cluster", "", "explain one `cluster` instead of a cluster type")
 	cmd.Flags().StringVar(&c.key, "config", "", "show where the value of a configuration `key` comes from; '*' shows all keys")
 	return cmd
 }
@@ -62,6 +67,9 @@ With --config it shows where the values of the platform configuration are writte
 func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.source.wantEnvironment(cmd); err != nil {
 		return err
+	}
+	if c.cluster != "" && len(args) == 2 {
+		return cli.Usage(cmd, "name a cluster type or --cluster, not both")
 	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
@@ -72,12 +80,12 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	clusterType := ""
+	q := schedule.Question{Target: args[0], Cluster: c.cluster, Key: c.key}
 	if len(args) == 2 {
-		clusterType = args[1]
+		q.ClusterType = args[1]
 	}
-	c.brief = clusterType == ""
-	e, err := schedule.Explain(draft, args[0], clusterType, c.key)
+	c.brief = q.ClusterType == "" && q.Cluster == ""
+	e, err := schedule.Explain(draft, q)
 	if err != nil {
 		return err
 	}
@@ -94,7 +102,7 @@ func (c *explainCommand) show(w io.Writer, e *schedule.Explanation) error {
 		for i, line := range c.reasons(p) {
 			sign, name := terminal.Plain(""), terminal.Plain("")
 			if i == 0 {
-				sign, name = c.sign(p), terminal.Plain(p.ClusterType)
+				sign, name = c.sign(p), terminal.Plain(p.Folder)
 			}
 			t.Row(sign, name, line)
 		}
@@ -131,6 +139,9 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 		default:
 			lines = append(lines, c.failed(policy)...)
 		}
+	}
+	if p.Cluster != "" && p.Folder == p.ClusterType {
+		lines = append(lines, terminal.Plain("cluster "+p.Cluster+" has no values of its own, and shares the folder of its type"))
 	}
 	if p.Held != nil {
 		lines = append(lines, terminal.Plain("held: "+output.WithPosition(p.Held.Message, p.Held.Position)))

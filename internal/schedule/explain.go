@@ -32,6 +32,10 @@ type Explanation struct {
 // Pair is the target on one cluster type.
 type Pair struct {
 	placement.Explanation
+	// Cluster is the requested cluster; empty if a cluster type was requested.
+	Cluster string `json:"cluster,omitempty"`
+	// Folder is where the files are: that of the cluster type, or of a cluster with values of its own.
+	Folder string `json:"folder"`
 	// Held explains why the assignment cannot be rendered; nil if it can be, or does not exist.
 	Held *fleet.Problem `json:"held,omitempty"`
 	// Roles are the ClusterRoles that the assignment has because of grants, and Secrets those of other namespaces that its reconciler sends to
@@ -44,13 +48,31 @@ type Pair struct {
 	OtherKeys []string `json:"otherKeys,omitempty"`
 }
 
-// Explain explains a target of an unpublished draft, given as "<workload>/<short name>" or by its full name, on one
-// cluster type, or on all of them if that is empty. key limits the configuration to a key and the keys below it;
-// empty means none, "*" all.
-func Explain(draft *Draft, target, clusterType, key string) (*Explanation, error) {
+// Question is what [Explain] explains.
+type Question struct {
+	// Target is the name of a deployment target, or "<workload>/<short name>". // required
+	Target string
+	// ClusterType is a cluster type; empty means all.
+	ClusterType string
+	// Cluster is a cluster with a Cluster object, instead of a cluster type.
+	Cluster string
+	// Key limits the configuration to a key and the keys below it; empty means none, "*" all.
+	Key string
+}
+
+// Explain explains a target of an unpublished draft.
+func Explain(draft *Draft, q Question) (*Explanation, error) {
 	b, snapshot := draft.Bundle, draft.Loaded.Snapshot
-	clusterTypes := []string{clusterType}
-	if clusterType == "" {
+	target := q.Target
+	clusterTypes := []string{q.ClusterType}
+	if q.Cluster != "" {
+		cluster := snapshot.Cluster(q.Cluster)
+		if cluster == nil {
+			return nil, unknownCluster(snapshot, q.Cluster)
+		}
+		clusterTypes[0] = cluster.Type
+	}
+	if clusterTypes[0] == "" {
 		clusterTypes = clusterTypes[:0]
 		for _, ct := range snapshot.ClusterTypes {
 			clusterTypes = append(clusterTypes, ct.Name)
@@ -75,11 +97,15 @@ func Explain(draft *Draft, target, clusterType, key string) (*Explanation, error
 			return nil, unknownName(err, e.Unreadable)
 		}
 		e.Target = reasons.Target
-		e.Pairs = append(e.Pairs, explainPair(b, reasons, key))
+		pair := Pair{Explanation: reasons, Cluster: q.Cluster, Folder: name}
+		if folder := fleet.ClusterFolder(q.Cluster); q.Cluster != "" && b.Folder(folder) != nil {
+			pair.Folder = folder
+		}
+		e.Pairs = append(e.Pairs, pair.explain(b, q.Key))
 		if checker.Hides() {
 			e.Pairs[len(e.Pairs)-1].redact()
 		}
-		if a, ok := b.Assignment(name, reasons.Target); ok {
+		if a, ok := b.Assignment(pair.Folder, reasons.Target); ok {
 			for _, f := range a.Files {
 				files[f.Path] = f.Content
 			}
@@ -155,13 +181,30 @@ func unknownName(err error, unreadable []fleet.Problem) error {
 	return err
 }
 
-func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pair {
+// unknownCluster explains why there is no usable Cluster with a name.
+func unknownCluster(s *fleet.Snapshot, name string) error {
+	for _, u := range s.Unreadable {
+		if u.Ref == (fleet.Ref{Kind: "Cluster", Name: name}) {
+			return fmt.Errorf("cluster %q: %s cannot be used (%s)", name, u.Ref, u.Position)
+		}
+	}
+	names := make([]string, len(s.Clusters))
+	for i, c := range s.Clusters {
+		names[i] = c.Name
+	}
+	if near := fleet.Nearest(name, names); near != "" {
+		return fmt.Errorf("environment %q has no Cluster %q; did you mean %q?", s.Environment, name, near)
+	}
+	return fmt.Errorf("environment %q has no Cluster %q: a cluster without one has what its cluster type has", s.Environment, name)
+}
+
+// explain adds the configuration of the pair.
+func (p Pair) explain(b *bundle.Bundle, key string) Pair {
 	// The policy with the fewest failed conditions explains best what is missing.
-	slices.SortStableFunc(reasons.Policies, func(a, b placement.PolicyReason) int {
+	slices.SortStableFunc(p.Policies, func(a, b placement.PolicyReason) int {
 		return cmp.Compare(len(a.Failed), len(b.Failed))
 	})
-	p := Pair{Explanation: reasons}
-	a, ok := b.Assignment(reasons.ClusterType, reasons.Target)
+	a, ok := b.Assignment(p.Folder, p.Target)
 	if !ok {
 		return p
 	}

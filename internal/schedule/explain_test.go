@@ -70,7 +70,7 @@ func TestExplainShowsTheRequestedConfiguration(t *testing.T) {
 func TestExplainSuggestsNamesForUnknownOnes(t *testing.T) {
 	draft := helloFleet(t, nil).unpublished(t, "dev")
 	for _, names := range [][2]string{{"unknown", ""}, {"nginx/dev", "unknown"}} {
-		_, err := Explain(draft, names[0], names[1], "")
+		_, err := Explain(draft, Question{Target: names[0], ClusterType: names[1]})
 		if err == nil || !strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%q: got error %v, want a suggestion", names, err)
 		}
