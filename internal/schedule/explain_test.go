@@ -12,7 +12,7 @@ import (
 
 func explain(t *testing.T, target, clusterType, key string) *Explanation {
 	t.Helper()
-	e, err := Explain(helloFleet(t, nil).unpublished(t, "dev"), target, clusterType, key)
+	e, err := Explain(helloFleet(t, nil).unpublished(t, "dev"), Question{Target: target, ClusterType: clusterType, Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -311,8 +311,12 @@ type Change struct {
 // Standing yields the assignments of the bundle, as if it were published.
 func (b *Bundle) Standing(yield func(placement.Pair, []string) bool) { standing(b.Folders, yield) }
 
+// standing yields the assignments of cluster types. Clusters with folders of their own have those of their types.
 func standing(folders []*Folder, yield func(placement.Pair, []string) bool) {
 	for _, f := range folders {
+		if f.Cluster != "" {
+			continue
+		}
 		for i := range f.Assignments {
 			a := &f.Assignments[i]
 			if !yield(placement.Pair{Target: a.Target, ClusterType: a.ClusterType}, a.Policies) {
