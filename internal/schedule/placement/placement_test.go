@@ -24,6 +24,49 @@ func TestCases(t *testing.T) {
 	})
 }
 
+// Each case of rules is a fleet with what is published, its decisions, the reasons of all pairs that a policy selects by
+// labels, and the problems.
+func TestRules(t *testing.T) {
+	casetest.Run(t, "testdata/rules/*.txtar", func(t *testing.T, c casetest.Case) {
+		s, o := parseCase(t, []byte(c.Text("fleet.yaml")))
+		d := Decide(s, o)
+		c.Golden(t, "decisions", decisions(s, d))
+		c.Golden(t, "reasons", ruleReasons(t, s, d))
+		var problems strings.Builder
+		for _, p := range d.Problems() {
+			fmt.Fprintf(&problems, "%s %s %s: %s\n  %s\n", p.Severity, p.Kind, p.Object, p.Message, p.Hint)
+		}
+		c.Golden(t, "problems", problems.String())
+	})
+}
+
+func ruleReasons(t *testing.T, s *fleet.Snapshot, d *Decisions) string {
+	var b strings.Builder
+	for _, target := range s.Targets {
+		for _, ct := range s.ClusterTypes {
+			e, err := d.Explain(target.Name, ct.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range e.Policies {
+				text := p.Reason
+				if p.Step != "" {
+					text = string(p.Step) + ": " + p.Reason
+				}
+				if p.Step == StepSelectors || p.Selects && text == "" {
+					continue
+				}
+				verb := "not on"
+				if p.Selects {
+					verb = "on"
+				}
+				fmt.Fprintf(&b, "%s %s %s by %s: %s\n", target, verb, ct.Name, p.Policy, text)
+			}
+		}
+	}
+	return b.String()
+}
+
 func decisions(s *fleet.Snapshot, d *Decisions) string {
 	var b strings.Builder
 	for _, ct := range s.ClusterTypes {

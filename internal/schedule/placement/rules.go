@@ -98,7 +98,7 @@ func filterRefusal(f fleet.Filter, missing string, err error) refusal {
 	case err != nil:
 		text += fmt.Sprintf(" (cannot be evaluated: %v)", err)
 	case missing != "":
-		text += " (there is no " + missing + ")"
+		text += fmt.Sprintf(" (there is no %q)", missing)
 	}
 	return refusal{StepFilters, text}
 }

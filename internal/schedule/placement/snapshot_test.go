@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,43 +12,101 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
 // shortFleet is the short form of a snapshot in test cases: only what scheduling uses.
 type shortFleet struct {
 	Targets []struct {
-		Name      string // workload/short name
-		Workspace string
-		Labels    map[string]string
+		Name             string // workload/short name
+		Workspace        string
+		Labels           map[string]string
+		Requests         map[string]any
+		RequiredFeatures []v1alpha1.RequiredFeature
 	}
 	ClusterTypes []struct {
 		Name   string
 		Labels map[string]string
+		v1alpha1.ClusterTypeSpec
 	}
 	Policies []struct {
 		Name string
 		Line int
 		v1alpha1.SchedulingPolicySpec
 	}
+	// Published are the policies that assigned a target to a cluster type, by "<cluster type>/<target>".
+	Published map[string][]string
+	// Stays are the published pairs that stay because something cannot be read.
+	Stays []string
 }
 
-func parseFleet(t *testing.T, text []byte) *fleet.Snapshot {
+func parseFleet(t testing.TB, text []byte) *fleet.Snapshot {
+	t.Helper()
+	s, _ := parseCase(t, text)
+	return s
+}
+
+// parseCase returns the snapshot of a case, with policies and targets as they are read, and its options.
+func parseCase(t testing.TB, text []byte) (*fleet.Snapshot, Options) {
 	t.Helper()
 	var short shortFleet
 	if err := yaml.UnmarshalStrict(text, &short); err != nil {
 		t.Fatalf("parse fleet: %v", err)
 	}
-	s := &fleet.Snapshot{Environment: "dev"}
+	read := assembled(t, short)
+	s := &fleet.Snapshot{Environment: "dev", ClusterTypes: read.ClusterTypes, Policies: read.Policies}
 	for _, o := range short.Targets {
-		s.Targets = append(s.Targets, newTarget(o.Name, o.Workspace, o.Labels))
+		target := newTarget(o.Name, o.Workspace, o.Labels)
+		i := slices.IndexFunc(read.Targets, func(t *fleet.Target) bool { return t.Name == target.Name })
+		target.Requests, target.RequiredFeatures = read.Targets[i].Requests, read.Targets[i].RequiredFeatures
+		s.Targets = append(s.Targets, target)
+	}
+	for i, o := range short.Policies {
+		n := slices.IndexFunc(s.Policies, func(p *fleet.Policy) bool { return p.Name == short.Policies[i].Name })
+		s.Policies[n].Position = fleet.Position{Source: "dev", File: "policies.yaml", Line: o.Line}
+	}
+	options := Options{Stays: func(p Pair) bool { return slices.Contains(short.Stays, p.ClusterType+"/"+p.Target) }}
+	options.Published = func(yield func(Pair, []string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(short.Published)) {
+			clusterType, target, _ := strings.Cut(name, "/")
+			if !yield(Pair{Target: target, ClusterType: clusterType}, short.Published[name]) {
+				return
+			}
+		}
+	}
+	return s, options
+}
+
+// assembled reads the documents of a short fleet.
+func assembled(t testing.TB, short shortFleet) *fleet.Snapshot {
+	t.Helper()
+	files := map[string]string{}
+	add := func(kind, name string, labels map[string]string, spec any) {
+		document, err := yaml.Marshal(map[string]any{
+			"apiVersion": "scheduler.kalypso.io/v1alpha1", "kind": kind, "metadata": map[string]any{"name": name, "labels": labels}, "spec": spec,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["env/"+kind+"-"+name+".yaml"] = string(document)
+	}
+	for _, o := range short.Targets {
+		workload, name, _ := strings.Cut(o.Name, "/")
+		add("DeploymentTarget", workload+"-"+name, map[string]string{"workload": workload}, map[string]any{
+			"environment": "dev", "requests": o.Requests, "requiredFeatures": o.RequiredFeatures,
+		})
 	}
 	for _, o := range short.ClusterTypes {
-		s.ClusterTypes = append(s.ClusterTypes, &fleet.ClusterType{Name: o.Name, Labels: o.Labels})
+		add("ClusterType", o.Name, o.Labels, o.ClusterTypeSpec)
 	}
 	for _, o := range short.Policies {
-		p := newPolicy(t, o.Name, o.SchedulingPolicySpec)
-		p.Position = fleet.Position{Source: "dev", File: "policies.yaml", Line: o.Line}
-		s.Policies = append(s.Policies, p)
+		add("SchedulingPolicy", o.Name, nil, o.SchedulingPolicySpec)
+	}
+	s := fleet.Assemble(fleettest.Inputs("dev", files))
+	for _, p := range s.Problems {
+		if p.Severity == fleet.SeverityError && p.Kind != fleet.KindMissingObject { // it needs no GitOpsRepo
+			t.Fatalf("%s: %s: %s", p.Position, p.Object, p.Message)
+		}
 	}
 	return s
 }

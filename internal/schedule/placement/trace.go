@@ -42,9 +42,10 @@ func newTrace(targets ...int32) *trace {
 type note struct {
 	trace *trace
 	p     *picking
-	// now are the candidates that are blocked for the next pick, over those that were blocked when a worse one was picked.
-	now, over map[int32]choiceReason
-	ranked    []candidate
+	// now are the candidates that are blocked for the next pick, over those that were blocked when a worse one was picked,
+	// last those that were blocked for the last pick.
+	now, over, last map[int32]choiceReason
+	ranked          []candidate
 }
 
 func (t *trace) begin(p *picking) *note {
@@ -84,6 +85,7 @@ func (n *note) choose(c candidate) {
 			n.over[other.i] = reason
 		}
 	}
+	n.last = n.now
 }
 
 // end records the reasons of all candidates.
@@ -110,7 +112,7 @@ func (n *note) end() {
 		case slices.Contains(n.p.picked, c.i):
 			reason = choiceReason{text: n.chosenText(c, rank)}
 		case !blocked:
-			reason = choiceReason{step: StepScore, text: n.outrankedText(c, rank, worst)}
+			reason = n.outranked(c, rank, worst)
 		}
 		reason.score, reason.rank = c.score, rank+1
 		o.reasons[c.i] = reason
@@ -128,6 +130,10 @@ func (n *note) chosenText(c candidate, rank int) string {
 	if n.p.r.policy.Max == 0 {
 		return ""
 	}
+	place := fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted())
+	if rank >= n.p.wanted() {
+		place = fmt.Sprintf("%s, but better ones are not possible", ordinal(rank+1))
+	}
 	var points, stays string
 	if n.scores() {
 		points = fmt.Sprintf("%d points", c.score)
@@ -135,15 +141,15 @@ func (n *note) chosenText(c candidate, rank int) string {
 	if c.published {
 		stays = "it is published there and stays"
 	}
-	return sentence(fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted()), points, stays)
+	return sentence(place, points, stays)
 }
 
-// outrankedText explains why a cluster type is not among those that are wanted. worst is the rank of the last that is.
-func (n *note) outrankedText(c candidate, rank, worst int) string {
-	text := fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted())
-	if worst < 0 {
-		return text
+// outranked explains why a cluster type is not among those that are wanted. worst is the rank of the last that is.
+func (n *note) outranked(c candidate, rank, worst int) choiceReason {
+	if worst < 0 { // none is wanted
+		return choiceReason{step: StepScore, text: "it stays where it is published, which cannot be read"}
 	}
+	text := fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted())
 	rival := n.ranked[worst]
 	switch {
 	case rival.published && !c.published && rival.score+n.p.r.policy.MoveThreshold >= c.score || n.p.r.policy.MoveThreshold == 0 && rival.published:
@@ -151,13 +157,18 @@ func (n *note) outrankedText(c candidate, rank, worst int) string {
 		if n.scores() {
 			detail = fmt.Sprintf("%d points, %s with %d is published and stays", c.score, n.name(rival), rival.score)
 		}
-		return text + ": " + detail
+		text += ": " + detail
 	case c.soft && !rival.soft:
-		return text + ": it has a taint PreferNoSchedule, " + n.name(rival) + " has none"
+		text += ": it has a taint PreferNoSchedule, " + n.name(rival) + " has none"
 	case !n.scores() || c.score == rival.score:
-		return text + ": it is as good as " + n.name(rival) + ", and the hash of the names decides"
+		if blocked, ok := n.last[c.i]; ok {
+			return blocked
+		}
+		text += ": it is as good as " + n.name(rival) + ", and the hash of the names decides"
+	default:
+		text += fmt.Sprintf(": %d points, %s has %d", c.score, n.name(rival), rival.score)
 	}
-	return fmt.Sprintf("%s: %d points, %s has %d", text, c.score, n.name(rival), rival.score)
+	return choiceReason{step: StepScore, text: text}
 }
 
 // evicted records that a published assignment had to make room.
