@@ -49,6 +49,9 @@ func (s Spec) addEnvironment(f Files) {
 		f.Env[ct.folder()+"cluster-type.yaml"] = header("ClusterType", ct.name) +
 			fmt.Sprintf("  labels:\n    region: %s\n    size: %s\n    managed: \"true\"\n", ct.region, ct.size) +
 			"spec:\n  reconciler: flux\n  namespaceService: default\n  configType: configmap\n"
+		if s.Rules {
+			f.Env[ct.folder()+"cluster-type.yaml"] += fmt.Sprintf("  capacity:\n    assignments: %d\n", s.Targets)
+		}
 	}
 }
 
@@ -63,7 +66,27 @@ func (s Spec) policy(team string) string {
     labelSelector:
       matchLabels:
         managed: "true"
-`, team)
+`, team) + s.rules()
+}
+
+func (s Spec) rules() string {
+	if !s.Rules {
+		return ""
+	}
+	return fmt.Sprintf(`  maxClusterTypes: %d
+  filters:
+  - expression: clusterType.labels.managed == 'true' && target.workspace != clusterType.name
+  preferences:
+  - weight: 50
+    expression: clusterType.labels.region.startsWith(target.workspace.substring(0, 1))
+  - weight: 30
+    clusterTypeSelector:
+      matchLabels:
+        size: large
+  spread:
+  - key: region
+    maxSkew: %d
+`, s.ClusterTypes, s.ClusterTypes)
 }
 
 func header(kind, name string) string {

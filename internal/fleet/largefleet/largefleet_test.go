@@ -35,6 +35,7 @@ var specs = map[string]Spec{
 	"one of everything":   {Targets: 1, ClusterTypes: 1, Policies: 1, Layers: 5, TargetsPerWorkload: 1},
 	"many layers":         {Targets: 7, ClusterTypes: 30, Layers: 90},
 	"an uneven workload":  {Targets: 31, ClusterTypes: 3, TargetsPerWorkload: 4, Policies: 3, Environment: "stage"},
+	"rules":               {Targets: 12, ClusterTypes: 9, Rules: true},
 	"many small policies": {Targets: 20, ClusterTypes: 9, TargetsPerWorkload: 1, Policies: 20},
 }
 

@@ -25,6 +25,9 @@ type Spec struct {
 	TargetsPerWorkload int
 	// BuiltIn leaves the templates out, so that Kalypso's own are used, which contain applications in their namespaces.
 	BuiltIn bool
+	// Rules gives the policies a filter, preferences, a spread and a maximum, and the cluster types a capacity. They assign the same
+	// pairs as without.
+	Rules bool
 	// Seed varies the configuration values only.
 	Seed uint64
 }

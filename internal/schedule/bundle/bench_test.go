@@ -42,10 +42,13 @@ var largest = sizes[len(sizes)-1]
 // BenchmarkBuild builds the tree with its hashes from a snapshot. peak-MB
 // is the maximum heap size, sampled during the run.
 //
+// rules-1000x100 has policies with expressions, scores, spread and capacity that assign the same pairs.
 // builtin-1000x100 has the built-in templates, with a service account, a role and a binding for each assignment.
 func BenchmarkBuild(b *testing.B) {
 	builtIn := largefleet.Generate(largefleet.Spec{Targets: largest.targets, ClusterTypes: largest.clusterTypes, Layers: 20, BuiltIn: true})
 	benchmarkBuild(b, "builtin-"+largest.String(), builtIn)
+	ruled := largefleet.Generate(largefleet.Spec{Targets: largest.targets, ClusterTypes: largest.clusterTypes, Layers: 20, Rules: true})
+	benchmarkBuild(b, "rules-"+largest.String(), ruled)
 	for _, size := range sizes {
 		benchmarkBuild(b, size.String(), size.files())
 	}
@@ -70,9 +73,15 @@ func benchmarkBuild(b *testing.B, name string, files largefleet.Files) {
 // BenchmarkChange changes one configuration value of one cluster type back and forth, and builds the new tree: it
 // reads the sources with a warm cache, assembles the snapshot, and builds with the earlier bundle.
 func BenchmarkChange(b *testing.B) {
-	files := largest.files()
+	benchmarkChange(b, largest.String(), largest.files())
+	benchmarkChange(b, "rules-"+largest.String(), largefleet.Generate(largefleet.Spec{
+		Targets: largest.targets, ClusterTypes: largest.clusterTypes, Layers: 20, Rules: true,
+	}))
+}
+
+func benchmarkChange(b *testing.B, name string, files largefleet.Files) {
 	states := []largefleet.Files{files, files.ChangeValue()}
-	b.Run(largest.String(), func(b *testing.B) {
+	b.Run(name, func(b *testing.B) {
 		cache := new(fleet.Cache)
 		sources := []sources{sourcesOf(states[0]), sourcesOf(states[1])}
 		sources[1].load(cache)

@@ -103,7 +103,11 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Opt
 	}
 	var configuring, rendering []fleet.Problem
 	if b.decisions == nil {
-		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing, Stays: b.stays(), Answers: o.Answers})
+		earlier := (*placement.Decisions)(nil)
+		if previous != nil {
+			earlier = previous.Decisions
+		}
+		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing, Stays: b.stays(), Answers: o.Answers, Previous: earlier})
 	}
 	b.composer, configuring = config.NewComposer(s)
 	b.library, rendering = render.NewLibrary(s, parsed)

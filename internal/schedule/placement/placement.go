@@ -29,6 +29,7 @@ type Decisions struct {
 
 	options  Options
 	problems []fleet.Problem
+	digest   fleet.Digest // of everything that decides; zero if it is not known
 
 	mu         sync.Mutex
 	lastTraced *solver
@@ -38,7 +39,7 @@ type Decisions struct {
 // It is deterministic and does not depend on the order of the objects.
 func Decide(s *fleet.Snapshot, o Options) *Decisions {
 	d := newDecisions(s, o)
-	if !d.isPlain() {
+	if !d.isPlain() && !d.reuse(s) {
 		d.problems = append(d.problems, d.solve(o, nil).problems()...)
 	}
 	d.selected = selectAll(d.candidates, len(d.targets), len(d.clusterTypes))

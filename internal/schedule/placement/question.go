@@ -14,6 +14,9 @@ type Options struct {
 	// Stays reports whether a published assignment stays even if no policy wants it any more, because something cannot be
 	// read. Nil means that none does.
 	Stays func(Pair) bool
+	// Previous are earlier decisions, which are used again if nothing that decides has changed. The result does not depend on
+	// them. Objects with equal digests must be interchangeable.
+	Previous *Decisions
 	// Answers are what external schedulers and extenders answered to [Questions], by the name of the policy.
 	Answers map[string]Answer
 }
