@@ -163,11 +163,12 @@ func (i *Install) pod() object {
 			"name":  agentName,
 			"image": i.Image,
 			"args":  args,
-			// Together with the program itself less than 60 MB.
+			// The heap has at most 28 MiB. An idle agent has 13 MB of it, and 60 MB are pages of the program, which the kernel can read again. If
+			// it has to do that all the time, because the limit is lower than both, the agent hardly runs. A probe needs 13 MB more for a moment.
 			"env": []object{{"name": "GOMEMLIMIT", "value": "28MiB"}, {"name": "HOME", "value": state}},
 			"resources": object{
-				"requests": object{"cpu": "10m", "memory": "64Mi"},
-				"limits":   object{"memory": "128Mi"},
+				"requests": object{"cpu": "10m", "memory": "96Mi"},
+				"limits":   object{"memory": "192Mi"},
 			},
 			"securityContext": object{
 				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
