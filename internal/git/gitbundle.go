@@ -419,28 +419,15 @@ func (r *Repository) copyPack(ctx context.Context, pack string) error {
 }
 
 func (r *Repository) receiveRemote(ctx context.Context, b *Bundled, name string, from, to plumbing.Hash) error {
-	unlock, err := r.remote.cache.lock(ctx, r.client.progress)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	conn, err := r.client.connect(ctx, r.remote.location, pushing)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if conn.refs.References[name] != from {
-		return r.moved(strings.TrimPrefix(name, "refs/heads/"))
-	}
-	if from == to {
-		return nil
-	}
-	pack, err := os.Open(b.pack)
-	if err != nil {
-		return storageError("read", b.pack, err)
-	}
-	defer pack.Close()
-	return r.send(ctx, conn, &packp.Command{Name: plumbing.ReferenceName(name), Old: from, New: to}, pack)
+	command := &packp.Command{Name: plumbing.ReferenceName(name), Old: from, New: to}
+	return r.moveRemote(ctx, command.Name, from, to, func(conn *connection) error {
+		pack, err := os.Open(b.pack)
+		if err != nil {
+			return storageError("read", b.pack, err)
+		}
+		defer pack.Close()
+		return r.send(ctx, conn, command, pack)
+	})
 }
 
 // plainHead matches branch names that can stand in a HEAD file.

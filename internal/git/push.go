@@ -42,6 +42,23 @@ func (r *Repository) Push(ctx context.Context, branch, old string, c Commit) err
 }
 
 func (r *Repository) pushRemote(ctx context.Context, branch string, from, to plumbing.Hash) error {
+	name := plumbing.NewBranchReferenceName(branch)
+	return r.moveRemote(ctx, name, from, to, func(conn *connection) error {
+		objects, err := r.missing(ctx, to, conn.refs)
+		if err != nil {
+			return err
+		}
+		if err := r.send(ctx, conn, &packp.Command{Name: name, Old: from, New: to}, bytes.NewReader(encodePack(maps.All(objects)))); err != nil {
+			return err
+		}
+		// The next Resolve then has nothing to fetch. If this fails, it just fetches.
+		_ = r.store().own.SetReference(plumbing.NewHashReference(fetchedMark(branch), to))
+		return nil
+	})
+}
+
+// moveRemote calls send with a connection, alone, if a reference of the remote is at from and has to move.
+func (r *Repository) moveRemote(ctx context.Context, name plumbing.ReferenceName, from, to plumbing.Hash, send func(*connection) error) error {
 	unlock, err := r.remote.cache.lock(ctx, r.client.progress)
 	if err != nil {
 		return err
@@ -52,23 +69,13 @@ func (r *Repository) pushRemote(ctx context.Context, branch string, from, to plu
 		return err
 	}
 	defer conn.Close()
-	name := plumbing.NewBranchReferenceName(branch)
 	if conn.refs.References[name.String()] != from {
-		return r.moved(branch)
+		return r.moved(strings.TrimPrefix(name.String(), "refs/heads/"))
 	}
 	if from == to {
 		return nil
 	}
-	objects, err := r.missing(ctx, to, conn.refs)
-	if err != nil {
-		return err
-	}
-	if err := r.send(ctx, conn, &packp.Command{Name: name, Old: from, New: to}, bytes.NewReader(encodePack(maps.All(objects)))); err != nil {
-		return err
-	}
-	// The next Resolve then has nothing to fetch. If this fails, it just fetches.
-	_ = r.store().own.SetReference(plumbing.NewHashReference(fetchedMark(branch), to))
-	return nil
+	return send(conn)
 }
 
 func (r *Repository) send(ctx context.Context, conn *connection, command *packp.Command, pack io.Reader) error {
