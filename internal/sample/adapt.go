@@ -2,6 +2,7 @@ package sample
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 )
@@ -31,4 +32,24 @@ func (s Site) adapt(content []byte) []byte {
 		content = manifestsOf.ReplaceAll(content, []byte("${1}manifests:\n${2}secret: "+s.Secret+"\n${2}repo: "))
 	}
 	return content
+}
+
+// grants lets each workspace use the credential for the repository with its manifests.
+func (s Site) grants() []byte {
+	var text bytes.Buffer
+	for _, of := range []struct{ workspace, repository string }{{"kaizen-app-team", AppGitOps}, {"platform-team", ServicesGitOps}} {
+		fmt.Fprintf(&text, `---
+apiVersion: scheduler.kalypso.io/v1alpha1
+kind: Grant
+metadata:
+  name: %s
+spec:
+  deploymentTargetSelector:
+    workspace: %[1]s
+  secrets:
+  - name: %s
+    url: %s
+`, of.workspace, s.Secret, s.Repository(of.repository))
+	}
+	return text.Bytes()
 }

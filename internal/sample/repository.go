@@ -93,6 +93,9 @@ func (b *Branch) fill(repository string, at Site) error {
 	if err := b.add(hellofleet.Files(), path.Join(repository, b.Name), at); err != nil {
 		return err
 	}
+	if repository == ControlPlane && b.Name == "main" && at.Secret != "" {
+		b.Files["grants.yaml"] = at.grants()
+	}
 	if _, err := fs.Stat(files, path.Join(own, b.Name)); err == nil {
 		return b.add(files, path.Join(own, b.Name), at)
 	}

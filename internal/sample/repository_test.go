@@ -2,6 +2,7 @@ package sample
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -84,6 +85,18 @@ func TestRepositoriesForRealClusters(t *testing.T) {
 	}
 	if got := text(at, App, "main", workload); strings.Count(got, "        secret: reader\n        repo: https://git.example/acme/") != 3 {
 		t.Errorf("the workload is\n%s", got)
+	}
+	grants := text(at, ControlPlane, "main", "grants.yaml")
+	for _, named := range []string{text(at, App, "main", workload), text(at, Services, "main", "nginx/workload.yaml")} {
+		found := regexp.MustCompile(`secret: reader\n +repo: (\S+)`).FindAllStringSubmatch(named, -1)
+		if len(found) == 0 {
+			t.Errorf("no credential is named:\n%s", named)
+		}
+		for _, m := range found {
+			if !strings.Contains(grants, "- name: reader\n    url: "+m[1]+"\n") {
+				t.Errorf("the credential is not granted for %s:\n%s", m[1], grants)
+			}
+		}
 	}
 	at = Site{URL: "https://git.example", Org: "acme", Flux: []string{"drone"}}
 	if got := text(at, ControlPlane, "dev", large); !strings.Contains(got, "reconciler: argocd\n") {
