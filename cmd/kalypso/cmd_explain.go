@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -39,7 +40,8 @@ func newExplain(t *terminal.Terminal) *cobra.Command {
 		Use:   "explain -e ENVIRONMENT WORKLOAD/TARGET [CLUSTERTYPE]",
 		Short: "Say why a target is, or is not, on a cluster type, and where its configuration comes from",
 		Long: `Say why a deployment target is, or is not, on each cluster type of an environment:
-which policy selects the pair, and for every policy that does not, which requirement fails. It lists the roles and Secrets that the pair has
+which policy assigns the pair, and for every policy that does not, which step did not let it through: selectors, filters, features, taints,
+spread, capacity or score. It lists the roles and Secrets that the pair has
 beyond its own namespace because of grants.
 
 With --cluster it explains one cluster, which can have values of its own: see the Cluster object.
@@ -131,7 +133,12 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
-			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+output.InBrackets(policy.Position)))
+			did := "assigned by "
+			if policy.Mode == v1alpha1.PolicyExclude {
+				did = "excluded by "
+			}
+			lines = append(lines, terminal.Plain(did+policy.Policy+output.InBrackets(policy.Position)))
+			lines = append(lines, c.reason(policy)...)
 		case p.Assigned:
 		case c.brief && i == briefPolicies:
 			return append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("and %s; name the cluster type to see all",
@@ -175,7 +182,14 @@ func morePolicies(n int) string {
 
 // failed says which requirements of a policy a pair does not meet.
 func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
-	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + output.InBrackets(policy.Position))}
+	verb := " does not select it"
+	if policy.Step != placement.StepSelectors {
+		verb = " does not assign it"
+		if policy.Mode == v1alpha1.PolicyExclude {
+			verb = " does not exclude it"
+		}
+	}
+	lines := []terminal.Cell{terminal.Plain(policy.Policy + verb + output.InBrackets(policy.Position))}
 	for _, r := range policy.Failed {
 		of := "the target"
 		if r.Of != "target" {
@@ -183,7 +197,19 @@ func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
 		}
 		lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("  %s: wants %s, has %s", of, r.Want, r.Have)))
 	}
-	return lines
+	return append(lines, c.reason(policy)...)
+}
+
+// reason says which step of a policy decided, and why.
+func (c *explainCommand) reason(policy placement.PolicyReason) []terminal.Cell {
+	if policy.Reason == "" {
+		return nil
+	}
+	text := "  "
+	if policy.Step != "" {
+		text += string(policy.Step) + ": "
+	}
+	return []terminal.Cell{terminal.Painted(c.t.OutStyle.Dim, text+terminal.Printable(policy.Reason))}
 }
 
 // configuration says where values come from.

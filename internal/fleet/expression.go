@@ -91,7 +91,7 @@ func compileExpression(text string, results ...*cel.Type) (*Expression, error) {
 	}
 	ast, issues := env.Compile(text)
 	for _, e := range issues.Errors() { // the first one is the most specific
-		return nil, fmt.Errorf("line %d, column %d: %.300s", e.Location.Line(), e.Location.Column()+1, e.Message)
+		return nil, fmt.Errorf("line %d, column %d: %.300s", e.Location.Line(), e.Location.Column()+1, strings.TrimSuffix(e.Message, " (in container '')"))
 	}
 	if result := ast.OutputType(); !slices.ContainsFunc(results, func(t *cel.Type) bool { return t.IsExactType(result) }) {
 		return nil, fmt.Errorf("the result is %s, want %s", result, alternatives(results))

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +53,9 @@ func (d *decoder) policyFields(root *yaml.Node, spec v1alpha1.SchedulingPolicySp
 	if spec.MoveThreshold != nil {
 		d.atLeast(root, int(*spec.MoveThreshold), 1, "spec", "moveThreshold")
 	}
-	without := func(field, hint string) {
+	without := func(field, why string) {
 		if n := lookup(root, "spec", field); n != nil && n.Tag != nullTag {
-			d.fail(KindInvalidValue, n, hint, "%s has no effect: %s", d.field("spec", field), hint)
+			d.fail(KindInvalidValue, n, "", "%s has no effect: %s", d.field("spec", field), why)
 		}
 	}
 	if spec.Mode == v1alpha1.PolicyExclude {
@@ -77,8 +78,8 @@ func (d *decoder) policyFields(root *yaml.Node, spec v1alpha1.SchedulingPolicySp
 		without("moveThreshold", "it is for the default scheduler")
 	}
 	if spec.MaxClusterTypes == nil && !external {
-		without("preferences", "set maxClusterTypes, or else all cluster types are chosen")
-		without("spread", "set maxClusterTypes, or else all cluster types are chosen")
+		without("preferences", "without maxClusterTypes, all cluster types are chosen")
+		without("spread", "without maxClusterTypes, all cluster types are chosen")
 	}
 	if len(spec.Preferences) == 0 && !slices.ContainsFunc(spec.Extenders, func(e v1alpha1.Extender) bool { return e.Weight != 0 }) {
 		without("moveThreshold", "without preferences, all cluster types have the same score")
@@ -114,7 +115,11 @@ func (d *decoder) expression(n *yaml.Node, text string, results []*cel.Type) {
 		return
 	}
 	if _, err := compileExpression(text, results...); err != nil {
-		d.fail(KindInvalidValue, lookup(n, "expression"), "", "%s cannot be used: %v", d.field("expression"), err)
+		hint := ""
+		if strings.Contains(err.Error(), "undeclared reference") {
+			hint = "there is " + strings.Join(slices.Sorted(maps.Keys(variables)), ", ")
+		}
+		d.fail(KindInvalidValue, lookup(n, "expression"), hint, "%s cannot be used: %v", d.field("expression"), err)
 	}
 }
 

@@ -1,5 +1,7 @@
 package placement
 
+import "slices"
+
 // Step is a part of a decision. A policy takes the steps in this order, and the first one that does not let a pair through ends it.
 type Step string
 
@@ -18,6 +20,20 @@ const (
 	StepScore     Step = "score"     // others have a higher score
 	StepDemand    Step = "demand"    // nothing depends on the pair
 )
+
+// order are the steps in their order.
+var order = []Step{
+	StepSelectors, StepExcluded, StepExclusive, StepFilters, StepFeatures, StepTaints, StepExtenders, StepScheduler, StepSpread, StepCapacity,
+	StepScore, StepDemand,
+}
+
+// Progress orders policies by how far a pair gets: the more, the further. A policy that selects the pair is the furthest.
+func Progress(p PolicyReason) int {
+	if p.Selects {
+		return len(order)
+	}
+	return slices.Index(order, p.Step)
+}
 
 // refusal is why a step does not let a pair through.
 type refusal struct {
