@@ -40,7 +40,7 @@ type Request struct {
 	// Task is "schedule", which asks for decisions, or "extend", which asks for refused and scored candidates.
 	Task Task `json:"task"`
 
-	// Digest identifies the question: the SHA-256 of everything in the request but digest, seed and the fields previous.
+	// Digest identifies the question: a SHA-256 of everything in the request but digest, seed and the fields previous.
 	// The response repeats it. An answer is used as long as its question stays the same, so nobody is asked again.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
 	Digest string `json:"digest"`
@@ -152,9 +152,25 @@ type Target struct {
 }
 
 // Seal sets the digest and the seed.
-func (r *Request) Seal() error {
+func (r *Request) Seal() error { return r.SealWithFacts(FactsDigest(r.Facts)) }
+
+// FactsDigest identifies facts; empty if there are none.
+func FactsDigest(facts json.RawMessage) string {
+	if len(facts) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(facts)
+	return hex.EncodeToString(sum[:])
+}
+
+// SealWithFacts is [Request.Seal] for facts of which only the [FactsDigest] is known.
+func (r *Request) SealWithFacts(factsDigest string) error {
 	r.Digest, r.Seed = "", 0
 	question := *r
+	question.Facts = nil
+	if factsDigest != "" {
+		question.Facts = json.RawMessage(`"` + factsDigest + `"`)
+	}
 	question.Targets = make([]Target, len(r.Targets))
 	for i, t := range r.Targets {
 		t.Previous = nil

@@ -66,6 +66,18 @@ type Answer struct {
 	Extenders map[string]Extension
 }
 
+// Unanswered is an error of an [Answer] or [Extension] with the kind of its problem, and what to do.
+type Unanswered struct {
+	Kind fleet.ProblemKind
+	Hint string
+	Err  error
+}
+
+func (u *Unanswered) Error() string { return u.Err.Error() }
+
+// Unwrap returns the cause.
+func (u *Unanswered) Unwrap() error { return u.Err }
+
 // Extension is the answer of an extender. A candidate that is neither refused nor scored is let through with the score 0.
 type Extension struct {
 	Err error

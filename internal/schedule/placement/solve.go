@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -268,11 +269,16 @@ func (s *solver) chosenByScheduler(r *rules, target int32, eligible []int32) []i
 
 // holdPolicy keeps the published pairs of a policy whose scheduler or extender gave no usable answer.
 func (s *solver) holdPolicy(r *rules, err error) {
-	s.d.problems = append(s.d.problems, fleet.Problem{
+	problem := fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: fleet.Ref{Kind: "SchedulingPolicy", Name: r.policy.Name},
 		Position: r.policy.Position, Message: err.Error(),
 		Hint: "what the policy has assigned stays as published, and nothing is added until the question is answered",
-	})
+	}
+	var unanswered *Unanswered
+	if errors.As(err, &unanswered) {
+		problem.Kind, problem.Hint = unanswered.Kind, unanswered.Hint+"; "+problem.Hint
+	}
+	s.d.problems = append(s.d.problems, problem)
 	r.c.held = err
 	for k, target := range r.c.targets {
 		for i, ct := range r.c.clusterTypes {
