@@ -66,7 +66,7 @@ var layers = []layer{
 		name: "core",
 		folders: []string{
 			"internal/fleet",
-			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan",
+			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision",
 			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply",
 			"internal/chart", "internal/check", "internal/text",
 		},
@@ -160,7 +160,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL and the server of Git, and nothing else"}, []string{"internal/git", "internal/chart/sandbox", "internal/forge/local", "internal/promote/verify", "internal/ledger/postgrestest", "internal/serve/wiring/fleettest"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications, scans and schedulers that the operator allows, ourselves to render charts with limits, in tests PostgreSQL and the server of Git, and nothing else"}, []string{"internal/git", "internal/chart/sandbox", "internal/forge/local", "internal/promote/verify", "internal/ledger/postgrestest", "internal/serve/wiring/fleettest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},

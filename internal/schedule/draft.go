@@ -7,6 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -68,6 +69,8 @@ type Drafter struct {
 	Memory *Memory
 	// Comparisons keeps drafts with a base; optional.
 	Comparisons *Comparisons
+	// Schedulers are the external schedulers and extenders. Without it, only their recorded answers are used.
+	Schedulers *external.Asker
 	// Trace is called for each step; optional.
 	Trace Trace
 }
@@ -90,7 +93,7 @@ func (d *Drafter) Draft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	if err := d.Trace.run(ctx, "read", w.read); err != nil {
 		return w.draft, err
 	}
-	if r.Base == nil {
+	if r.Base == nil || w.asks() {
 		return w.draft, w.make(ctx)
 	}
 	return d.Comparisons.get(comparisonKey(w.base, w.draft.Loaded, w.standingAt), func() (*Draft, error) { return w.draft, w.make(ctx) })
@@ -106,7 +109,9 @@ type drafting struct {
 	// standing is what the GitOps branch has, for drafts that are not compared with it; nil unless decisions depend on it.
 	standing   *bundle.Published
 	standingAt string // its commit
-	checker    *check.Checker
+	// asked and baseAsked are the answers of external schedulers.
+	asked, baseAsked external.Asked
+	checker          *check.Checker
 }
 
 func (w *drafting) read(ctx context.Context) (err error) {
@@ -168,9 +173,12 @@ func (w *drafting) make(ctx context.Context) error {
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"build", w.build}, {"plan", w.plan}, {"check", w.check}}
+	}{{"ask schedulers", w.ask}, {"build", w.build}, {"plan", w.plan}, {"check", w.check}}
 	if w.request.Unpublished {
-		steps = steps[:1]
+		steps = steps[:2]
+	}
+	if !w.asks() {
+		steps = steps[1:]
 	}
 	for _, step := range steps {
 		if err := w.Trace.run(ctx, step.name, step.do); err != nil {
@@ -183,7 +191,13 @@ func (w *drafting) make(ctx context.Context) error {
 func (w *drafting) build(ctx context.Context) error {
 	snapshot := w.draft.Loaded.Snapshot
 	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle, standing placement.Published) *bundle.Bundle {
-		return bundle.BuildWith(s, published, previous, bundle.Options{Charts: chartsOf(ctx, w.Charts), Standing: standing})
+		asked := w.asked
+		if w.base != nil && s == w.base.Snapshot {
+			asked = w.baseAsked
+		}
+		return bundle.BuildWith(s, published, previous, bundle.Options{
+			Charts: chartsOf(ctx, w.Charts), Standing: standing, Answers: asked.Answers, Recorded: asked.Recorded, Problems: asked.Problems,
+		})
 	}
 	switch {
 	case w.base != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
@@ -56,6 +57,12 @@ func (l *Loader) Decide(ctx context.Context, loaded *Loaded) (*placement.Decisio
 			return nil, err
 		}
 		o.Published = g.Published.Standing
+		// Whoever schedules the environment has recorded the answers of its schedulers.
+		asked, err := (*external.Asker)(nil).Ask(ctx, external.Input{Snapshot: loaded.Snapshot, Standing: o.Published, Recorded: g.Published.Answers})
+		if err != nil {
+			return nil, err
+		}
+		o.Answers = asked.Answers
 	}
 	return placement.Decide(loaded.Snapshot, o), nil
 }

@@ -197,6 +197,20 @@ func (p *Published) readAnswers(root string, exists func(environment string) boo
 	return nil
 }
 
+// ReadAnswers returns the recorded answers for an environment on a branch of which nothing else is needed, by policy. What
+// cannot be read is left out.
+func ReadAnswers(branch Branch, environment string) map[string][]Answer {
+	p := &Published{branch: branch, environment: environment, paths: PathsOf(branch.Files), answers: map[string]*recorded{}}
+	if err := p.readAnswers(branch.Root, nil); err != nil {
+		return nil
+	}
+	found := map[string][]Answer{}
+	for policy, known := range p.answers {
+		found[policy] = known.answers
+	}
+	return found
+}
+
 // Answers returns the recorded answers of the schedulers and extenders of a policy.
 func (p *Published) Answers(policy string) []Answer {
 	if p == nil || p.answers[policy] == nil {

@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,6 +58,9 @@ type Input struct {
 	Standing placement.Published
 	// Recorded returns the recorded answers for a policy; optional.
 	Recorded func(policy string) []bundle.Answer
+	// Proposed returns the answers of an open pull request that would record them; optional. It is only called for questions
+	// that would be asked otherwise, but maybe concurrently.
+	Proposed func(policy string) []bundle.Answer
 	// Progress is called before schedulers are asked; optional.
 	Progress func(what string)
 }
@@ -201,8 +203,8 @@ type lane struct {
 	// places limits the questions at once.
 	places chan struct{}
 
-	observed sync.Once
-	facts    json.RawMessage
+	once     sync.Once
+	facts    Observation
 	factsErr error
 
 	lateMu sync.Mutex
@@ -216,13 +218,22 @@ func (l *lane) answer(ctx context.Context, q *placement.Question) result {
 	if l.in.Recorded != nil {
 		recorded = l.in.Recorded(q.Policy.Name)
 	}
+	proposed := func() []bundle.Answer {
+		if l.in.Proposed == nil {
+			return nil
+		}
+		return l.in.Proposed(q.Policy.Name)
+	}
 	if !l.exists {
-		return l.recordedOnly(q, recorded)
+		if r := l.recordedOnly(q, recorded); r.err == nil {
+			return r
+		}
+		return l.recordedOnly(q, proposed())
 	}
 	if err := l.observe(ctx); err != nil {
 		return result{err: unanswered(fleet.KindSchedulerSilent, "check what the scheduler's configuration names", "%s: read its facts: %s", named(q), secret.Scrub(err.Error()))}
 	}
-	request, err := RequestOf(l.in.Snapshot, q, l.facts)
+	request, err := l.request(q)
 	if err != nil {
 		return result{err: err}
 	}
@@ -230,6 +241,9 @@ func (l *lane) answer(ctx context.Context, q *placement.Question) result {
 		return result{answer: found}
 	}
 	if found := l.remembered(request); found != nil {
+		return result{answer: found}
+	}
+	if found := fitting(request, proposed()); found != nil {
 		return result{answer: found}
 	}
 	return l.ask(ctx, q, request)
@@ -272,12 +286,24 @@ func (l *lane) observe(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	l.observed.Do(func() {
+	l.once.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, l.timeout())
 		defer cancel()
-		l.facts, l.factsErr = observer.Facts(ctx)
+		l.facts, l.factsErr = observer.Observe(ctx)
 	})
 	return l.factsErr
+}
+
+// request returns the request for a question, with the facts.
+func (l *lane) request(q *placement.Question) (*schedulingv1.Request, error) {
+	r, err := RequestOf(l.in.Snapshot, q, nil)
+	if err != nil || l.facts == nil {
+		return r, err
+	}
+	if r.Facts, err = l.facts(r); err != nil {
+		return nil, fmt.Errorf("encode the facts: %w", err)
+	}
+	return r, r.Seal()
 }
 
 func (l *lane) timeout() time.Duration {

@@ -19,9 +19,13 @@ type Scheduler interface {
 
 // Observer is a [Scheduler] whose answers depend on more than the question.
 type Observer interface {
-	// Facts returns that as JSON. It becomes part of the question: an answer is used until the facts change, too.
-	Facts(ctx context.Context) (json.RawMessage, error)
+	// Observe reads what else they depend on.
+	Observe(ctx context.Context) (Observation, error)
 }
+
+// Observation returns the facts for a request as JSON. They become part of the question: an answer is used until they change,
+// too.
+type Observation func(r *schedulingv1.Request) (json.RawMessage, error)
 
 // DefaultTimeout is how long a scheduler may take for an answer, and MaxTimeout the longest that can be configured.
 const (
@@ -98,8 +102,8 @@ type WithFacts struct {
 // MaxFacts is the largest size of facts, in bytes.
 const MaxFacts = 1 << 20
 
-// Facts implements [Observer].
-func (f *WithFacts) Facts(ctx context.Context) (json.RawMessage, error) {
+// Observe implements [Observer].
+func (f *WithFacts) Observe(ctx context.Context) (Observation, error) {
 	text, err := f.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -111,5 +115,5 @@ func (f *WithFacts) Facts(ctx context.Context) (json.RawMessage, error) {
 	if err := json.Compact(&compact, text); err != nil {
 		return nil, fmt.Errorf("the facts are not JSON: %w", err)
 	}
-	return compact.Bytes(), nil
+	return func(*schedulingv1.Request) (json.RawMessage, error) { return compact.Bytes(), nil }, nil
 }
