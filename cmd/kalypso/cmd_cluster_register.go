@@ -86,7 +86,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	if install != nil && install.Reconciler != "" {
-		if install.Pulls, err = c.pulls(cmd, request.Memberships); err != nil {
+		if install.Pulls, err = c.pulls(cmd, name, request.Memberships); err != nil {
 			return err
 		}
 		if _, err := agent.Manifests(*install); err != nil {
@@ -118,15 +118,16 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
 }
 
-// pulls returns the folders of memberships, as the server reads their environments.
-func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, members []ledger.Membership) (pulls []agent.Pull, err error) {
+// pulls returns the folders of memberships, as the server reads their environments: those of the cluster types, or of the cluster
+// if it has one of its own.
+func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, name string, members []ledger.Membership) (pulls []agent.Pull, err error) {
 	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, fleet.Close()) }()
 	for _, m := range members {
-		e, err := fleet.Environment(cmd.Context(), query.EnvironmentQuery{Name: m.Environment})
+		e, err := fleet.Environment(cmd.Context(), query.EnvironmentQuery{Name: m.Environment, Cluster: name})
 		if err != nil {
 			return nil, err
 		}
@@ -134,9 +135,13 @@ func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, members []ledger.Memb
 			return nil, cli.Failed(fmt.Errorf("the GitOps repository of environment %q is not known", m.Environment),
 				"use --server with a server that schedules it, after its first round, or leave out --reconciler")
 		}
-		pulls = append(pulls, agent.Pull{
+		pull := agent.Pull{
 			Environment: m.Environment, ClusterType: m.ClusterType, URL: e.GitOps.URL, Branch: e.GitOps.Branch, Path: e.GitOps.Path,
-		})
+		}
+		if e.Cluster != nil && e.Cluster.ClusterType == m.ClusterType {
+			pull.Folder = e.Cluster.Folder
+		}
+		pulls = append(pulls, pull)
 	}
 	return pulls, nil
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -19,15 +20,17 @@ const (
 // Reconcilers are those for which [Manifests] writes objects that pull.
 var Reconcilers = []string{Flux, ArgoCD, Fleet}
 
-// Pull is the folder of a cluster type that a cluster follows in an environment.
+// Pull is the folder that a cluster follows in an environment.
 type Pull struct {
 	Environment, ClusterType string
+	// Folder is the folder below Path. Default: that of the cluster type.
+	Folder string
 	// URL, Branch and Path locate the environment's generated files. An empty path means the root.
 	URL, Branch, Path string
 }
 
 func (p Pull) name() string   { return "platform-" + p.Environment }
-func (p Pull) folder() string { return path.Join(p.Path, p.ClusterType) }
+func (p Pull) folder() string { return path.Join(p.Path, cmp.Or(p.Folder, p.ClusterType)) }
 
 // pulls returns the objects with which the cluster's reconciler follows its folders. They contain no credential: the Secret that
 // GitSecret names is created separately.

@@ -73,6 +73,8 @@ type EnvironmentState struct {
 	Rollout   decide.Rollout
 	// GitOps is the source that the clusters follow, with the URL for access to the repository and its history.
 	GitOps hub.Source
+	// Folders are the clusters with folders of their own in GitOps.
+	Folders comply.Folders
 	// Expect returns which reconcilers of the clusters should follow GitOps; defaults to those of all members of the environment.
 	Expect func(clusters []comply.Cluster) []comply.Expected
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -147,7 +148,16 @@ func (p *Platform) place(ctx context.Context, d schedule.Description, head strin
 		return place
 	}
 	place.Rollout = RolloutOf(outcome, place.Commit, place.Head)
+	place.Folders = foldersOf(outcome)
 	return place
+}
+
+// foldersOf returns the clusters that have folders of their own, as the last round read the GitOps branch.
+func foldersOf(o *schedule.Outcome) comply.Folders {
+	if o == nil || o.Bundle == nil {
+		return comply.Folders{Unknown: true}
+	}
+	return comply.Folders{Types: o.Bundle.Published().ClusterFolders()}
 }
 
 // reachBack prepends to the line the commits of environments that are older than the line, or were merged from another branch.

@@ -58,7 +58,7 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place EnvironmentSt
 	expect := place.Expect
 	if expect == nil {
 		expect = func(all []comply.Cluster) []comply.Expected {
-			return comply.ExpectPlatform(all, place.Environment, source)
+			return comply.ExpectPlatform(all, place.Environment, source, place.Folders)
 		}
 	}
 	return comply.Judge(comply.Question{

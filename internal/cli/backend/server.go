@@ -31,7 +31,7 @@ func (s ServerQuerier) Environments(ctx context.Context, q query.EnvironmentsQue
 // Environment returns one environment.
 func (s ServerQuerier) Environment(ctx context.Context, q query.EnvironmentQuery) (query.EnvironmentDetail, error) {
 	return get[query.EnvironmentDetail](ctx, s.Client, client.Path("environments", q.Name),
-		newParameters().text("controlPlane", q.ControlPlane).time("asOf", q.AsOf).values)
+		newParameters().text("controlPlane", q.ControlPlane).text("cluster", q.Cluster).time("asOf", q.AsOf).values)
 }
 
 // Progress returns how far a commit is.

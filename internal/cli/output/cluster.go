@@ -14,7 +14,9 @@ import (
 
 // Cluster prints one cluster: its registration, memberships, reconcilers and latest events.
 func (v Printer) Cluster(w io.Writer, d query.ClusterDetail) error {
-	err := errors.Join(v.clusterHead(w, d), v.memberships(w, d.Memberships), v.reconcilers(w, d.Reconcilers), v.unhealthy(w, d.Reconcilers))
+	err := errors.Join(v.clusterHead(w, d), v.memberships(w, d.Memberships))
+	v.findings(w, []query.Cluster{d.Cluster})
+	err = errors.Join(err, v.reconcilers(w, d.Reconcilers), v.unhealthy(w, d.Reconcilers))
 	if err != nil || len(d.Timeline) == 0 {
 		return err
 	}
@@ -56,11 +58,40 @@ func (v Printer) memberships(w io.Writer, all []query.Membership) error {
 	var t terminal.Table
 	t.Row(s.Heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
 	for _, m := range all {
-		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(v.When(m.Since)),
+		t.Row(terminal.Plain(memberOf(m)), standingCell(s, m.State), terminal.Plain(v.When(m.Since)),
 			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")), terminal.Plain(terminal.ShortHashes(m.Reason)))
 	}
 	fmt.Fprintln(w)
 	return t.Write(w)
+}
+
+// memberOf returns a membership, with the ring of the cluster and the folder that it has of its own.
+func memberOf(m query.Membership) string {
+	text := m.Environment + "/" + m.ClusterType
+	if m.Ring != "" {
+		text += " ring " + m.Ring
+	}
+	if m.Folder != "" {
+		text += " in " + m.Folder
+	}
+	return text
+}
+
+// findings prints how registrations differ from the control plane.
+func (v Printer) findings(w io.Writer, clusters []query.Cluster) {
+	first := true
+	for _, c := range clusters {
+		for _, m := range c.Memberships {
+			if m.Finding == "" {
+				continue
+			}
+			if first {
+				fmt.Fprintln(w)
+				first = false
+			}
+			fmt.Fprintf(w, "%s %s of %s: %s\n", v.style.Yellow("!"), terminal.Printable(c.Name), terminal.Printable(m.Environment+"/"+m.ClusterType), terminal.Printable(m.Finding))
+		}
+	}
 }
 
 func (v Printer) reconcilers(w io.Writer, all []query.Reconciler) error {
@@ -163,7 +194,7 @@ func (v Printer) Clusters(w io.Writer, clusters []query.Cluster) error {
 			if i > 0 {
 				first = []terminal.Cell{terminal.Plain(""), terminal.Plain("")}
 			}
-			row := append(first, terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State))
+			row := append(first, terminal.Plain(memberOf(m)), standingCell(s, m.State))
 			if i == 0 {
 				row = append(row, terminal.Painted(s.Dim, terminal.Labels(one.Labels)))
 			}
@@ -173,7 +204,9 @@ func (v Printer) Clusters(w io.Writer, clusters []query.Cluster) error {
 			t.Row(append(first, terminal.Painted(s.Dim, unregistered(one)), terminal.Plain(""), terminal.Painted(s.Dim, terminal.Labels(one.Labels)))...)
 		}
 	}
-	return t.Write(w)
+	err := t.Write(w)
+	v.findings(w, clusters)
+	return err
 }
 
 // unregistered returns why a cluster has no memberships.

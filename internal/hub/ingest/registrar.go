@@ -33,6 +33,9 @@ type Registrar struct {
 	// Serves returns the cluster types of each environment, with nil for an environment that was not read yet. Memberships of others are
 	// refused. A nil map, or a nil function, allows all.
 	Serves func() map[string][]string
+	// ClusterObject returns the cluster type in the Cluster object of a cluster in an environment, and whether there is one. A
+	// registration with another type is refused. Nil allows all.
+	ClusterObject func(environment, cluster string) (clusterType string, ok bool)
 }
 
 // Hash returns the hash under which a credential is stored.
@@ -203,6 +206,9 @@ func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster
 	if err := r.exist(q.Memberships); err != nil {
 		return ledger.Cluster{}, err
 	}
+	if err := r.checkObjects(q); err != nil {
+		return ledger.Cluster{}, err
+	}
 	wanted, err := r.targets(ctx, q.Memberships)
 	if err != nil {
 		return ledger.Cluster{}, err
@@ -232,6 +238,21 @@ func (r *Registrar) exist(memberships []ledger.Membership) error {
 		}
 		if types != nil && !slices.Contains(types, m.ClusterType) {
 			return refuse(ErrInvalid, "environment %q has no cluster type %q; there %s", m.Environment, m.ClusterType, available(types))
+		}
+	}
+	return nil
+}
+
+// checkObjects returns an error if the Cluster object of the cluster names a type that it is not registered as.
+func (r *Registrar) checkObjects(q ClusterRequest) error {
+	if r.ClusterObject == nil {
+		return nil
+	}
+	for _, m := range q.Memberships {
+		clusterType, ok := r.ClusterObject(m.Environment, q.Name)
+		if ok && !slices.Contains(q.Memberships, ledger.Membership{Environment: m.Environment, ClusterType: clusterType}) {
+			return refuse(ErrInvalid, "the Cluster object of %q in environment %q says cluster type %q, not %q; change one of them",
+				q.Name, m.Environment, clusterType, m.ClusterType)
 		}
 	}
 	return nil

@@ -317,3 +317,25 @@ func TestMisspelledMembershipsAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRegistrationsAgreeWithClusterObjects(t *testing.T) {
+	o := newOffice(t)
+	o.ClusterObject = func(environment, cluster string) (string, bool) {
+		return "large", environment == "dev" && cluster == "west-001"
+	}
+	for _, test := range []struct {
+		name        string
+		memberships []string
+		err         string
+	}{
+		{"west-002", []string{"dev/small"}, ""}, // it has no Cluster object
+		{"west-001", []string{"dev/small"}, `the Cluster object of "west-001" in environment "dev" says cluster type "large", not "small"`},
+		{"west-001", []string{"dev/large"}, ""},
+		{"west-001", []string{"dev/large", "dev/small", "stage/small"}, ""}, // it serves as more
+	} {
+		_, _, err := o.Register(t.Context(), request(test.name, test.memberships...), "ann", noon)
+		if test.err == "" && err != nil || test.err != "" && (!errors.Is(err, ingest.ErrInvalid) || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s as %s: %v", test.name, test.memberships, err)
+		}
+	}
+}

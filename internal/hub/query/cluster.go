@@ -2,10 +2,12 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
@@ -45,6 +47,37 @@ type Membership struct {
 	Reason string `json:"reason,omitempty"`
 	// Since is when the state began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
+	// Folder is the folder that the cluster has of its own in the GitOps branch; empty if it shares that of its type.
+	Folder string `json:"folder,omitempty"`
+	// Ring is the ring in its Cluster object.
+	Ring string `json:"ring,omitempty"`
+	// Finding says how the registration differs from the Cluster object in Git; empty if it does not.
+	Finding string `json:"finding,omitempty"`
+}
+
+// ClusterObject is what the Cluster object of a cluster says in an environment.
+type ClusterObject struct {
+	ClusterType string            `json:"clusterType"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Ring        string            `json:"ring,omitempty"`
+	// Folder is the folder that the cluster has of its own in the GitOps branch; empty if it shares that of its type.
+	Folder string `json:"folder,omitempty"`
+}
+
+// clusterObject returns what the Cluster object of a cluster says; nil if there is none.
+func (s *Scheduled) clusterObject(name string) *ClusterObject {
+	if s == nil || s.Snapshot == nil || name == "" {
+		return nil
+	}
+	c := s.Snapshot.Cluster(name)
+	if c == nil {
+		return nil
+	}
+	object := &ClusterObject{ClusterType: c.Type, Labels: c.Labels, Ring: c.Ring}
+	if s.Outcome != nil && s.Outcome.Bundle != nil && s.Outcome.Bundle.Published().HasCluster(name) {
+		object.Folder = fleet.ClusterFolder(name)
+	}
+	return object
 }
 
 // ClusterDetail is a cluster with its reconcilers and history.
@@ -193,6 +226,9 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, erro
 				return shown, err
 			}
 		}
+		if c.Registered && v.asOf.IsZero() {
+			v.compareObject(&c, &member)
+		}
 		shown.Memberships = append(shown.Memberships, member)
 		judged = judged || member.State != ""
 		shown.Offline = shown.Offline || member.State == comply.Offline
@@ -202,6 +238,21 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, erro
 		shown.Offline = v.Now().Sub(c.LastHeard) >= comply.DefaultOfflineAfter
 	}
 	return shown, nil
+}
+
+// compareObject adds what the Cluster object says, and whether the registration differs from it.
+func (v *verdicts) compareObject(c *ledger.Cluster, m *Membership) {
+	object := v.environments[m.Environment].scheduled.clusterObject(c.Name)
+	if object == nil {
+		return
+	}
+	m.Ring = object.Ring
+	switch {
+	case object.ClusterType == m.ClusterType:
+		m.Folder = object.Folder
+	case !slices.Contains(c.Registration.Memberships, ledger.Membership{Environment: m.Environment, ClusterType: object.ClusterType}):
+		m.Finding = fmt.Sprintf("its Cluster object says cluster type %s; register it as that, or correct the object", object.ClusterType)
+	}
 }
 
 // judgeMember sets the state of a membership.

@@ -131,6 +131,8 @@ type EnvironmentDetail struct {
 	HeldList []HeldAssignment `json:"heldList"`
 	// ClusterTypes are sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
+	// Cluster is what the Cluster object of the requested cluster says; absent if none is requested, or there is none.
+	Cluster *ClusterObject `json:"cluster,omitempty"`
 	Details
 	// Steps are the last steps of promotions here, the newest first, at most 20.
 	Steps []ledger.Step `json:"steps"`
@@ -209,5 +211,6 @@ type EnvironmentsQuery struct {
 type EnvironmentQuery struct {
 	Name         string    `path:"name" maxLength:"253" doc:"Name of the environment."` // required
 	ControlPlane string    `query:"controlPlane" maxLength:"2048" doc:"URL of the control plane; required only if several have an environment of this name."`
+	Cluster      string    `query:"cluster" maxLength:"253" doc:"Also return what the Cluster object of this cluster says."`
 	AsOf         time.Time `query:"asOf" doc:"The environment at this time. Default: now. For the past, only the ledger is known."`
 }

@@ -37,6 +37,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 		return EnvironmentDetail{}, err
 	}
 	d.ClusterTypes = sc.types(verdict.Reconcilers)
+	d.Cluster = s.scheduled.clusterObject(q.Cluster)
 	d.addPlan(s.scheduled)
 	d.addDetails(s.promotion)
 	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})

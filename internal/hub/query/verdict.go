@@ -55,6 +55,8 @@ type judged struct {
 	// head is the commit of the platform branch that clusters should run; nil if there is none.
 	head    *ledger.Commit
 	history comply.History
+	// scheduled is the last scheduling round; nil if there is none.
+	scheduled *Scheduled
 	// unpublished means that head has no assignments of Kalypso yet.
 	unpublished bool
 }
@@ -71,6 +73,9 @@ func (v *verdicts) of(ctx context.Context, environment string) (*judged, error) 
 	j := &judged{}
 	if v.asOf.IsZero() {
 		for _, s := range v.standings() {
+			if s.name == environment && s.scheduled != nil {
+				j.scheduled = s.scheduled
+			}
 			if s.name == environment && s.promotion != nil && s.promotion.Verdict.Commit != "" {
 				j.known = &s.promotion.Verdict
 			}
@@ -195,9 +200,9 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 
 // judge returns the verdict of the zero gate. The ledger has only the current last reports: in the past, no cluster is offline.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
-	expected := comply.ExpectPlatform(v.membersOf(clusters), environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch})
+	expected := comply.ExpectPlatform(v.membersOf(clusters), environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}, comply.Folders{Unknown: true})
 	for i := range expected {
-		expected[i].AnyParent = true // the ledger does not have the path of the GitOps branch
+		expected[i].AnyParent = true // the ledger does not have the path of the GitOps branch, nor the folders of clusters
 	}
 	return v.judgeStates(comply.Question{Commit: j.head.SHA, Unpublished: j.unpublished, History: j.history, Expected: expected}, states)
 }

@@ -193,11 +193,16 @@ type planes []query.ControlPlane
 func (p planes) ControlPlanes() []query.ControlPlane { return p }
 
 // scheduled returns the result of a scheduling round that assigned every target to every cluster type. text has a
-// line for each target, WORKLOAD TARGET, and for each cluster type, TYPE LABEL=VALUE.
+// line for each target, WORKLOAD TARGET, for each cluster type, TYPE LABEL=VALUE, and
+// for each Cluster object, cluster NAME TYPE.
 func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Scheduled {
 	s := &fleet.Snapshot{Environment: environment, GitOps: &fleet.GitOpsRepo{Repo: host + "platform-gitops.git", Branch: environment, Path: "clusters"}}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
+		if f[0] == "cluster" {
+			s.Clusters = append(s.Clusters, &fleet.Cluster{Name: f[1], Type: f[2], Ring: "canary"})
+			continue
+		}
 		if label, value, ok := strings.Cut(f[1], "="); ok {
 			s.ClusterTypes = append(s.ClusterTypes, &fleet.ClusterType{Name: f[0], Labels: map[string]string{label: value}})
 			continue

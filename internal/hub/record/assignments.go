@@ -88,11 +88,46 @@ func lookForInventories(ctx context.Context, tree Tree, folder Entry, entries []
 	}
 	for _, e := range entries {
 		name := path.Base(e.Path)
-		if _, ours := own[name]; e.Folder && !ours && name[0] != '.' {
-			enter = append(enter, e)
+		if _, ours := own[name]; !e.Folder || ours || name[0] == '.' {
+			continue
 		}
+		if name == fleet.ClustersFolder && len(own) > 0 {
+			only, err := onlyClusters(ctx, tree, folder, e)
+			if err != nil {
+				return nil, nil, err
+			}
+			if only {
+				continue
+			}
+		}
+		enter = append(enter, e)
 	}
 	return files, enter, nil
+}
+
+// onlyClusters reports whether a folder has only the folders of clusters with an inventory below the parent. They have the assignments
+// of their types, and there can be ten thousand.
+func onlyClusters(ctx context.Context, tree Tree, parent, folder Entry) (bool, error) {
+	inventories, ok, err := lookup(ctx, tree, path.Join(parent.Path, bundle.InventoryFolder, fleet.ClustersFolder))
+	if !ok || !inventories.Folder || err != nil {
+		return false, err
+	}
+	known := map[string]bool{}
+	listed, err := tree.List(ctx, inventories)
+	for _, e := range listed {
+		name, _ := strings.CutSuffix(path.Base(e.Path), ".json")
+		known[name] = true
+	}
+	if err != nil {
+		return false, err
+	}
+	clusters, err := tree.List(ctx, folder)
+	for _, e := range clusters {
+		if e.Folder && !known[path.Base(e.Path)] {
+			return false, err
+		}
+	}
+	return true, err
 }
 
 // inventoriesOf returns the inventories of a folder by cluster type, with relative paths.

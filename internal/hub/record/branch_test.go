@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,28 @@ func TestAssignmentsAreThoseOfTheInventories(t *testing.T) {
 	})
 	equal(t, "first", w.targets(first), "drone/shop-a")
 	equal(t, "source of the first", w.recorded(first).SourceCommit, "")
+}
+
+func TestFoldersOfClustersAreNotRead(t *testing.T) {
+	w := newWorld(t)
+	files := map[string]string{drone: inventory("dev", "drone", "shop-a")}
+	const clusters = 30
+	for i := range clusters {
+		name := fmt.Sprintf("west-%d", i)
+		files[".kalypso/inventory/clusters/"+name+".json"] = strings.Replace(files[drone], `"clusterType"`, `"cluster": "`+name+`", "clusterType"`, 1)
+		files["clusters/"+name+"/shop-a/reconciler.yaml"] = "kind: Kustomization\n"
+	}
+	first := w.commit("gitops", files)
+	w.record(platform("dev"))
+	equal(t, "assignments", w.targets(first), "drone/shop-a")
+	if lists := w.git.lists.Load(); lists >= clusters {
+		t.Errorf("%d folders were listed", lists)
+	}
+
+	// An environment can have its path below a folder of that name.
+	second := w.commit("gitops", map[string]string{"clusters/stage/.kalypso/inventory/large.json": inventory("stage", "large", "shop-b")})
+	w.record(platform("dev"))
+	equal(t, "assignments of both", w.targets(second), "drone/shop-a large/shop-b")
 }
 
 func TestNothingChangedAsksForTheHeadOnly(t *testing.T) {

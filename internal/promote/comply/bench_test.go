@@ -49,6 +49,6 @@ func largeQuestion(clusters, perCluster int) comply.Question {
 			q.Observations = append(q.Observations, o)
 		}
 	}
-	q.Expected = comply.ExpectPlatform(fleet, "dev", hub.Source{Repository: gitOps, Ref: "dev"})
+	q.Expected = comply.ExpectPlatform(fleet, "dev", hub.Source{Repository: gitOps, Ref: "dev"}, comply.Folders{})
 	return q
 }

@@ -20,7 +20,7 @@ func Example() {
 		Expected: comply.ExpectPlatform([]comply.Cluster{
 			{Name: "large-06", Memberships: large, Heard: now},
 			{Name: "large-07", Memberships: large, Heard: now.Add(-28 * time.Minute)},
-		}, "prod", gitOps),
+		}, "prod", gitOps, comply.Folders{}),
 		Observations: []comply.Observation{{
 			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform",
 			Source:   hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref, Path: "large"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Cluster is a registered cluster.
@@ -31,19 +32,38 @@ type Expected struct {
 	// Target is the deployment target whose manifests it applies; empty for the platform's reconciler.
 	Target string
 	Source hub.Source // required
+	// Or is another folder that it may follow instead; optional.
+	Or string
 	// AnyParent accepts the folder below any parent, where the root of the branch is unknown.
 	AnyParent bool
 	Heard     time.Time // of the cluster
 }
 
+// Folders are the clusters that have a folder of their own in a platform GitOps branch.
+type Folders struct {
+	// Types are their cluster types there, by cluster.
+	Types map[string]string
+	// Unknown means that these clusters are not known. Each cluster may follow the folder of its type or its own.
+	Unknown bool
+}
+
 // ExpectPlatform returns the reconcilers that should follow the platform GitOps branch of an environment:
-// one for each membership, with the folder of its cluster type, even if the type has nothing to run.
-func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source) []Expected {
+// one for each membership, with the folder of its cluster type, or of the cluster if it has one there as this type. A type that has
+// nothing to run counts, too.
+func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source, folders Folders) []Expected {
 	var expected []Expected
 	for _, c := range clusters {
 		for _, ct := range c.clusterTypes(environment) {
+			own := path.Join(gitOps.Path, fleet.ClusterFolder(c.Name))
 			source := hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref, Path: path.Join(gitOps.Path, ct)}
-			expected = append(expected, Expected{Cluster: c.Name, ClusterType: ct, Source: source, Heard: c.Heard})
+			if folders.Types[c.Name] == ct {
+				source.Path = own
+			}
+			e := Expected{Cluster: c.Name, ClusterType: ct, Source: source, Heard: c.Heard}
+			if folders.Unknown {
+				e.Or = own
+			}
+			expected = append(expected, e)
 		}
 	}
 	return sortExpected(expected)

@@ -130,12 +130,15 @@ func (ix *observations) following(e *Expected) (mine, others []*Observation) {
 	return mine, others
 }
 
-// repoKey caches the keys of repositories.
 // accepts reports whether the reconciler may follow a folder.
 func (e *Expected) accepts(expected, followed string) bool {
-	return followed == expected || e.AnyParent && strings.HasSuffix(followed, "/"+expected)
+	is := func(folder string) bool {
+		return followed == folder || e.AnyParent && strings.HasSuffix(followed, "/"+folder)
+	}
+	return is(expected) || e.Or != "" && is(cleanPath(e.Or))
 }
 
+// repoKey caches the keys of repositories.
 func (ix *observations) repoKey(address string) string {
 	key, ok := ix.repoKeys[address]
 	if !ok {

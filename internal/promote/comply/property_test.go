@@ -33,7 +33,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 	}
 	q := comply.Question{
 		Commit: hash("c2"), Published: minutes("published"),
-		Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev"}),
+		Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev"}, comply.Folders{}),
 		History:  comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
 		Gate: comply.Gate{
 			Require:   comply.Require{Count: rapid.IntRange(0, 4).Draw(t, "require")},
@@ -175,7 +175,7 @@ func TestOneWrongFieldDoesNotPass(t *testing.T) {
 			})
 		}
 		q := comply.Question{
-			Commit: hash("c2"), Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"}),
+			Commit: hash("c2"), Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"}, comply.Folders{}),
 			History: comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
 			Gate:    comply.Gate{Healthy: true},
 		}

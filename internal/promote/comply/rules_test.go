@@ -26,6 +26,9 @@ type question struct {
 		Name, Heard string
 		Memberships []string
 	}
+	// Folders are clusters with folders of their own, with their types there.
+	Folders        map[string]string
+	FoldersUnknown bool `yaml:"foldersUnknown" json:"foldersUnknown"`
 	// Targets selects the gate of an application.
 	Targets []struct {
 		Name, Path   string
@@ -103,7 +106,7 @@ func (q *question) expected() []comply.Expected {
 		clusters = append(clusters, cluster)
 	}
 	if q.Targets == nil {
-		return comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"})
+		return comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"}, comply.Folders{Types: q.Folders, Unknown: q.FoldersUnknown})
 	}
 	var targets []comply.Target
 	for _, target := range q.Targets {

@@ -148,7 +148,7 @@ func (w *world) verdict(e *simEnvironment) comply.Verdict {
 			})
 		}
 	}
-	q.Expected = comply.ExpectPlatform(clusters, e.Name, branch)
+	q.Expected = comply.ExpectPlatform(clusters, e.Name, branch, comply.Folders{})
 	return comply.Judge(q, w.now)
 }
 

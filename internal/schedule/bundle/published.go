@@ -435,6 +435,23 @@ func (p *Published) Owners(target string) []fleet.Owner {
 	return owners
 }
 
+// ClusterFolders returns the cluster types of the clusters that have a folder of their own, by cluster.
+func (p *Published) ClusterFolders() map[string]string {
+	types := map[string]string{}
+	if p == nil {
+		return types
+	}
+	for _, f := range p.Folders {
+		if f.Cluster != "" {
+			types[f.Cluster] = f.ClusterType
+		}
+	}
+	return types
+}
+
+// HasCluster reports whether a cluster has a folder of its own.
+func (p *Published) HasCluster(name string) bool { return p.folderOf(fleet.ClusterFolder(name)) != nil }
+
 // folderOf returns the published folder of a cluster type, or nil.
 func (p *Published) folderOf(clusterType string) *Folder {
 	if p == nil {

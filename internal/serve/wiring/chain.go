@@ -69,7 +69,7 @@ func (s *Server) wirePromotion() error {
 		Control:  &promote.Control{Ledger: s.Ledger, Branches: repository.NewDeliveryReader(s.Flows.Client)},
 		Intake:   &ingest.Intake{Ledger: s.Ledger, Stored: s.Keeper.HandleReports},
 		Registrar: &ingest.Registrar{
-			Ledger: s.Ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }, Serves: s.serves,
+			Ledger: s.Ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }, Serves: s.serves, ClusterObject: s.clusterObject,
 		},
 		Guard: &access.Guard{
 			Store: s.Ledger, SignOn: signOn(s.Config.Access.OIDC), Anonymous: anonymous(s.Config),

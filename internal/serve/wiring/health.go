@@ -117,6 +117,20 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, cmp.Or(many, one))
 }
 
+// clusterObject returns the cluster type in the Cluster object of a cluster, as of the last round of its environment.
+func (s *Server) clusterObject(environment, cluster string) (string, bool) {
+	for _, cp := range s.Flows.board.ControlPlanes() {
+		round := cp.Scheduling[environment]
+		if round == nil || round.Snapshot == nil {
+			continue
+		}
+		if c := round.Snapshot.Cluster(cluster); c != nil {
+			return c.Type, true
+		}
+	}
+	return "", false
+}
+
 // serves returns the cluster types of each environment; nil until all control planes were read. An environment without a
 // successful round has no list.
 func (s *Server) serves() map[string][]string {
