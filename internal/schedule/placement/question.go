@@ -37,8 +37,7 @@ type Question struct {
 // QuestionTarget is a target with the cluster types that it may be assigned to.
 type QuestionTarget struct {
 	*fleet.Target
-	// Candidates are the names of the cluster types that the policy's selectors and filters let through, sorted. The slice
-	// is shared; do not change it.
+	// Candidates are the names of the cluster types that all steps before the scheduler let through, sorted.
 	Candidates []string
 	// Previous are the names of the cluster types that the policy has assigned the target to on the GitOps branch, sorted.
 	Previous []string
@@ -90,35 +89,50 @@ type Extension struct {
 // Questions returns what external schedulers and extenders have to be asked before decisions are made, sorted by the name of
 // the policy: for each policy the question for its scheduler, unless that is the default one, or those for its extenders, in
 // their order. A policy without candidates has no questions: its zero [Answer] is complete.
-func Questions(s *fleet.Snapshot, _ Options) []Question {
-	var external []*fleet.Policy
-	for _, p := range sortedByName(s.Policies, func(p *fleet.Policy) string { return p.Name }) {
-		if p.External() || len(p.Extenders) > 0 {
-			external = append(external, p)
-		}
-	}
-	if len(external) == 0 {
+func Questions(s *fleet.Snapshot, o Options) []Question {
+	asks := func(p *fleet.Policy) bool { return p.External() || len(p.Extenders) > 0 }
+	if !slices.ContainsFunc(s.Policies, asks) {
 		return nil
 	}
-	targets := sortedByName(s.Targets, func(t *fleet.Target) string { return t.Name })
-	clusterTypes := sortedByName(s.ClusterTypes, func(ct *fleet.ClusterType) string { return ct.Name })
+	o.Answers = nil
+	solver := newDecisions(s, o).newSolver(o)
 	var questions []Question
-	for _, c := range filter(external, newIndex(targetObjects(targets)), newIndex(clusterTypeObjects(clusterTypes))) {
-		if len(c.targets) == 0 || len(c.clusterTypes) == 0 {
+	for _, r := range solver.rules {
+		if !asks(r.policy) {
 			continue
 		}
-		q := Question{Policy: c.policy}
-		names := make([]string, len(c.clusterTypes))
-		for i, position := range c.clusterTypes {
-			q.ClusterTypes = append(q.ClusterTypes, clusterTypes[position])
-			names[i] = clusterTypes[position].Name
+		if q := solver.question(r); len(q.Targets) > 0 {
+			questions = append(questions, q.addressed()...)
 		}
-		for _, position := range c.targets {
-			q.Targets = append(q.Targets, QuestionTarget{Target: targets[position], Candidates: names})
-		}
-		questions = append(questions, q.addressed()...)
 	}
 	return questions
+}
+
+// question returns what a policy lets through before others decide.
+func (s *solver) question(r *rules) Question {
+	q := Question{Policy: r.policy}
+	used := make([]bool, len(r.c.clusterTypes))
+	for k, candidates := range s.candidatePairs(r) {
+		if len(candidates) == 0 {
+			continue
+		}
+		t := QuestionTarget{Target: s.d.targets[r.c.targets[k]]}
+		for _, i := range candidates {
+			used[i] = true
+			ct := r.c.clusterTypes[i]
+			t.Candidates = append(t.Candidates, s.d.clusterTypes[ct].Name)
+			if p, published := s.standing.find(r.c.targets[k], ct); published && slices.Contains(p.policies, r.number) {
+				t.Previous = append(t.Previous, s.d.clusterTypes[ct].Name)
+			}
+		}
+		q.Targets = append(q.Targets, t)
+	}
+	for i, ct := range r.c.clusterTypes {
+		if used[i] {
+			q.ClusterTypes = append(q.ClusterTypes, s.d.clusterTypes[ct])
+		}
+	}
+	return q
 }
 
 // addressed returns the question once for each scheduler or extender of its policy.

@@ -75,10 +75,30 @@ func selectsOnly(p *fleet.Policy) bool {
 		len(p.Filters)+len(p.RequiredFeatures)+len(p.Extenders) == 0
 }
 
-// solve assigns the pairs of all policies that are not simple. It sets candidates.on.
+// solve assigns the pairs of all policies. It sets candidates.on.
 func (d *Decisions) solve(o Options, t *trace) *solver {
+	s := d.newSolver(o)
+	s.tracing = t
+	for i := range d.candidates {
+		s.findEligible(i)
+	}
+	levels := s.levels()
+	for _, level := range levels {
+		s.eachTarget(level, s.keep)
+	}
+	for _, level := range levels {
+		s.eachTarget(level, s.fill)
+	}
+	for i := range d.candidates {
+		s.publish(i)
+	}
+	return s
+}
+
+// newSolver prepares everything that the steps before the choice need.
+func (d *Decisions) newSolver(o Options) *solver {
 	s := &solver{
-		d: d, options: o, tracing: t, standing: d.newStanding(o), exclusive: make([][]int32, len(d.targets)),
+		d: d, options: o, standing: d.newStanding(o), exclusive: make([][]int32, len(d.targets)),
 		rules: make([]*rules, len(d.candidates)), choices: make([][]choice, len(d.candidates)),
 		errors: map[string]*failure{}, short: map[int32]*shortage{},
 	}
@@ -96,19 +116,6 @@ func (d *Decisions) solve(o Options, t *trace) *solver {
 		s.rules[i] = newRules(s, i)
 	}
 	s.findExcluded()
-	for i := range d.candidates {
-		s.findEligible(i)
-	}
-	levels := s.levels()
-	for _, level := range levels {
-		s.eachTarget(level, s.keep)
-	}
-	for _, level := range levels {
-		s.eachTarget(level, s.fill)
-	}
-	for i := range d.candidates {
-		s.publish(i)
-	}
 	return s
 }
 
@@ -282,7 +289,8 @@ func (s *solver) holdPolicy(r *rules, err error) {
 	r.c.held = err
 	for k, target := range r.c.targets {
 		for i, ct := range r.c.clusterTypes {
-			if p, ok := s.standing.find(target, ct); ok && slices.Contains(p.policies, r.number) {
+			p, ok := s.standing.find(target, ct)
+			if _, excluded := s.excludedBy(target, ct, false); ok && !excluded && slices.Contains(p.policies, r.number) {
 				s.choices[r.number][k].chosen = append(s.choices[r.number][k].chosen, int32(i))
 				s.capacity.take(target, ct)
 			}
