@@ -31,11 +31,20 @@ func (s Spec) addConfigs(f Files) {
 		f.addLayers(regionFolder(ct)+ct.size+".yaml", s.layers(2, ct.region+"-"+ct.size, size))
 		f.addLayers(ct.configFile(), s.layers(3, ct.name, own))
 	}
+	for i := range s.Clusters {
+		name := clusterName(i)
+		f.Env[clusterFile(name)] = header("Cluster", name) + fmt.Sprintf("spec:\n  clusterType: %s\n  ring: ring-%d\n---\n", s.clusterType(i%s.ClusterTypes).name, i%10) +
+			configMap(name+"-config", []string{"cluster: " + name}, []string{s.entry(name, 0)})
+	}
 	for i := range s.workloads() {
 		name := workloadName(i)
 		f.Main["configs/"+name+".yaml"] = s.workloadLayer(name)
 	}
 }
+
+func clusterName(i int) string { return fmt.Sprintf("cluster-%05d", i) }
+
+func clusterFile(name string) string { return "clusters/" + name + ".yaml" }
 
 // addLayers adds a file to the environment branch, unless it would be empty because the fleet has too few layers.
 func (f Files) addLayers(path, content string) {

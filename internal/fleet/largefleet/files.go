@@ -41,7 +41,14 @@ func Generate(s Spec) Files {
 // takes precedence: the smallest change that a platform team makes. Unchanged files are shared. A fleet with fewer
 // than five layers has no layer for a single cluster type, and stays the same.
 func (f Files) ChangeValue() Files {
-	file := Spec{}.clusterType(0).configFile()
+	return f.change(Spec{}.clusterType(0).configFile())
+}
+
+// ChangeCluster returns the files with another value of the first cluster. A fleet without clusters stays the same.
+func (f Files) ChangeCluster() Files { return f.change(clusterFile(clusterName(0))) }
+
+// change returns the files with another last value in a file of the environment branch.
+func (f Files) change(file string) Files {
 	content, ok := f.Env[file]
 	if !ok {
 		return f

@@ -28,6 +28,8 @@ type Spec struct {
 	// Rules gives the policies a filter, preferences, a spread and a maximum, and the cluster types a capacity. They assign the same
 	// pairs as without.
 	Rules bool
+	// Clusters is the number of Cluster objects, of all cluster types in turn, each with one value of its own. Default: none.
+	Clusters int
 	// Seed varies the configuration values only.
 	Seed uint64
 }
