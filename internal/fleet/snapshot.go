@@ -123,7 +123,24 @@ type Target struct {
 	// Requests are the resources that the target needs on a cluster; nil if there are none.
 	Requests         map[string]resource.Quantity
 	RequiredFeatures []RequiredFeature
+	// DependsOn are the workloads that the target needs on the same cluster type, sorted.
+	DependsOn []Dependency
 	Origin
+}
+
+// Dependency is another workload that a target needs on the same cluster type.
+type Dependency struct {
+	Workload string
+	// Target is the short name of the workload's target; empty means any.
+	Target string
+}
+
+// String returns "<workload>" or "<workload>/<target>".
+func (d Dependency) String() string {
+	if d.Target == "" {
+		return d.Workload
+	}
+	return d.Workload + "/" + d.Target
 }
 
 // String returns "<workload>/<short name>".

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -96,7 +97,8 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 			Labels:    overlay(w.Value.Labels, entry.Labels),
 			Manifests: overlay(entry.Manifests),
 			Requests:  entry.Requests, RequiredFeatures: compileFeatures(entry.RequiredFeatures),
-			Origin: w.Origin,
+			DependsOn: dependencies(w.Value.Spec.DependsOn, entry.DependsOn),
+			Origin:    w.Origin,
 		}
 		t.Position.Line = w.Lines[i]
 		t.ConfigSchemas = union(a.schemaTexts(w.Value.Spec.ConfigSchemas, t.Workload, w.Origin),
@@ -121,7 +123,8 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 		Name: o.Value.Name, Workload: o.Value.Labels[workloadLabel], Workspace: o.Value.Labels[workspaceLabel],
 		Labels: overlay(o.Value.Labels), Manifests: overlay(o.Value.Spec.Manifests),
 		ConfigSchemas: union(a.schemaTexts(o.Value.Spec.ConfigSchemas, o.Value.Name, o.Origin)),
-		Requests:      o.Value.Spec.Requests, RequiredFeatures: compileFeatures(o.Value.Spec.RequiredFeatures), Origin: o.Origin,
+		Requests:      o.Value.Spec.Requests, RequiredFeatures: compileFeatures(o.Value.Spec.RequiredFeatures),
+		DependsOn: dependencies(o.Value.Spec.DependsOn), Origin: o.Origin,
 	}
 	if r != nil {
 		t.Workspace, t.Registration = r.Value.Spec.Workspace, r.Value.Name
@@ -134,6 +137,18 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 		return nil
 	}
 	return []*Target{t}
+}
+
+// dependencies returns the dependencies of all lists, sorted, each once.
+func dependencies(lists ...[]v1alpha1.Dependency) []Dependency {
+	var all []Dependency
+	for _, d := range slices.Concat(lists...) {
+		all = append(all, Dependency(d))
+	}
+	slices.SortFunc(all, func(a, b Dependency) int {
+		return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Target, b.Target))
+	})
+	return slices.Compact(all)
 }
 
 // own sets the reserved labels.

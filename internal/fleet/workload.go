@@ -38,9 +38,26 @@ func (d *decoder) checkTargetSpec(parent *yaml.Node, spec *v1alpha1.DeploymentTa
 	d.checkManifests(parent, keys...)
 	d.quantities(parent, spec.Requests, append(slices.Clip(keys), "requests")...)
 	d.requiredFeatures(parent, spec.RequiredFeatures, append(slices.Clip(keys), "requiredFeatures")...)
+	d.dependencies(parent, spec.DependsOn, append(slices.Clip(keys), "dependsOn")...)
 	keys = append(keys, "environment")
 	d.require(parent, keys...)
 	d.name(parent, dnsLabel, keys...)
+}
+
+// maxDependencies is the maximum length of a list of dependencies.
+const maxDependencies = 64
+
+// dependencies checks a list of dependencies.
+func (d *decoder) dependencies(parent *yaml.Node, list []v1alpha1.Dependency, keys ...string) {
+	if len(list) > maxDependencies {
+		d.fail(KindInvalidValue, lookup(parent, keys...), "", "%s has %d elements, want at most %d", d.field(keys...), len(list), maxDependencies)
+		return
+	}
+	d.elements(parent, len(list), func(n *yaml.Node, _ int) {
+		d.require(n, "workload")
+		d.name(n, dnsLabel, "workload")
+		d.name(n, dnsLabel, "target")
+	}, keys...)
 }
 
 // loseTarget lists the element as unreadable.
@@ -62,6 +79,7 @@ func targetRefName(workload string, n *yaml.Node) string {
 
 // checkWorkload removes targets with the same name, because it is unknown which one is meant.
 func checkWorkload(d *decoder, root *yaml.Node, w *v1alpha1.Workload) {
+	d.dependencies(root, w.Spec.DependsOn, "spec", "dependsOn")
 	lines := map[string][]int{}
 	for i, target := range w.Spec.DeploymentTargets {
 		lines[target.Name] = append(lines[target.Name], d.lines[i])

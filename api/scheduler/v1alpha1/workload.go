@@ -52,6 +52,28 @@ type WorkloadSpec struct {
 	// +optional
 	// +listType=set
 	ConfigSchemas []string `json:"configSchemas,omitempty"`
+
+	// DependsOn are the workloads that every target needs. An assignment is held until each of them is on the same
+	// cluster type. A policy of mode onDemand assigns them where they are needed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	DependsOn []Dependency `json:"dependsOn,omitempty"`
+}
+
+// Dependency is another workload that a target needs on the same cluster type.
+type Dependency struct {
+	// Workload is the name of the workload.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Workload string `json:"workload"`
+
+	// Target is the name of one of the workload's targets of the same environment. Default: any of them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Target string `json:"target,omitempty"`
 }
 
 // WorkloadTarget is a deployment target as the application team writes it.
@@ -114,6 +136,13 @@ type DeploymentTargetSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	RequiredFeatures []RequiredFeature `json:"requiredFeatures,omitempty"`
+
+	// DependsOn are the workloads that this target needs, in addition to those of the workload. An assignment is held until each of them is on the same
+	// cluster type. A policy of mode onDemand assigns them where they are needed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	DependsOn []Dependency `json:"dependsOn,omitempty"`
 }
 
 // +kubebuilder:object:root=true

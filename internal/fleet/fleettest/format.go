@@ -71,6 +71,9 @@ func (w *writer) target(t *fleet.Target) {
 	if len(t.Manifests) > 0 {
 		w.line("  manifests%s", labels(t.Manifests))
 	}
+	if len(t.DependsOn) > 0 {
+		w.line("  depends on %v", t.DependsOn)
+	}
 	if len(t.ConfigSchemas) > 0 {
 		w.line("  schemas %s", strings.Join(t.ConfigSchemas, ", "))
 	}
