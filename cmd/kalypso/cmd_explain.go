@@ -147,6 +147,14 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 			lines = append(lines, c.failed(policy)...)
 		}
 	}
+	for _, need := range p.Needs {
+		if len(need.Targets) > 0 {
+			lines = append(lines, terminal.Plain("needs "+need.Dependency+": "+strings.Join(need.Targets, ", ")))
+		}
+	}
+	if p.Assigned && len(p.NeededBy) > 0 {
+		lines = append(lines, terminal.Plain(placement.NeededText(p.NeededBy)))
+	}
 	if p.Cluster != "" && p.Folder == p.ClusterType {
 		lines = append(lines, terminal.Plain("cluster "+p.Cluster+" has no values of its own, and shares the folder of its type"))
 	}

@@ -55,6 +55,7 @@ type step struct {
 	target     *fleet.Target
 	grants     []*fleet.Grant
 	data       render.Data
+	needs      []*fleet.Target // that it depends on
 	composed   config.Result
 	reason     *fleet.Problem // it is blocked
 }
@@ -124,8 +125,9 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
 	data.ConfigData, data.Grants = composed.Data, render.GrantsIn(data.Namespace, grants)
-	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, composed: composed}
-	s.reason = cmp.Or(f.blocked(composed, published), f.mayBeExcluded(&a, published))
+	data.DependsOn, data.Wave = render.DependenciesOf(f.snapshot.Environment, f.clusterType, wanted.DependsOn), wanted.Wave
+	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, needs: wanted.DependsOn, composed: composed}
+	s.reason = cmp.Or(wanted.Held, f.blocked(composed, published), f.mayBeExcluded(&a, published))
 	if s.reason == nil && f.charted && !f.unchanged(&s) {
 		waiting := s
 		f.mu.Lock()

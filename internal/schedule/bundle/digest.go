@@ -66,6 +66,10 @@ func (f *folderBuild) sharedDigest() fleet.Digest {
 		d.digest(a.Target.Digest)
 		d.number(len(a.Policies))
 		d.texts(a.Policies...)
+		d.needs(a.DependsOn, a.Wave)
+		if a.Held != nil {
+			d.problem(*a.Held)
+		}
 	}
 	return d.sum()
 }
@@ -85,6 +89,16 @@ func (f *folderBuild) baseDigest() fleet.Digest {
 	return d.sum()
 }
 
+// needs adds what an assignment depends on.
+func (d *digester) needs(targets []*fleet.Target, wave int) {
+	d.number(len(targets))
+	d.number(wave)
+	for _, t := range targets {
+		d.texts(t.Name)
+		d.digest(t.Digest)
+	}
+}
+
 // assignmentDigest identifies the inputs of one assignment's files.
 func (f *folderBuild) assignmentDigest(s *step) fleet.Digest {
 	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
@@ -94,5 +108,6 @@ func (f *folderBuild) assignmentDigest(s *step) fleet.Digest {
 	for _, g := range s.grants {
 		d.digest(g.Digest)
 	}
+	d.needs(s.needs, s.data.Wave)
 	return d.sum()
 }

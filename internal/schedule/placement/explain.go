@@ -18,6 +18,11 @@ type Explanation struct {
 	Target      string `json:"target"`
 	ClusterType string `json:"clusterType"`
 	Assigned    bool   `json:"assigned"`
+	// Needs are the dependencies of an assignment, and NeededBy what depends on it on the cluster type, as "<workload>/<short name>".
+	Needs    []Need   `json:"needs,omitempty"`
+	NeededBy []string `json:"neededBy,omitempty"`
+	// Lacks explains which dependency holds the assignment.
+	Lacks string `json:"lacks,omitempty"`
 	// Policies has an entry for each policy of the environment, sorted by name.
 	Policies []PolicyReason `json:"policies"`
 }
@@ -71,9 +76,10 @@ func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 		Assigned:    assigned,
 		Policies:    make([]PolicyReason, len(d.candidates)),
 	}
+	d.explainNeeds(&e, int32(t), int32(ct))
 	tracing := d.traced(int32(t))
 	for i := range d.candidates {
-		e.Policies[i] = d.explain(tracing, int32(i), int32(t), int32(ct))
+		e.Policies[i] = d.explain(tracing, &e, int32(i), int32(t), int32(ct))
 	}
 	return e, nil
 }
@@ -87,9 +93,11 @@ func (d *Decisions) traced(target int32) *solver {
 	defer d.mu.Unlock()
 	if d.lastTraced == nil || !d.lastTraced.tracing.targets[target] {
 		again := newDecisions(&fleet.Snapshot{
-			Environment: d.environment, Targets: d.targets, ClusterTypes: d.clusterTypes, Policies: d.policies(),
+			Environment: d.environment, Targets: d.targets, ClusterTypes: d.clusterTypes, Policies: d.policies(), Unreadable: d.unreadable,
+			Elsewhere: d.elsewhere,
 		}, d.options)
 		d.lastTraced = again.solve(d.options, newTrace(target))
+		again.meetNeeds(d.options, d.lastTraced)
 	}
 	return d.lastTraced
 }
@@ -103,7 +111,7 @@ func (d *Decisions) policies() []*fleet.Policy {
 }
 
 // explain returns what a policy does with a pair.
-func (d *Decisions) explain(s *solver, policy, target, clusterType int32) PolicyReason {
+func (d *Decisions) explain(s *solver, e *Explanation, policy, target, clusterType int32) PolicyReason {
 	c := &d.candidates[policy]
 	p := PolicyReason{Policy: c.policy.Name, Position: c.policy.Position, Mode: cmp.Or(c.policy.Mode, v1alpha1.PolicyInclude)}
 	p.Failed = slices.Concat(c.target.failed(d.targetIndex.objects[target]), c.clusterType.failed(d.clusterTypeIndex.objects[clusterType]))
@@ -115,12 +123,12 @@ func (d *Decisions) explain(s *solver, policy, target, clusterType int32) Policy
 		p.Selects = true
 		return p
 	}
-	s.explain(&p, policy, target, clusterType)
+	s.explain(&p, e, policy, target, clusterType)
 	return p
 }
 
 // explain adds the steps after the selectors.
-func (s *solver) explain(p *PolicyReason, policy, target, clusterType int32) {
+func (s *solver) explain(p *PolicyReason, e *Explanation, policy, target, clusterType int32) {
 	r := s.rules[policy]
 	i, _ := slices.BinarySearch(r.c.clusterTypes, clusterType)
 	p.Selects = r.c.assigns(target, clusterType)
@@ -137,8 +145,8 @@ func (s *solver) explain(p *PolicyReason, policy, target, clusterType int32) {
 		p.Step, p.Reason = StepScheduler, r.c.held.Error()
 	case !r.judge(target, i, &why):
 		p.Step, p.Reason = why.step, why.text
-	case p.Mode == v1alpha1.PolicyOnDemand && !p.Selects:
-		p.Step, p.Reason = StepDemand, "nothing on this cluster type depends on it"
+	case p.Mode == v1alpha1.PolicyOnDemand:
+		s.explainDemand(p, e, target, clusterType)
 	default:
 		s.explainChoice(p, r, target, int32(i))
 	}

@@ -14,6 +14,13 @@ type Assignment struct {
 	Target      *fleet.Target
 	// Policies are the names of all policies that select the pair, sorted. The slice is shared; do not change it.
 	Policies []string
+	// DependsOn are the targets on the same cluster type that the target depends on, sorted by name.
+	DependsOn []*fleet.Target
+	// Wave is 0 for a target that depends on nothing, and otherwise one more than that of what it depends on.
+	Wave int
+	// Held explains why the assignment lacks something that it needs: it must not be added, or changed if it is published. Nil
+	// if it lacks nothing.
+	Held *fleet.Problem
 }
 
 // Decisions are the assignments of one environment. They are immutable and safe for concurrent use.
@@ -26,6 +33,12 @@ type Decisions struct {
 
 	targetIndex, clusterTypeIndex *index             // for hints and explanations
 	unreadable                    []fleet.Unreadable // for hints
+	elsewhere                     map[string]string  // for hints
+
+	deps [][]*dependency  // by target; nil if no target depends on another one
+	held map[located]lack // the first reason of each assignment that lacks something
+	// standing is what is published; empty if no target depends on another one.
+	standing standing
 
 	options  Options
 	problems []fleet.Problem
@@ -39,8 +52,12 @@ type Decisions struct {
 // It is deterministic and does not depend on the order of the objects.
 func Decide(s *fleet.Snapshot, o Options) *Decisions {
 	d := newDecisions(s, o)
-	if !d.isPlain() && !d.reuse(s) {
-		d.problems = append(d.problems, d.solve(o, nil).problems()...)
+	if d.isPlain() {
+		d.meetNeeds(o, nil)
+	} else if !d.reuse(s) {
+		solved := d.solve(o, nil)
+		d.problems = append(d.problems, solved.problems()...)
+		d.meetNeeds(o, solved)
 	}
 	d.selected = selectAll(d.candidates, len(d.targets), len(d.clusterTypes))
 	return d
@@ -52,6 +69,7 @@ func newDecisions(s *fleet.Snapshot, o Options) *Decisions {
 		options:      o,
 		environment:  s.Environment,
 		unreadable:   s.Unreadable,
+		elsewhere:    s.Elsewhere,
 		targets:      sortedByName(s.Targets, func(t *fleet.Target) string { return t.Name }),
 		clusterTypes: sortedByName(s.ClusterTypes, func(ct *fleet.ClusterType) string { return ct.Name }),
 	}
@@ -65,7 +83,8 @@ func newDecisions(s *fleet.Snapshot, o Options) *Decisions {
 
 // Stateful reports whether decisions about a snapshot depend on what is published.
 func Stateful(s *fleet.Snapshot) bool {
-	return !newDecisions(&fleet.Snapshot{Policies: s.Policies, ClusterTypes: s.ClusterTypes, Targets: s.Targets}, Options{}).isPlain()
+	d := newDecisions(&fleet.Snapshot{Policies: s.Policies, ClusterTypes: s.ClusterTypes, Targets: s.Targets}, Options{})
+	return !d.isPlain() || d.depends()
 }
 
 // Problems returns the problems of deciding, sorted: questions without an answer, expressions that cannot be evaluated, and
@@ -88,6 +107,7 @@ func (d *Decisions) For(clusterType string) []Assignment {
 			Policies:    d.selected.lists.names[row.policies[n]],
 		}
 	}
+	d.addNeeds(int32(i), row.targets, assignments)
 	return assignments
 }
 

@@ -72,7 +72,14 @@ func decisions(s *fleet.Snapshot, d *Decisions) string {
 	for _, ct := range s.ClusterTypes {
 		fmt.Fprintf(&b, "%s\n", ct.Name)
 		for _, a := range d.For(ct.Name) {
-			fmt.Fprintf(&b, "  %s by %s\n", a.Target, strings.Join(a.Policies, ", "))
+			fmt.Fprintf(&b, "  %s by %s", a.Target, strings.Join(a.Policies, ", "))
+			if len(a.DependsOn) > 0 {
+				fmt.Fprintf(&b, ", wave %d after %v", a.Wave, a.DependsOn)
+			}
+			if a.Held != nil {
+				b.WriteString(", held: " + a.Held.Message)
+			}
+			b.WriteByte('\n')
 		}
 	}
 	return b.String()

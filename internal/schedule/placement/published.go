@@ -72,6 +72,9 @@ func (d *Decisions) newStanding(o Options) standing {
 
 // find returns the published assignment of a target to a cluster type.
 func (s *standing) find(target, clusterType int32) (standingPair, bool) {
+	if s.pairs == nil {
+		return standingPair{}, false
+	}
 	pairs := s.pairs[target]
 	i, ok := slices.BinarySearchFunc(pairs, clusterType, func(p standingPair, ct int32) int { return int(p.clusterType) - int(ct) })
 	if !ok {

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"maps"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -19,7 +21,7 @@ func (d *Decisions) reuse(s *fleet.Snapshot) bool {
 	for i := range d.candidates {
 		d.candidates[i].on, d.candidates[i].held = p.candidates[i].on, p.candidates[i].held
 	}
-	d.problems = p.problems
+	d.problems, d.deps, d.held, d.standing = p.problems, p.deps, p.held, p.standing
 	return true
 }
 
@@ -42,6 +44,12 @@ func (d *Decisions) inputs(s *fleet.Snapshot) fleet.Digest {
 	for _, c := range d.candidates {
 		writeText(h, c.policy.Name)
 		h.Write(c.policy.Digest[:])
+	}
+	if d.depends() { // problems name the environments of what is missing
+		for _, name := range slices.Sorted(maps.Keys(s.Elsewhere)) {
+			writeText(h, name)
+			writeText(h, s.Elsewhere[name])
+		}
 	}
 	if d.options.Published != nil {
 		for pair, policies := range d.options.Published {

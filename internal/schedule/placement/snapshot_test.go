@@ -23,6 +23,8 @@ type shortFleet struct {
 		Labels           map[string]string
 		Requests         map[string]any
 		RequiredFeatures []v1alpha1.RequiredFeature
+		DependsOn        []v1alpha1.Dependency
+		Registration     string
 	}
 	ClusterTypes []struct {
 		Name   string
@@ -36,6 +38,9 @@ type shortFleet struct {
 	}
 	// Published are the policies that assigned a target to a cluster type, by "<cluster type>/<target>".
 	Published map[string][]string
+	// Unreadable are objects as "<kind>/<name>", and Elsewhere the environments of targets of other environments.
+	Unreadable []string
+	Elsewhere  map[string]string
 	// Stays are the published pairs that stay because something cannot be read.
 	Stays []string
 }
@@ -59,11 +64,17 @@ func parseCase(t testing.TB, text []byte) (*fleet.Snapshot, Options) {
 		target := newTarget(o.Name, o.Workspace, o.Labels)
 		i := slices.IndexFunc(read.Targets, func(t *fleet.Target) bool { return t.Name == target.Name })
 		target.Requests, target.RequiredFeatures = read.Targets[i].Requests, read.Targets[i].RequiredFeatures
+		target.DependsOn, target.Registration = read.Targets[i].DependsOn, o.Registration
 		s.Targets = append(s.Targets, target)
 	}
 	for i, o := range short.Policies {
 		n := slices.IndexFunc(s.Policies, func(p *fleet.Policy) bool { return p.Name == short.Policies[i].Name })
 		s.Policies[n].Position = fleet.Position{Source: "dev", File: "policies.yaml", Line: o.Line}
+	}
+	s.Elsewhere = short.Elsewhere
+	for _, name := range short.Unreadable {
+		kind, name, _ := strings.Cut(name, "/")
+		s.Unreadable = append(s.Unreadable, fleet.Unreadable{Ref: fleet.Ref{Kind: kind, Name: name}})
 	}
 	options := Options{Stays: func(p Pair) bool { return slices.Contains(short.Stays, p.ClusterType+"/"+p.Target) }}
 	options.Published = func(yield func(Pair, []string) bool) {
@@ -93,7 +104,7 @@ func assembled(t testing.TB, short shortFleet) *fleet.Snapshot {
 	for _, o := range short.Targets {
 		workload, name, _ := strings.Cut(o.Name, "/")
 		add("DeploymentTarget", workload+"-"+name, map[string]string{"workload": workload}, map[string]any{
-			"environment": "dev", "requests": o.Requests, "requiredFeatures": o.RequiredFeatures,
+			"environment": "dev", "requests": o.Requests, "requiredFeatures": o.RequiredFeatures, "dependsOn": o.DependsOn,
 		})
 	}
 	for _, o := range short.ClusterTypes {

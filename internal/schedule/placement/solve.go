@@ -86,6 +86,7 @@ func (d *Decisions) solve(o Options, t *trace) *solver {
 	for _, level := range levels {
 		s.eachTarget(level, s.keep)
 	}
+	s.keepDemanded()
 	for _, level := range levels {
 		s.eachTarget(level, s.fill)
 	}

@@ -137,8 +137,20 @@ func (d *Data) values() map[string]any {
 		"DeploymentTargetName": d.DeploymentTargetName, "Namespace": d.Namespace, "Environment": d.Environment,
 		"Workspace": d.Workspace, "Workload": d.Workload, "Labels": d.Labels, "Manifests": d.Manifests,
 		"ClusterType": d.ClusterType, "ClusterTypeLabels": d.ClusterTypeLabels, "Cluster": d.Cluster, "ClusterLabels": d.ClusterLabels, "ConfigData": d.ConfigData,
-		"Grants": d.grants(), "Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
+		"Grants": d.grants(), "DependsOn": d.dependencies(), "Wave": d.Wave, "Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
 	}
+}
+
+// dependencies returns what the assignment depends on as values of a chart.
+func (d *Data) dependencies() []map[string]any {
+	all := make([]map[string]any, len(d.DependsOn))
+	for i, dep := range d.DependsOn {
+		all[i] = map[string]any{
+			"DeploymentTargetName": dep.DeploymentTargetName, "Workload": dep.Workload, "Workspace": dep.Workspace,
+			"Namespace": dep.Namespace, "Manifests": dep.Manifests,
+		}
+	}
+	return all
 }
 
 // grants returns the grants as values of a chart.

@@ -28,6 +28,11 @@ type Data struct {
 	// Grants are the roles that the platform team grants in addition to the rights in the namespace, sorted. They are shared
 	// between assignments and never changed. Unknown while configuration values are evaluated.
 	Grants []Grant
+	// DependsOn are the assignments on the same cluster type that this one depends on, sorted by name. Unknown while
+	// configuration values are evaluated.
+	DependsOn []Dependency
+	// Wave is 0 for an assignment that depends on nothing, and otherwise one more than that of what it depends on.
+	Wave int
 	// Repo, Branch and Path are short for Manifests.repo, Manifests.branch and Manifests.path.
 	Repo, Branch, Path string
 }
@@ -51,6 +56,28 @@ func NewData(environment string, ct *fleet.ClusterType, t *fleet.Target) Data {
 		Branch:               t.Manifests["branch"],
 		Path:                 t.Manifests["path"],
 	}
+}
+
+// Dependency is an assignment that another one depends on.
+type Dependency struct {
+	DeploymentTargetName string
+	Workload             string
+	Workspace            string
+	// Namespace is the namespace of the assignment, after which the built-in templates name the reconciler's objects.
+	Namespace string
+	Manifests map[string]string
+}
+
+// DependenciesOf returns targets on a cluster type as templates see them.
+func DependenciesOf(environment string, ct *fleet.ClusterType, targets []*fleet.Target) []Dependency {
+	var all []Dependency
+	for _, t := range targets {
+		all = append(all, Dependency{
+			DeploymentTargetName: t.Name, Workload: t.Workload, Workspace: t.Workspace,
+			Namespace: Namespace(environment, ct.Name, t.Name), Manifests: t.Manifests,
+		})
+	}
+	return all
 }
 
 // Grant is a role that the service account of an assignment gets.

@@ -125,6 +125,11 @@ func decodeData(t *testing.T, text []byte) Data {
 		ClusterTypeLabels   map[string]string `yaml:"clusterTypeLabels"`
 		ConfigData          map[string]any    `yaml:"configData"`
 		Grants              []fleet.GrantedRole
+		DependsOn           []struct {
+			Target    string
+			Manifests map[string]string
+		} `yaml:"dependsOn"`
+		Wave int
 	}{Target: "hello-world-app-functional-test", Environment: "dev"}
 	if err := yaml.Unmarshal(text, &written); err != nil {
 		t.Fatal(err)
@@ -137,6 +142,11 @@ func decodeData(t *testing.T, text []byte) Data {
 		d.ClusterTypeLabels = written.ClusterTypeLabels
 	}
 	d.Grants = GrantsIn(d.Namespace, []*fleet.Grant{{Roles: written.Grants}})
+	for _, dep := range written.DependsOn {
+		target := &fleet.Target{Name: dep.Target, Workload: "nginx", Workspace: "platform", Manifests: dep.Manifests}
+		d.DependsOn = append(d.DependsOn, DependenciesOf(d.Environment, &fleet.ClusterType{Name: d.ClusterType}, []*fleet.Target{target})...)
+	}
+	d.Wave = written.Wave
 	if written.Labels != nil {
 		d.Labels = written.Labels
 	}

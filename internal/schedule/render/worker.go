@@ -120,7 +120,7 @@ func (w *Worker) private(d *Data) (*Data, error) {
 		return nil, err
 	}
 	own := *d
-	own.Grants = slices.Clone(d.Grants)
+	own.Grants, own.DependsOn = slices.Clone(d.Grants), slices.Clone(d.DependsOn)
 	if d.ConfigData != nil {
 		own.ConfigData, _ = deepCopy(d.ConfigData).(map[string]any)
 	}
@@ -251,7 +251,7 @@ func (w *Worker) evalProgram(text string) (*program, error) {
 	if p := w.evals[text]; p != nil {
 		return p, nil
 	}
-	p, err := compile(text, "ConfigData", "Grants")
+	p, err := compile(text, "ConfigData", "Grants", "DependsOn", "Wave")
 	if err != nil {
 		return nil, err
 	}
