@@ -95,6 +95,7 @@ func (c *promoteRoundCommand) promote(ctx context.Context, l ledger.Ledger) (*pr
 	if err != nil {
 		return nil, err
 	}
+	c.source.schedulers.config = c.forges.config
 	session, err := c.source.open(ctx, c.t)
 	if err != nil {
 		return nil, err

@@ -115,6 +115,7 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	case c.signingKey != "" && c.out != "":
 		return cli.Usage(cmd, "a folder has no commit to sign: --signing-key goes with --commit or --pull-request")
 	}
+	c.source.schedulers.config = cmp.Or(c.source.schedulers.config, c.pullRequest.config)
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
 		return err

@@ -70,6 +70,7 @@ func (f *sourceFlags) completePairs(t *terminal.Terminal) cobra.CompletionFunc {
 			return nil, err
 		}
 		defer session.close()
+		session.drafter.Schedulers = nil // completing a word runs no programs
 		draft, err := session.drafter.Draft(ctx, schedule.DraftRequest{Request: session.request, Unpublished: true})
 		if err != nil {
 			return nil, err

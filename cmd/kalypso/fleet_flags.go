@@ -86,5 +86,6 @@ func (s *session) standalone(t *terminal.Terminal, l ledger.Ledger, chain []stri
 	return wiring.StandaloneOptions{
 		ControlPlane: s.request.ControlPlane, Chain: chain, Client: s.client, Forges: forges, Ledger: l,
 		Author: repository.Author(t.Env), Progress: s.drafter.Loader.Progress, Now: t.Now,
+		Schedulers: s.drafter.Schedulers,
 	}
 }

@@ -42,6 +42,7 @@ Exit codes:
 		newValidate(t),
 		newPlan(t),
 		newExplain(t),
+		newPlacements(t),
 		newSchedule(t),
 		newBundle(t),
 		newServe(t),

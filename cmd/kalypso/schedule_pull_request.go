@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -174,20 +173,7 @@ func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, co
 }
 
 // read reads the configuration file.
-func (f *pullRequestFlags) read() (*serve.Config, error) {
-	text, err := os.ReadFile(f.config)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	config, err := serve.ParseConfig(text, nil)
-	if err == nil {
-		err = config.CheckForges()
-	}
-	if err != nil {
-		return nil, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
-	}
-	return config, nil
-}
+func (f *pullRequestFlags) read() (*serve.Config, error) { return readServeConfig(f.config) }
 
 // environmentForge is the forge of whatever repository is asked for, with the token that the environment has for its kind.
 type environmentForge struct {

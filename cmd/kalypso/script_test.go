@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 
 // TestScript runs testdata/script/<command>_<scenario>.txtar: the directory listing is the list of features.
 //
-// Each script finds the example fleet in $WORK/hello-fleet, plain folders to be edited at will,
-// and knows more than testscript's own commands:
+// Each script finds the example fleet in $WORK/hello-fleet, plain folders to be edited at will, the other examples in
+// $EXAMPLES, and knows more than testscript's own commands:
 //
 //	exits CODE PROGRAM [ARGS...]    runs a program, and wants exactly this exit code
 //	edit FILE OLD NEW               replaces a text, which has to be there, everywhere in a file; \n is a new line
@@ -94,6 +94,11 @@ func setUp(env *testscript.Env) error {
 	if err := os.MkdirAll(env.WorkDir+"/home", 0o777); err != nil {
 		return err
 	}
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", filepath.Join(repository, "examples"))
 	return os.CopyFS(filepath.Join(env.WorkDir, "hello-fleet"), hellofleet.Files())
 }
 

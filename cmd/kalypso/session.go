@@ -44,6 +44,9 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
 	}}
+	if s.drafter.Schedulers, err = f.schedulers.asker(t, s.drafter.Loader.Repositories); err != nil {
+		return nil, err
+	}
 	s.request = schedule.Request{
 		ControlPlane: controlPlane,
 		Environment:  f.environment,

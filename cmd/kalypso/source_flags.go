@@ -25,6 +25,8 @@ type sourceFlags struct {
 	maps []git.Mapping
 	// main and envDir are plain folders that stand in for the branch main and the environment's branch.
 	main, envDir string
+	// schedulers are the external schedulers that may be asked.
+	schedulers schedulerFlags
 }
 
 // bind adds the flags to a command.
@@ -39,6 +41,7 @@ func (f *sourceFlags) bind(cmd *cobra.Command, t *terminal.Terminal) {
 		// The error only says that the flag does not exist.
 		_ = cmd.MarkFlagDirname(name)
 	}
+	f.schedulers.bind(cmd)
 	completeFlag(cmd, "environment", f.completeEnvironments(t))
 }
 
@@ -63,6 +66,10 @@ func (f *sourceFlags) args() string {
 	for _, m := range f.maps {
 		add("--map", secret.Redact(m.From)+"="+secret.Redact(m.To))
 	}
+	for i := range f.schedulers.given {
+		add("--scheduler", f.schedulers.given[i].Name+"="+whereOf(&f.schedulers.given[i]))
+	}
+	add("--schedulers", f.schedulers.config)
 	add("--main", f.main)
 	add("--env-dir", f.envDir)
 	for i := range words {

@@ -51,6 +51,8 @@ type Config struct {
 	Chains map[string][]string `json:"chains,omitempty"`
 	// Verify restricts verifications.
 	Verify VerifyConfig `json:"verify,omitempty"`
+	// Schedulers are the external schedulers and extenders that policies can name. Default: none.
+	Schedulers []SchedulerConfig `json:"schedulers,omitempty"`
 	// Access configures who has access.
 	Access AccessConfig `json:"access,omitempty"`
 	// Poll is the interval at which everything is read again, besides events. Default: 1m.
@@ -235,7 +237,7 @@ func (c *Config) Check() error {
 	if u, err := url.Parse(c.Tracing.Endpoint); c.Tracing.Endpoint != "" && (err != nil || u.Host == "" || u.User != nil) {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
-	return errors.Join(append(problems, c.CheckForges())...)
+	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers))...)
 }
 
 func (o *OIDCConfig) check() error {

@@ -31,6 +31,7 @@ type Metrics struct {
 	since       *prometheus.GaugeVec
 	behind      *prometheus.GaugeVec
 	reports     prometheus.Counter
+	schedulers  *prometheus.HistogramVec
 
 	applications *applicationMetrics
 }
@@ -80,8 +81,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "kalypso_reports_total", Help: "Reports of clusters that were stored.",
 		}),
 	}
+	m.schedulers = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "kalypso_scheduler_request_duration_seconds", Help: "How long external schedulers and extenders took for an answer, by name and result.",
+		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+	}, []string{"scheduler", "result"})
 	m.applications = newApplicationMetrics(r)
-	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled, m.reports)
+	r.MustRegister(m.schedulers, m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled, m.reports)
 	return m
 }
 
@@ -194,6 +199,18 @@ func (m *Metrics) ForgeCall(host, operation, result string) {
 	if m != nil {
 		m.calls.WithLabelValues(host, operation, result).Inc()
 	}
+}
+
+// SchedulerAsked counts a request to an external scheduler.
+func (m *Metrics) SchedulerAsked(scheduler string, took time.Duration, err error) {
+	if m == nil {
+		return
+	}
+	result := "answered"
+	if err != nil {
+		result = "failed"
+	}
+	m.schedulers.WithLabelValues(scheduler, result).Observe(took.Seconds())
 }
 
 // webhook counts a delivery of a forge.

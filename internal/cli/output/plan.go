@@ -87,8 +87,17 @@ func (v Plan) sum(w io.Writer) {
 		fmt.Fprintf(w, "       %s, budget %d", terminal.Count(b.Removals, "removal"), b.Allowed)
 	}
 	fmt.Fprintln(w)
+	var records []string
+	if n := len(v.Plan.ClusterTypes); n > 0 {
+		records = append(records, "README or inventory of "+terminal.Count(n, "folder"))
+	}
+	if n := len(v.Plan.Answers); n == 1 {
+		records = append(records, "what schedulers answered for 1 policy")
+	} else if n > 1 {
+		records = append(records, fmt.Sprintf("what schedulers answered for %d policies", n))
+	}
 	if v.Plan.OnlyRecords() {
-		fmt.Fprintf(w, "  no assignment changes, only README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "folder"))
+		fmt.Fprintf(w, "  no assignment changes, only %s\n", strings.Join(records, ", and "))
 	}
 }
 

@@ -54,11 +54,7 @@ func (r *Runner) find(args []string) (string, error) {
 	}
 	name := args[0]
 	if r.Any {
-		found, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("find the program %q: %s", secret.Scrub(name), secret.Scrub(err.Error()))
-		}
-		return filepath.Abs(found)
+		return Locate(name)
 	}
 	i := slices.IndexFunc(r.Programs, func(p string) bool {
 		return filepath.IsAbs(p) && (p == name || !strings.ContainsAny(name, `/\`) && filepath.Base(p) == name)
@@ -67,6 +63,15 @@ func (r *Runner) find(args []string) (string, error) {
 		return "", fmt.Errorf("%w: %q is none that the server's operator lists in verify.programs", scan.ErrNotAllowed, secret.Scrub(name))
 	}
 	return r.Programs[i], nil
+}
+
+// Locate returns the full path of a program that the user of this process names: a path, or a name in PATH.
+func Locate(name string) (string, error) {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("find the program %q: %s", secret.Scrub(name), secret.Scrub(err.Error()))
+	}
+	return filepath.Abs(found)
 }
 
 // writeFiles writes files to a folder. It refuses paths that leave the folder.

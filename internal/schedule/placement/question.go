@@ -72,6 +72,7 @@ type Unanswered struct {
 	Err  error
 }
 
+// Error returns the message of the cause.
 func (u *Unanswered) Error() string { return u.Err.Error() }
 
 // Unwrap returns the cause.

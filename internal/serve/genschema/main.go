@@ -17,7 +17,7 @@ import (
 //go:generate go run . -out ../../../docs/schemas/serve.json
 
 // sources are the Go files with the type Config and the types of its fields.
-var sources = []string{"../config.go", "../../forge/connection.go"}
+var sources = []string{"../config.go", "../config_scheduler.go", "../../forge/connection.go"}
 
 func main() {
 	out := flag.String("out", "", "`file` the schema is written to")
@@ -42,17 +42,19 @@ const id = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schem
 // rules are what the server's Check wants and the types do not say, by type, or by type and property.
 var rules = map[string]schema{
 	// The command line may name the control planes as well.
-	"Config":             {"required": []string{}},
-	"Config.url":         {"pattern": "^https?://[^@]+$"},
-	"Config.workers":     {"minimum": 0},
-	"Connection":         {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
-	"Connection.kind":    {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
-	"Connection.url":     {"pattern": "^https?://[^@]+$"},
-	"App.id":             {"minimum": 1},
-	"App.installationID": {"minimum": 1},
-	"App.privateKeyFile": {"minLength": 1},
-	"LogConfig.format":   {"enum": []string{"text", "json"}},
-	"LogConfig.level":    {"enum": []string{"debug", "info", "warn", "error"}},
+	"Config":              {"required": []string{}},
+	"Config.url":          {"pattern": "^https?://[^@]+$"},
+	"Config.workers":      {"minimum": 0},
+	"Connection":          {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
+	"Connection.kind":     {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
+	"Connection.url":      {"pattern": "^https?://[^@]+$"},
+	"App.id":              {"minimum": 1},
+	"App.installationID":  {"minimum": 1},
+	"App.privateKeyFile":  {"minLength": 1},
+	"SchedulerConfig":     {"oneOf": []schema{having("command"), having("url"), having("placementDecisions")}},
+	"SchedulerConfig.url": {"pattern": "^https?://[^@]+$"},
+	"LogConfig.format":    {"enum": []string{"text", "json"}},
+	"LogConfig.level":     {"enum": []string{"debug", "info", "warn", "error"}},
 }
 
 func having(property string) schema { return schema{"required": []string{property}} }

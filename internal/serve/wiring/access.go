@@ -123,6 +123,9 @@ func Secrets(config *serve.Config, env map[string]string) []secret.Value {
 			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
 		}
 	}
+	for i := range config.Schedulers {
+		names = append(names, config.Schedulers[i].TokenEnv)
+	}
 	if o := config.Access.OIDC; o != nil {
 		names = append(names, o.ClientSecretEnv)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
@@ -34,6 +35,8 @@ type Flows struct {
 	board *serve.Board
 	// previewForks allows previews of pull requests from forks.
 	previewForks bool
+	// schedulers are the external schedulers. Optional.
+	schedulers *external.Asker
 	// local is the embedded forge. Optional.
 	local *local.Forge
 	// tracing and progress are optional.
@@ -58,7 +61,7 @@ func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
 
 // drafter makes drafts for trials and previews. Rounds add the memory.
 func (f *Flows) drafter() *schedule.Drafter {
-	return &schedule.Drafter{Loader: f.loader(), Charts: &sandbox.Runner{}}
+	return &schedule.Drafter{Loader: f.loader(), Charts: &sandbox.Runner{}, Schedulers: f.schedulers}
 }
 
 func (f *Flows) loader() *schedule.Loader {

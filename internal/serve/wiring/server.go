@@ -25,6 +25,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -153,6 +154,16 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 	}
 	s.onClose(func() { _ = s.Flows.Client.Close() }) // the process ends
 	s.Flows.Commits = repository.Committer{Client: s.Flows.Client, Author: repository.Author(s.Env)}
+	s.Flows.schedulers, err = NewSchedulers(s.Config.Schedulers, repository.NewReader(s.Flows.Client), &verify.Runner{Hosts: s.Config.Verify.Hosts}, s.Env)
+	if err != nil {
+		return err
+	}
+	s.Flows.schedulers.Observe = func(scheduler string, took time.Duration, err error) {
+		s.metrics.SchedulerAsked(scheduler, took, err)
+		if err != nil {
+			s.Log.Warn("a scheduler did not answer", "scheduler", scheduler, "error", secret.Scrub(err.Error()))
+		}
+	}
 	s.Flows.Commits.Signer, err = repository.Signer(s.Config.SigningKeyFile, s.Env)
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -50,6 +51,8 @@ type StandaloneOptions struct {
 	Author git.Person
 	// Checks runs verifications. Without it they fail.
 	Checks promote.Checks
+	// Schedulers are the external schedulers. Without it, only their recorded answers are used.
+	Schedulers *external.Asker
 	// Progress is called with what is read. Optional.
 	Progress func(what string)
 	// Now is the clock. // required
@@ -63,7 +66,7 @@ func NewStandalone(o StandaloneOptions) *Standalone {
 		Promoter:          &promote.Promoter{Ledger: o.Ledger, Ancestry: &repository.Ancestry{Client: o.Client}, Checks: o.Checks, Now: o.Now},
 		flows: &Flows{
 			Client: o.Client, Commits: repository.Committer{Client: o.Client, Author: o.Author},
-			cache: &fleet.Cache{}, board: &serve.Board{}, progress: o.Progress,
+			cache: &fleet.Cache{}, board: &serve.Board{}, progress: o.Progress, schedulers: o.Schedulers,
 		},
 		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: o.Client}, Ledger: o.Ledger, Now: o.Now},
 	}
@@ -129,7 +132,7 @@ func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*sch
 }
 
 func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	drafter := schedule.Drafter{Loader: p.loader, Charts: &sandbox.Runner{}}
+	drafter := schedule.Drafter{Loader: p.loader, Charts: &sandbox.Runner{}, Schedulers: p.Schedulers}
 	draft, err := drafter.Draft(ctx, schedule.DraftRequest{Request: schedule.Request{ControlPlane: p.ControlPlane, Environment: environment}})
 	if err != nil {
 		return nil, err
@@ -170,7 +173,7 @@ var _ promote.Rollouts = (*scheduledRollouts)(nil)
 
 // Rollout implements [promote.Rollouts].
 func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader, Charts: &sandbox.Runner{}}, Committer: s.flows.Commits, Forges: s.Forges}
+	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader, Charts: &sandbox.Runner{}, Schedulers: s.Schedulers}, Committer: s.flows.Commits, Forges: s.Forges}
 	outcome, err := p.Round(ctx, schedule.Request{ControlPlane: s.ControlPlane, Environment: environment})
 	if outcome != nil {
 		s.mu.Lock()
