@@ -439,6 +439,9 @@ func (a *Asker) answered(scheduler string, late bool, err error) {
 		a.pauses = map[string]pause{}
 	}
 	p := a.pauses[scheduler]
+	if a.now().Before(p.until) {
+		return // another question was late at the same time
+	}
 	p.next = min(max(2*p.next, firstPause), longestPause)
 	p.until, p.err = a.now().Add(p.next), err
 	a.pauses[scheduler] = p
