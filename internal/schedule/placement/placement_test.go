@@ -27,17 +27,22 @@ func TestCases(t *testing.T) {
 // Each case of rules is a fleet with what is published, its decisions, the reasons of all pairs that a policy selects by
 // labels, and the problems.
 func TestRules(t *testing.T) {
-	casetest.Run(t, "testdata/rules/*.txtar", func(t *testing.T, c casetest.Case) {
-		s, o := parseCase(t, []byte(c.Text("fleet.yaml")))
-		d := Decide(s, o)
-		c.Golden(t, "decisions", decisions(s, d))
-		c.Golden(t, "reasons", ruleReasons(t, s, d))
-		var problems strings.Builder
-		for _, p := range d.Problems() {
-			fmt.Fprintf(&problems, "%s %s %s: %s\n  %s\n", p.Severity, p.Kind, p.Object, p.Message, p.Hint)
-		}
-		c.Golden(t, "problems", problems.String())
-	})
+	casetest.Run(t, "testdata/rules/*.txtar", func(t *testing.T, c casetest.Case) { decideCase(t, c) })
+}
+
+// decideCase decides the fleet of a case of rules, and compares with its golden files.
+func decideCase(t *testing.T, c casetest.Case) *Decisions {
+	t.Helper()
+	s, o := parseCase(t, []byte(c.Text("fleet.yaml")))
+	d := Decide(s, o)
+	c.Golden(t, "decisions", decisions(s, d))
+	c.Golden(t, "reasons", ruleReasons(t, s, d))
+	var problems strings.Builder
+	for _, p := range d.Problems() {
+		fmt.Fprintf(&problems, "%s %s %s: %s\n  %s\n", p.Severity, p.Kind, p.Object, p.Message, p.Hint)
+	}
+	c.Golden(t, "problems", problems.String())
+	return d
 }
 
 func ruleReasons(t *testing.T, s *fleet.Snapshot, d *Decisions) string {
