@@ -18,7 +18,7 @@ import (
 func newCluster(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "cluster",
-		Short: "Register, list, show and revoke clusters",
+		Short: "Register, import, list, show and revoke clusters",
 		Long: `Register, list, show and revoke clusters.
 
 A registered cluster is expected to run the commits of its environments, and can report its state:
@@ -31,7 +31,7 @@ Kalypso does not create clusters.`,
   kalypso cluster list`,
 	})
 	cmd.AddCommand(
-		newClusterRegister(t), newClusterList(t), newClusterShow(t), newClusterRotate(t), newClusterRevoke(t), newClusterReport(t),
+		newClusterRegister(t), newClusterList(t), newClusterShow(t), newClusterRotate(t), newClusterRevoke(t), newClusterReport(t), newClusterImport(t),
 	)
 	return cmd
 }

@@ -95,8 +95,8 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 	}
 	if names := p.clusterFolders(Removed); len(names) > 0 {
 		p.Refusals = append(p.Refusals, Refusal{RefusedClusterFolder, fmt.Sprintf(
-			"%s removed; check that the cluster follows the folder of its type, because what follows a folder that is removed can delete what it applied",
-			are(names, "the folder of cluster", "the folders of %d clusters")) + needsApproval})
+			"removals of folders of clusters: %s; check that each cluster follows the folder of its type, "+
+				"because one that follows a folder that is removed can delete what it applied", few(names)) + needsApproval})
 	}
 	if len(s.ClusterTypes) == 0 {
 		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -122,19 +121,16 @@ func (p *Plan) NewFolders() string {
 	}
 	who, it := "cluster "+names[0]+" gets a folder of its own, and follows it", "cluster register "+names[0]
 	if n := len(names); n > 1 {
-		few := slices.Clone(names[:min(n, namedClusters)])
-		if n > len(few) {
-			few = append(few, fmt.Sprintf("and %d more", n-len(few)))
-		}
-		who, it = fmt.Sprintf("%d clusters get folders of their own, and follow them: %s;", n, strings.Join(few, ", ")), "cluster register NAME"
+		who, it = fmt.Sprintf("%d clusters get folders of their own (%s), and follow them", n, few(names)), "cluster register NAME"
 	}
-	return fmt.Sprintf("%s after the objects of kalypso %s --manifests are applied; until then they have the values of their type", who, it)
+	return fmt.Sprintf("%s after the objects of kalypso %s --manifests are applied; until then the values of the type count", who, it)
 }
 
-// are returns a subject for "is" or "are": one name, or how many.
-func are(names []string, one, many string) string {
-	if len(names) == 1 {
-		return one + " " + names[0] + " is"
+// few names a few clusters, and counts the others.
+func few(names []string) string {
+	text := strings.Join(names[:min(len(names), namedClusters)], ", ")
+	if more := len(names) - namedClusters; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf(many, len(names)) + " are"
+	return text
 }

@@ -136,6 +136,9 @@ func (m *page) configuration() {
 	for _, g := range m.groups {
 		for _, k := range g.Changes[0].Config {
 			row := fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(k.Key), Value(k.Old), Value(k.New), origins(k))
+			if g.Differ {
+				row = fmt.Sprintf("| %s | | another value for each cluster | |", markdown.Code(k.Key))
+			}
 			if seen[row] {
 				continue
 			}
