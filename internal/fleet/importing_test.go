@@ -14,7 +14,8 @@ func TestImportClusters(t *testing.T) {
 		options    fleet.ImportOptions
 		want       string
 	}{
-		{"cluster profiles", `
+		{
+			"cluster profiles", `
 apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ClusterProfileList
 items:
@@ -22,13 +23,21 @@ items:
   kind: ClusterProfile
   metadata: {name: west-002, labels: {region: west, tier: edge, cluster: mine}}
 - {apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: west-001, labels: {tier: core}}}
-`, fleet.ImportOptions{TypeLabel: "tier"}, `west-001 core map[]; west-002 edge map[region:west]; label "cluster" of 1 clusters is left out: it is not valid, or matches names`},
-		{"cluster api", "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, labels: {x: y, z: w}}\n---\nkind: Other\napiVersion: v1\n",
-			fleet.ImportOptions{Type: "edge", Labels: []string{"x"}}, `a edge map[x:y]`},
-		{"csv", "name,clusterType,ring,region,store\nb,,canary,west,\na,core,,east,117\n", fleet.ImportOptions{Type: "edge"},
-			`a core map[region:east store:117]; b edge ring canary map[region:west]`},
-		{"aks", `[{"name": "a", "location": "westeurope", "tags": {"owner": "Store team", "store": "7"}}]`, fleet.ImportOptions{Type: "edge"},
-			`a edge map[region:westeurope store:7]; label "owner" of 1 clusters is left out: it is not valid, or matches names`},
+`, fleet.ImportOptions{TypeLabel: "tier"},
+			`west-001 core map[]; west-002 edge map[region:west]; label "cluster" of 1 clusters is left out: it is not valid, or matches names`,
+		},
+		{
+			"cluster api", "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, labels: {x: y, z: w}}\n---\nkind: Other\napiVersion: v1\n",
+			fleet.ImportOptions{Type: "edge", Labels: []string{"x"}}, `a edge map[x:y]`,
+		},
+		{
+			"csv", "name,clusterType,ring,region,store\nb,,canary,west,\na,core,,east,117\n", fleet.ImportOptions{Type: "edge"},
+			`a core map[region:east store:117]; b edge ring canary map[region:west]`,
+		},
+		{
+			"aks", `[{"name": "a", "location": "westeurope", "tags": {"owner": "Store team", "store": "7"}}]`, fleet.ImportOptions{Type: "edge"},
+			`a edge map[region:westeurope store:7]; label "owner" of 1 clusters is left out: it is not valid, or matches names`,
+		},
 		{"gke", `[{"name": "a", "location": "us-west1", "resourceLabels": {"store": "7"}}]`, fleet.ImportOptions{Type: "edge"}, `a edge map[region:us-west1 store:7]`},
 		{"eks names", `{"clusters": ["b", "a"]}`, fleet.ImportOptions{Type: "edge"}, `a edge map[]; b edge map[]`},
 		{"eks", `{"cluster": {"name": "a", "arn": "arn:aws:eks", "tags": {"store": "7"}}}`, fleet.ImportOptions{Type: "edge"}, `a edge map[store:7]`},
