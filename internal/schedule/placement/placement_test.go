@@ -215,3 +215,78 @@ policies: [{name: everything}]
 		t.Error("equal policy lists are stored twice")
 	}
 }
+
+// What is published stays where a filter of mode exclude cannot be evaluated; nothing is added.
+func TestExcludeThatCannotBeEvaluated(t *testing.T) {
+	s, o := parseCase(t, []byte(`
+targets: [{name: shop/new}, {name: shop/old}]
+clusterTypes:
+- {name: cluster-type, labels: {size: many}}
+- {name: pair, labels: {limit: many}}
+policies:
+- {name: everywhere}
+- name: not-large
+  mode: exclude
+  clusterTypeSelector: {labelSelector: {matchLabels: {size: many}}}
+  filters: [{expression: "int(clusterType.labels.size) > 3"}]
+- name: not-long
+  mode: exclude
+  clusterTypeSelector: {labelSelector: {matchLabels: {limit: many}}}
+  filters: [{expression: "target.name != '' && int(clusterType.labels.limit) > 3"}]
+published:
+  cluster-type/shop-old: [everywhere]
+  pair/shop-old: [everywhere]
+`))
+	got := decisions(s, Decide(s, o))
+	if want := "cluster-type\n  shop/old by everywhere\npair\n  shop/old by everywhere\n"; got != want {
+		t.Errorf("decisions (-got +want):\n%s", cmp.Diff(got, want))
+	}
+}
+
+// With ScheduleAnyway, a cluster type without the label is chosen last, whatever its points are.
+func TestSoftSpreadPrefersTheLabel(t *testing.T) {
+	s, o := parseCase(t, []byte(`
+targets: [{name: shop/web}]
+clusterTypes:
+- {name: east-1, labels: {region: east}}
+- {name: east-2, labels: {region: east}}
+- {name: nowhere, labels: {good: "true"}}
+policies:
+- name: two
+  maxClusterTypes: 2
+  spread: [{key: region, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}]
+  preferences: [{weight: 10, clusterTypeSelector: {matchLabels: {good: "true"}}}]
+`))
+	got := decisions(s, Decide(s, o))
+	if want := "east-1\n  shop/web by two\neast-2\n  shop/web by two\nnowhere\n"; got != want {
+		t.Errorf("decisions (-got +want):\n%s", cmp.Diff(got, want))
+	}
+}
+
+// A score of an extender beyond 0 to 100 counts as the nearest of these.
+func TestExtenderScoresHaveLimits(t *testing.T) {
+	s, o := parseCase(t, []byte(`
+targets: [{name: shop/web}]
+clusterTypes: [{name: excessive}, {name: good, labels: {good: "true"}}, {name: negative}]
+policies:
+- name: one
+  maxClusterTypes: 1
+  extenders: [{name: rating, weight: 10}]
+  preferences: [{weight: 1, clusterTypeSelector: {matchLabels: {good: "true"}}}]
+`))
+	answer := func(excessive, good, negative int32) string {
+		scores := map[Pair]int32{
+			{Target: "shop-web", ClusterType: "excessive"}: excessive, {Target: "shop-web", ClusterType: "good"}: good,
+			{Target: "shop-web", ClusterType: "negative"}: negative,
+		}
+		o.Answers = map[string]Answer{"one": {Extenders: map[string]Extension{"rating": {Scores: scores}}}}
+		return decisions(s, Decide(s, o))
+	}
+	want := "excessive\ngood\n  shop/web by one\nnegative\n"
+	if got := answer(1000, 100, -1000); got != want {
+		t.Errorf("1000 is more than 100: decisions (-got +want):\n%s", cmp.Diff(got, want))
+	}
+	if got := answer(-1000, 0, -1000); got != want {
+		t.Errorf("-1000 is less than 0: decisions (-got +want):\n%s", cmp.Diff(got, want))
+	}
+}
