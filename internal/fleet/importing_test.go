@@ -23,12 +23,14 @@ items:
   kind: ClusterProfile
   metadata: {name: west-002, labels: {region: west, tier: edge, cluster: mine}}
 - {apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: west-001, labels: {tier: core}}}
-`, fleet.ImportOptions{TypeLabel: "tier"},
+`,
+			fleet.ImportOptions{TypeLabel: "tier"},
 			`west-001 core map[]; west-002 edge map[region:west]; label "cluster" of 1 clusters is left out: it is not valid, or matches names`,
 		},
 		{
 			"cluster api", "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a, labels: {x: y, z: w}}\n---\nkind: Other\napiVersion: v1\n",
-			fleet.ImportOptions{Type: "edge", Labels: []string{"x"}}, `a edge map[x:y]`,
+			fleet.ImportOptions{Type: "edge", Labels: []string{"x"}},
+			`a edge map[x:y]`,
 		},
 		{
 			"csv", "name,clusterType,ring,region,store\nb,,canary,west,\na,core,,east,117\n", fleet.ImportOptions{Type: "edge"},
