@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type explainCommand struct {
 	source sourceFlags
 	output *cli.Output
 	key    string
+	whatIf whatIfFlag
 	// cluster is a cluster instead of a cluster type.
 	cluster string
 	// brief leaves out the policies that are far from selecting a pair: many cluster types are shown.
@@ -45,7 +47,10 @@ spread, capacity or score. It lists the roles and Secrets that the pair has
 beyond its own namespace because of grants.
 
 With --cluster it explains one cluster, which can have values of its own: see the Cluster object.
-With --config it shows where the values of the platform configuration are written, and what they override.`,
+With --config it shows where the values of the platform configuration are written, and what they override.
+With --what-if it explains an imagined change of the environment, without a commit:
+
+` + whatIfHelp,
 		Example: `  kalypso explain -e dev hello-world-app/functional-test
   kalypso explain -e dev hello-world-app/functional-test large
   kalypso explain -e dev hello-world-app/functional-test drone --config DATABASE_URL
@@ -61,6 +66,7 @@ With --config it shows where the values of the platform configuration are writte
 	c.source.bind(cmd, t)
 	cmd.ValidArgsFunction = c.source.completePairs(t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.whatIf.bind(cmd)
 	cmd.Flags().StringVar(&c.cluster, "cluster", "", "explain one `cluster` instead of a cluster type")
 	cmd.Flags().StringVar(&c.key, "config", "", "show where the value of a configuration `key` comes from; '*' shows all keys")
 	return cmd
@@ -78,7 +84,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer session.close()
-	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true})
+	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true, WhatIf: c.whatIf})
 	if err != nil {
 		return err
 	}
@@ -98,7 +104,9 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 func (c *explainCommand) show(w io.Writer, e *schedule.Explanation) error {
 	s := c.t.OutStyle
 	c.unreadable = e.Unreadable
-	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
+	fmt.Fprintf(w, "%s in %s\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
+	output.WhatIf(w, s, e.WhatIf)
+	fmt.Fprintln(w)
 	t := &terminal.Table{Indent: "  "}
 	for _, p := range e.Pairs {
 		for i, line := range c.reasons(p) {
@@ -152,7 +160,8 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 			lines = append(lines, terminal.Plain("needs "+need.Dependency+": "+strings.Join(need.Targets, ", ")))
 		}
 	}
-	if p.Assigned && len(p.NeededBy) > 0 {
+	onDemand := slices.ContainsFunc(p.Policies, func(p placement.PolicyReason) bool { return p.Selects && p.Mode == v1alpha1.PolicyOnDemand })
+	if p.Assigned && len(p.NeededBy) > 0 && !onDemand { // their reason says it
 		lines = append(lines, terminal.Plain(placement.NeededText(p.NeededBy)))
 	}
 	if p.Cluster != "" && p.Folder == p.ClusterType {

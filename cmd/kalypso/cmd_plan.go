@@ -26,6 +26,7 @@ type planCommand struct {
 	trial    schedule.PlanRequest
 	diff     bool
 	exitCode bool
+	whatIf   whatIfFlag
 }
 
 func newPlan(t *terminal.Terminal) *cobra.Command {
@@ -43,10 +44,15 @@ Without --base-ref and --base-main it compares what the control plane wants with
 With them it compares two states of the control plane, as for a pull request to it.
 
 With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
-and with --commit what promoting a commit of main would do. Nothing is written in any case.`,
+and with --commit what promoting a commit of main would do. Nothing is written in any case.
+
+With --what-if it plans an imagined change of the environment, without a commit:
+
+` + whatIfHelp,
 		Example: `  kalypso plan -e dev
   kalypso plan -e dev --base-ref HEAD~1 --diff
   kalypso plan -e stage --base-main v1.4 -o markdown
+  kalypso plan -e dev --what-if clusterType:large=absent
   kalypso plan -e dev --control-plane https://github.com/acme/control-plane --branch new-region`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -60,6 +66,7 @@ and with --commit what promoting a commit of main would do. Nothing is written i
 	flags.StringVar(&c.trial.Branch, "branch", "", "plan merging this `branch` of the control plane")
 	flags.StringVar(&c.trial.Into, "into", "", "the `branch` that it would be merged into (default main)")
 	flags.StringVar(&c.trial.Commit, "commit", "", "plan promoting this `commit` of main")
+	c.whatIf.bind(cmd)
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
 	return cmd
@@ -106,6 +113,8 @@ func (c *planCommand) show(w io.Writer, d *schedule.Draft) error {
 func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 	tried := c.trial.Branch != "" || c.trial.Commit != ""
 	switch {
+	case tried && len(c.whatIf) > 0:
+		return cli.Usage(cmd, "--what-if imagines changes of the environment as it is: leave out --branch and --commit")
 	case c.trial.Branch != "" && c.trial.Commit != "":
 		return cli.Usage(cmd, "--branch plans a merge, --commit a promotion: choose one")
 	case c.trial.Into != "" && c.trial.Branch == "":
@@ -134,7 +143,7 @@ func (c *planCommand) draft(ctx context.Context, s *session) (*schedule.Draft, e
 	if c.trial.Branch != "" || c.trial.Commit != "" {
 		return c.try(ctx, s)
 	}
-	request := schedule.DraftRequest{Request: s.request, Base: c.base(s.request)}
+	request := schedule.DraftRequest{Request: s.request, Base: c.base(s.request), WhatIf: c.whatIf}
 	if c.against != "gitops" {
 		request.Folder = c.against
 	}

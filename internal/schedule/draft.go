@@ -23,6 +23,8 @@ type Draft struct {
 	Plan *plan.Plan
 	// Findings are those about the files that the draft writes. Published files were checked when they were added.
 	Findings []check.Finding
+	// WhatIf are the imagined changes, as they are written; empty for the environment as it is.
+	WhatIf []string
 	// NewProblems are the errors that [DraftRequest.Base] does not have.
 	NewProblems []fleet.Problem
 }
@@ -84,16 +86,21 @@ type DraftRequest struct {
 	Base *Request
 	// Unpublished compares with nothing and does not read the GitOps branch. The draft has no plan and no findings.
 	Unpublished bool
+	// WhatIf are imagined changes of the environment. The draft must not be written then.
+	WhatIf []fleet.WhatIf
 }
 
 // Draft reads an environment, and builds, compares and checks its files.
 // With an error, it returns an incomplete draft.
 func (d *Drafter) Draft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	w := &drafting{Drafter: d, request: r, draft: &Draft{}}
+	for _, change := range r.WhatIf {
+		w.draft.WhatIf = append(w.draft.WhatIf, change.String())
+	}
 	if err := d.Trace.run(ctx, "read", w.read); err != nil {
 		return w.draft, err
 	}
-	if r.Base == nil || w.asks() {
+	if r.Base == nil || w.asks() || len(r.WhatIf) > 0 {
 		return w.draft, w.make(ctx)
 	}
 	return d.Comparisons.get(comparisonKey(w.base, w.draft.Loaded, w.standingAt), func() (*Draft, error) { return w.draft, w.make(ctx) })
@@ -116,6 +123,9 @@ type drafting struct {
 
 func (w *drafting) read(ctx context.Context) (err error) {
 	if w.draft.Loaded, err = w.Loader.Load(ctx, w.request.Request); err != nil {
+		return err
+	}
+	if w.draft.Loaded.Snapshot, err = w.draft.Loaded.Snapshot.WhatIf(w.request.WhatIf); err != nil {
 		return err
 	}
 	switch {
@@ -207,7 +217,7 @@ func (w *drafting) build(ctx context.Context) error {
 		w.draft.Bundle = build(snapshot, nil, nil, w.standing.Standing)
 	default:
 		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request), nil)
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && len(w.request.WhatIf) == 0 {
 			w.Memory.put(w.request.Request, w.draft.Bundle)
 		}
 	}
@@ -293,6 +303,9 @@ func (w *drafting) plan(context.Context) (err error) {
 	}
 	if d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle); err == nil && w.checker.Hides() {
 		d.Plan.Redact(check.Redact)
+	}
+	if err == nil {
+		d.Plan.WhatIf = d.WhatIf
 	}
 	return err
 }

@@ -20,7 +20,9 @@ import (
 type Explanation struct {
 	Version     int    `json:"version"`
 	Environment string `json:"environment"`
-	Target      string `json:"target"`
+	// WhatIf are the imagined changes of the control plane; absent for what it is.
+	WhatIf []string `json:"whatIf,omitempty"`
+	Target string   `json:"target"`
 	// Pairs has one entry for each requested cluster type, sorted by name.
 	Pairs []Pair `json:"pairs"`
 	// Unreadable are the objects that could change the answer and cannot be used, with the reason.
@@ -86,7 +88,7 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}
-	e := &Explanation{Version: OutputVersion, Environment: snapshot.Environment, Unreadable: undecided(snapshot)}
+	e := &Explanation{Version: OutputVersion, Environment: snapshot.Environment, WhatIf: draft.WhatIf, Unreadable: undecided(snapshot)}
 	files := map[string][]byte{}
 	for _, name := range clusterTypes {
 		reasons, err := b.Decisions.Explain(target, name)

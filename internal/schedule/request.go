@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -27,6 +28,8 @@ type PlanRequest struct {
 	Branch, Commit string
 	// Into is the branch to merge Branch into. Default: main.
 	Into string
+	// WhatIf are imagined changes of what is pending, separated by spaces; see [fleet.ParseWhatIf].
+	WhatIf string
 }
 
 // Errors of [Previewer.Plan].
@@ -41,7 +44,10 @@ var (
 // Only branches, pull requests and commits of main can be planned, not other commits that are in a repository.
 // Errors are [ErrInvalidPlan], [ErrFork], [ErrNoBranch], those of the forge, and others if something cannot be read.
 func (p *Previewer) Plan(ctx context.Context, t PlanRequest) (*Preview, error) {
+	whatIf, err := t.imagined()
 	switch {
+	case err != nil:
+		return nil, err
 	case t.Change != 0:
 		return p.planPullRequest(ctx, t)
 	case t.Branch != "":
@@ -51,7 +57,32 @@ func (p *Previewer) Plan(ctx context.Context, t PlanRequest) (*Preview, error) {
 	case t.Commit != "":
 		return p.planCommit(ctx, t)
 	}
-	return p.pending(ctx, Request{ControlPlane: t.ControlPlane, Environment: t.Environment})
+	return p.pending(ctx, Request{ControlPlane: t.ControlPlane, Environment: t.Environment}, whatIf...)
+}
+
+// maxWhatIf is the maximum number of imagined changes.
+const maxWhatIf = 100
+
+// imagined returns the imagined changes of a request.
+func (t PlanRequest) imagined() ([]fleet.WhatIf, error) {
+	written := strings.Fields(t.WhatIf)
+	switch {
+	case len(written) == 0:
+		return nil, nil
+	case t.Change != 0 || t.Branch != "" || t.Commit != "":
+		return nil, fmt.Errorf("%w: what-if changes what is pending, and goes with no pull request, branch or commit", ErrInvalidPlan)
+	case len(written) > maxWhatIf:
+		return nil, fmt.Errorf("%w: %d what-ifs, want at most %d", ErrInvalidPlan, len(written), maxWhatIf)
+	}
+	var all []fleet.WhatIf
+	for _, text := range written {
+		change, err := fleet.ParseWhatIf(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: what if %w", ErrInvalidPlan, err)
+		}
+		all = append(all, change)
+	}
+	return all, nil
 }
 
 func (p *Previewer) planPullRequest(ctx context.Context, t PlanRequest) (*Preview, error) {
@@ -125,8 +156,8 @@ func (p *Previewer) planCommit(ctx context.Context, t PlanRequest) (*Preview, er
 }
 
 // pending compares an environment with its GitOps branch.
-func (p *Previewer) pending(ctx context.Context, r Request) (*Preview, error) {
-	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: r})
+func (p *Previewer) pending(ctx context.Context, r Request, whatIf ...fleet.WhatIf) (*Preview, error) {
+	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: r, WhatIf: whatIf})
 	if err != nil {
 		return nil, err
 	}

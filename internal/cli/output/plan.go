@@ -33,6 +33,7 @@ func (v Plan) Write(w io.Writer) error {
 	if p := v.Plan.Promotion; p != nil {
 		fmt.Fprintf(w, "promotes main to %s%s\n", terminal.Short(p.To), wasAt(p.From))
 	}
+	WhatIf(w, s, v.Plan.WhatIf)
 	if err := v.changes(w); err != nil {
 		return err
 	}
@@ -55,6 +56,16 @@ func (v Plan) Write(w io.Writer) error {
 		return v.diffs(w)
 	}
 	return nil
+}
+
+// WhatIf prints the imagined changes that a plan or an explanation is for.
+func WhatIf(w io.Writer, s terminal.Style, changes []string) {
+	for _, change := range changes {
+		fmt.Fprintf(w, "%s %s\n", s.Yellow("what if"), terminal.Printable(change))
+	}
+	if len(changes) > 0 {
+		fmt.Fprintln(w, "nothing is written")
+	}
 }
 
 func wasAt(commit string) string {

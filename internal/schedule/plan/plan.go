@@ -15,7 +15,9 @@ type Plan struct {
 	// dev@8c6fb4a" and "control plane dev@1f0c2aa, main@5523a85".
 	Before string `json:"before"`
 	After  string `json:"after"`
-	Counts Counts `json:"counts"`
+	// WhatIf are the imagined changes of the control plane; empty for a plan of what it is.
+	WhatIf []string `json:"whatIf,omitempty"`
+	Counts Counts   `json:"counts"`
 	// Assignments are the assignments that are added, changed, removed or held, sorted by cluster type and target.
 	Assignments []Change `json:"assignments"`
 	// ClusterTypes are the cluster types and clusters whose folders change, sorted by folder.

@@ -146,7 +146,7 @@ func (s *site) requestPlan(q *pageRequest, view *planPage) (trial.Answer, error)
 func (s *site) planRequest(q *pageRequest) schedule.PlanRequest {
 	t := schedule.PlanRequest{
 		ControlPlane: q.text("controlPlane"), Environment: q.text("environment"),
-		Branch: q.text("branch"), Into: q.text("into"), Commit: q.text("commit"),
+		Branch: q.text("branch"), Into: q.text("into"), Commit: q.text("commit"), WhatIf: strings.Join(strings.Fields(q.text("whatIf")), " "),
 	}
 	t.Change, _ = strconv.Atoi(strings.TrimPrefix(q.text("change"), "#"))
 	if t.Into == schedule.DefaultBase || t.Branch == "" {
@@ -176,7 +176,7 @@ var (
 func checkPlanRequest(q *pageRequest, view *planPage) error {
 	t := view.Question
 	what := 0
-	for _, name := range []string{"change", "branch", "commit"} {
+	for _, name := range []string{"change", "branch", "commit", "whatIf"} {
 		if q.text(name) != "" {
 			what++
 		}
@@ -191,7 +191,7 @@ func checkPlanRequest(q *pageRequest, view *planPage) error {
 	case !view.has(t.Environment):
 		return &invalidRequest{fmt.Sprintf("there is no environment %q", t.Environment), "Choose one of " + listed(view.own) + "."}
 	case what > 1:
-		return &invalidRequest{"pull request, branch and commit exclude each other", "Choose one of them."}
+		return &invalidRequest{"pull request, branch, commit and what-if exclude each other", "Choose one of them."}
 	case q.text("change") != "" && t.Change < 1:
 		return &invalidRequest{fmt.Sprintf("%q is not a pull request number", q.text("change")), "Use a number such as 12 or #12."}
 	case notInBranches.MatchString(t.Branch):
@@ -245,6 +245,8 @@ func planTitle(t schedule.PlanRequest) string {
 		return fmt.Sprintf("Branch %s%s", t.Branch, in)
 	case t.Commit != "":
 		return fmt.Sprintf("Commit %s%s", short(t.Commit), in)
+	case t.WhatIf != "":
+		return "What if" + in
 	}
 	return "Pending changes" + in
 }
@@ -261,6 +263,7 @@ func PlanAddress(t schedule.PlanRequest) string {
 	set("branch", t.Branch)
 	set("into", t.Into)
 	set("commit", t.Commit)
+	set("whatIf", t.WhatIf)
 	if t.Change != 0 {
 		values.Set("change", strconv.Itoa(t.Change))
 	}
@@ -281,6 +284,9 @@ func (s *site) planView(t schedule.PlanRequest, change *forge.PullRequest, p tri
 		}
 	case t.Commit != "":
 		words = append(words, "--commit", t.Commit)
+	}
+	for _, change := range strings.Fields(t.WhatIf) {
+		words = append(words, "--what-if", change)
 	}
 	return planView{
 		Plan: p, Command: commandLine(words...),

@@ -92,12 +92,15 @@ func TestPlanOfAPullRequest(t *testing.T) {
 
 func TestPlanAddressDeterminesRequest(t *testing.T) {
 	for address, want := range map[string]schedule.PlanRequest{
-		"/plan?branch=topic":                        {Branch: "topic"},
-		"/plan?branch=topic&into=main":              {Branch: "topic"},
-		"/plan?branch=topic&into=dev&environment=":  {Branch: "topic", Into: "dev"},
-		"/plan?environment=dev&into=main":           {Environment: "dev"},
-		"/plan?environment=dev&commit=0123abc":      {Environment: "dev", Commit: "0123abc"},
-		"/plan?change=%2312&environment=stage":      {Change: 12, Environment: "stage"},
+		"/plan?branch=topic":                       {Branch: "topic"},
+		"/plan?branch=topic&into=main":             {Branch: "topic"},
+		"/plan?branch=topic&into=dev&environment=": {Branch: "topic", Into: "dev"},
+		"/plan?environment=dev&into=main":          {Environment: "dev"},
+		"/plan?environment=dev&commit=0123abc":     {Environment: "dev", Commit: "0123abc"},
+		"/plan?change=%2312&environment=stage":     {Change: 12, Environment: "stage"},
+		"/plan?environment=dev&whatIf=policy:a%3Dabsent++taint:b/c%3DNoExecute": {
+			Environment: "dev", WhatIf: "policy:a=absent taint:b/c=NoExecute",
+		},
 		"/plan?environment=dev&branch=&commit=&a=b": {Environment: "dev"},
 	} {
 		w, requests := planning(t, aPreview)
@@ -113,7 +116,7 @@ func TestPlanAddressDeterminesRequest(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	w, requests := planning(t, aPreview)
 	for _, question := range []string{
-		"change=0", "change=-1", "change=seven", "change=7&branch=topic", "commit=HEAD~3&environment=dev", "commit=--output&environment=dev",
+		"change=0", "change=-1", "change=seven", "change=7&branch=topic", "commit=HEAD~3&environment=dev", "change=7&whatIf=policy:a%3Dabsent", "commit=--output&environment=dev",
 		"branch=a..b", "branch=-x", "branch=a%00b", "branch=a:b", "branch=topic&into=x@%7B1%7D",
 		"environment=dev&controlPlane=" + url.QueryEscape("https://internal.example.com/secrets"), "environment=dev&controlPlane=/etc",
 	} {

@@ -1,0 +1,193 @@
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// WhatIf is one imagined change of a snapshot.
+type WhatIf struct {
+	text             string
+	kind, name       string // of the object
+	what, key, value string // what is changed: "", or "label", "capacity" or "taint"
+	quantity         resource.Quantity
+	absent           bool
+}
+
+// String returns the change as it was written.
+func (w WhatIf) String() string { return w.text }
+
+// whatIfKinds are the kinds of objects that can be absent, and have labels, as they are written.
+var whatIfKinds = []string{"clusterType", "cluster", "target", "policy"}
+
+const whatIfUsage = "write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY or taint:CLUSTERTYPE/KEY=EFFECT"
+
+// ParseWhatIf parses a change:
+//
+//	clusterType:west-1=absent               also target, policy and cluster
+//	label:clusterType/west-1/region=north   also target and cluster; without a value, the label is absent
+//	capacity:west-1/cpu=100                 without a value, there is no limit
+//	taint:west-1/maintenance=NoSchedule     without an effect, the taint is absent
+func ParseWhatIf(text string) (WhatIf, error) {
+	w := WhatIf{text: text}
+	what, rest, _ := strings.Cut(text, ":")
+	place, value, found := strings.Cut(rest, "=")
+	if !found || len(text) > 1024 {
+		return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfUsage)
+	}
+	var err error
+	switch what {
+	case "label":
+		err = w.parseLabel(place, value)
+	case "capacity", "taint":
+		w.kind, w.what = "clusterType", what
+		if w.name, w.key, found = strings.Cut(place, "/"); !found || w.name == "" || w.key == "" {
+			return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfUsage)
+		}
+		err = w.parseValue(value)
+	default:
+		if !slices.Contains(whatIfKinds, what) || value != "absent" || place == "" {
+			return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfUsage)
+		}
+		w.kind, w.name, w.absent = what, place, true
+	}
+	if err != nil {
+		return w, fmt.Errorf("%s: %w", quoteShort(text), err)
+	}
+	return w, nil
+}
+
+func (w *WhatIf) parseLabel(place, value string) error {
+	parts := strings.SplitN(place, "/", 3)
+	if len(parts) < 3 || !slices.Contains(whatIfKinds, parts[0]) || parts[0] == "policy" || parts[2] == "" {
+		return fmt.Errorf("%s", whatIfUsage)
+	}
+	w.what, w.kind, w.name, w.key, w.value = "label", parts[0], parts[1], parts[2], value
+	if errs := slices.Concat(validation.IsQualifiedName(w.key), validation.IsValidLabelValue(value)); len(errs) > 0 {
+		return fmt.Errorf("%s", strings.Join(errs, "; "))
+	}
+	if w.kind == "target" && (w.key == workloadLabel || w.key == workspaceLabel) {
+		return fmt.Errorf("the label %s cannot be changed", w.key)
+	}
+	return nil
+}
+
+func (w *WhatIf) parseValue(value string) (err error) {
+	w.value = value
+	switch {
+	case value == "":
+	case w.what == "taint":
+		if !slices.Contains(taintEffects, v1alpha1.TaintEffect(value)) {
+			return fmt.Errorf("the effect is one of %v", taintEffects)
+		}
+	default:
+		if w.quantity, err = resource.ParseQuantity(value); err != nil {
+			return fmt.Errorf("parse the quantity: %w", err)
+		}
+		if w.quantity.Sign() < 0 || w.quantity.CmpInt64(maxQuantity) > 0 {
+			return fmt.Errorf("the quantity is 0 to %d", maxQuantity)
+		}
+	}
+	return nil
+}
+
+// WhatIf returns the snapshot with changes, in their order. The snapshot itself stays as it is. The error for a name that does
+// not exist suggests a similar one.
+func (s *Snapshot) WhatIf(changes []WhatIf) (*Snapshot, error) {
+	if len(changes) == 0 {
+		return s, nil
+	}
+	imagined := *s
+	for _, w := range changes {
+		if err := w.apply(&imagined); err != nil {
+			return nil, fmt.Errorf("what if %s: %w", w, err)
+		}
+	}
+	return &imagined, nil
+}
+
+func (w WhatIf) apply(s *Snapshot) (err error) {
+	switch w.kind {
+	case "clusterType":
+		s.ClusterTypes, err = imagine(w, s.ClusterTypes, "cluster type", func(ct *ClusterType) []string { return []string{ct.Name} }, w.clusterType)
+		if w.absent && err == nil {
+			s.Clusters = slices.DeleteFunc(slices.Clone(s.Clusters), func(c *Cluster) bool { return c.Type == w.name })
+		}
+	case "cluster":
+		s.Clusters, err = imagine(w, s.Clusters, "Cluster object", func(c *Cluster) []string { return []string{c.Name} }, func(c *Cluster) {
+			c.Labels = w.labels(c.Labels)
+			c.Digest = c.Digest.with([]string{w.text})
+		})
+	case "target":
+		s.Targets, err = imagine(w, s.Targets, "target", func(t *Target) []string { return []string{t.String(), t.Name} }, func(t *Target) {
+			t.Labels = w.labels(t.Labels)
+			t.Digest = t.Digest.with([]string{w.text})
+		})
+	case "policy":
+		s.Policies, err = imagine(w, s.Policies, "policy", func(p *Policy) []string { return []string{p.Name} }, nil)
+	}
+	return err
+}
+
+// imagine returns the list without the named object, or with a changed copy of it.
+func imagine[T any](w WhatIf, list []*T, noun string, names func(*T) []string, change func(*T)) ([]*T, error) {
+	var known []string
+	for i, o := range list {
+		if !slices.Contains(names(o), w.name) {
+			known = append(known, names(o)...)
+			continue
+		}
+		if w.absent {
+			return slices.Delete(slices.Clone(list), i, i+1), nil
+		}
+		changed := *o
+		change(&changed)
+		list = slices.Clone(list)
+		list[i] = &changed
+		return list, nil
+	}
+	if near := didYouMean(w.name, known); near != "" {
+		return nil, fmt.Errorf("the environment has no %s %s: %s", noun, quoteShort(w.name), near)
+	}
+	return nil, fmt.Errorf("the environment has no %s %s", noun, quoteShort(w.name))
+}
+
+func (w WhatIf) labels(labels map[string]string) map[string]string {
+	changed := overlay(labels)
+	if w.value == "" {
+		delete(changed, w.key)
+	} else {
+		changed[w.key] = w.value
+	}
+	return changed
+}
+
+func (w WhatIf) clusterType(ct *ClusterType) {
+	ct.Digest = ct.Digest.with([]string{w.text})
+	switch w.what {
+	case "label":
+		ct.Labels = w.labels(ct.Labels)
+	case "capacity":
+		ct.Capacity = maps.Clone(ct.Capacity)
+		if w.value == "" {
+			delete(ct.Capacity, w.key)
+			return
+		}
+		if ct.Capacity == nil {
+			ct.Capacity = map[string]resource.Quantity{}
+		}
+		ct.Capacity[w.key] = w.quantity
+	case "taint":
+		ct.Taints = slices.DeleteFunc(slices.Clone(ct.Taints), func(t v1alpha1.Taint) bool { return t.Key == w.key })
+		if w.value != "" {
+			ct.Taints = append(ct.Taints, v1alpha1.Taint{Key: w.key, Effect: v1alpha1.TaintEffect(w.value)})
+		}
+	}
+}
