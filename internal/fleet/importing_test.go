@@ -33,11 +33,13 @@ items:
 			`a edge map[x:y]`,
 		},
 		{
-			"csv", "name,clusterType,ring,region,store\nb,,canary,west,\na,core,,east,117\n", fleet.ImportOptions{Type: "edge"},
+			"csv", "name,clusterType,ring,region,store\nb,,canary,west,\na,core,,east,117\n",
+			fleet.ImportOptions{Type: "edge"},
 			`a core map[region:east store:117]; b edge ring canary map[region:west]`,
 		},
 		{
-			"aks", `[{"name": "a", "location": "westeurope", "tags": {"owner": "Store team", "store": "7"}}]`, fleet.ImportOptions{Type: "edge"},
+			"aks", `[{"name": "a", "location": "westeurope", "tags": {"owner": "Store team", "store": "7"}}]`,
+			fleet.ImportOptions{Type: "edge"},
 			`a edge map[region:westeurope store:7]; label "owner" of 1 clusters is left out: it is not valid, or matches names`,
 		},
 		{"gke", `[{"name": "a", "location": "us-west1", "resourceLabels": {"store": "7"}}]`, fleet.ImportOptions{Type: "edge"}, `a edge map[region:us-west1 store:7]`},
