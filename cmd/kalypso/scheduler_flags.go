@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,10 +23,15 @@ import (
 
 // schedulerFlags say which external schedulers a command may ask. Without them it uses recorded answers.
 type schedulerFlags struct {
-	given []serve.SchedulerConfig
+	given []namedScheduler
 	// config is a configuration file of the server.
 	config string
 }
+
+// namedScheduler is a value of --scheduler: a name, and a program with its arguments, a URL, or a path.
+type namedScheduler struct{ name, where string }
+
+func (n namedScheduler) String() string { return n.name + "=" + secret.Redact(n.where) }
 
 func (f *schedulerFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -37,8 +43,8 @@ func (f *schedulerFlags) bind(cmd *cobra.Command) {
 // String shows what was given.
 func (f *schedulerFlags) String() string {
 	var all []string
-	for i := range f.given {
-		all = append(all, f.given[i].Name+"="+whereOf(&f.given[i]))
+	for _, g := range f.given {
+		all = append(all, g.String())
 	}
 	return strings.Join(all, ",")
 }
@@ -46,42 +52,31 @@ func (f *schedulerFlags) String() string {
 // Type names the value in the help.
 func (f *schedulerFlags) Type() string { return "NAME=WHERE" }
 
-// whereOf returns the value of the flag for a scheduler, without its name.
-func whereOf(s *serve.SchedulerConfig) string {
-	switch {
-	case s.PlacementDecisions != nil:
-		return s.PlacementDecisions.Path
-	case s.URL != "":
-		return secret.Redact(s.URL)
-	}
-	return strings.Join(s.Command, " ")
-}
-
 // Set adds one scheduler.
 func (f *schedulerFlags) Set(value string) error {
 	name, where, ok := strings.Cut(value, "=")
 	if !ok || strings.TrimSpace(where) == "" {
 		return errors.New("want NAME=PROGRAM, NAME=URL or NAME=FOLDER")
 	}
-	s := serve.SchedulerConfig{Name: name}
-	if u, err := url.Parse(where); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		s.URL = where
-		f.given = append(f.given, s)
-		return serve.CheckSchedulers(f.given)
+	f.given = append(f.given, namedScheduler{name, where})
+	return nil
+}
+
+// config returns the scheduler as in a configuration file.
+func (n namedScheduler) config() (serve.SchedulerConfig, error) {
+	s := serve.SchedulerConfig{Name: n.name}
+	if u, err := url.Parse(n.where); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		s.URL = n.where
+		return s, nil
 	}
-	if at, found := decisionsAt(where); found {
+	if at, found := decisionsAt(n.where); found {
 		s.PlacementDecisions = &serve.PlacementDecisionsConfig{Path: at}
-	} else {
-		args := strings.Fields(where)
-		program, err := verify.Locate(args[0])
-		if err != nil {
-			return err
-		}
-		args[0] = program
-		s.Command = args
+		return s, nil
 	}
-	f.given = append(f.given, s)
-	return serve.CheckSchedulers(f.given)
+	args := strings.Fields(n.where)
+	program, err := verify.Locate(args[0])
+	s.Command = append([]string{program}, args[1:]...)
+	return s, err
 }
 
 // decisionsAt returns the absolute path of a folder, or of a YAML or JSON file.
@@ -103,7 +98,18 @@ func decisionsAt(where string) (string, bool) {
 
 // asker returns what asks the schedulers.
 func (f *schedulerFlags) asker(t *terminal.Terminal, repositories schedule.Repositories) (*external.Asker, error) {
-	configs, runner := f.given, &verify.Runner{Path: t.Env["PATH"]}
+	var configs []serve.SchedulerConfig
+	for _, g := range f.given {
+		s, err := g.config()
+		if err != nil {
+			return nil, fmt.Errorf("scheduler %q: %w", g.name, err)
+		}
+		configs = append(configs, s)
+	}
+	if err := serve.CheckSchedulers(configs); err != nil {
+		return nil, fmt.Errorf("--scheduler: %w", err)
+	}
+	runner := &verify.Runner{Path: t.Env["PATH"]}
 	if f.config != "" {
 		config, err := readServeConfig(f.config)
 		if err != nil {
@@ -125,12 +131,7 @@ func (f *schedulerFlags) asker(t *terminal.Terminal, repositories schedule.Repos
 }
 
 func (f *schedulerFlags) has(name string) bool {
-	for i := range f.given {
-		if f.given[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.given, func(g namedScheduler) bool { return g.name == name })
 }
 
 // readServeConfig reads a configuration file of the server for its forges and schedulers.

@@ -84,6 +84,13 @@ func TestScript(t *testing.T) {
 	})
 }
 
+// TestPythonIsInstalled fails in CI where the script of the example in Python would be skipped.
+func TestPythonIsInstalled(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil && os.Getenv("CI") != "" {
+		t.Errorf("the example of a scheduler in Python is not tested: %v", err)
+	}
+}
+
 // setUp keeps a script from the configuration and the credentials of whoever runs it, and lays out the example fleet.
 func setUp(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir+"/home")

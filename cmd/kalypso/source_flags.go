@@ -66,8 +66,8 @@ func (f *sourceFlags) args() string {
 	for _, m := range f.maps {
 		add("--map", secret.Redact(m.From)+"="+secret.Redact(m.To))
 	}
-	for i := range f.schedulers.given {
-		add("--scheduler", f.schedulers.given[i].Name+"="+whereOf(&f.schedulers.given[i]))
+	for _, g := range f.schedulers.given {
+		add("--scheduler", g.String())
 	}
 	add("--schedulers", f.schedulers.config)
 	add("--main", f.main)
