@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
@@ -24,15 +25,28 @@ func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
 		oneOf(d, n, ct.Spec.Taints[i].Effect, taintEffects, "effect")
 	}, "spec", "taints")
 	d.quantities(root, ct.Spec.Capacity, "spec", "capacity")
+	if len(ct.Spec.Features) > maxFacts {
+		d.fail(KindInvalidValue, lookup(root, "spec", "features"), "", "%s has %d features; the maximum is %d", d.field("spec", "features"), len(ct.Spec.Features), maxFacts)
+	}
 }
 
 // maxQuantity bounds quantities, so that sums of them do not overflow.
 const maxQuantity = int64(1) << 50
 
-// quantities reports negative quantities, and those that are too large to add up.
+// maxResources bounds the resources of a cluster type or target.
+const maxResources = 64
+
+// quantities reports negative quantities, those that are too large to add up, and names that Kubernetes would refuse.
 func (d *decoder) quantities(root *yaml.Node, quantities map[string]resource.Quantity, keys ...string) {
+	if len(quantities) > maxResources {
+		d.fail(KindInvalidValue, lookup(root, keys...), "", "%s has %d resources; the maximum is %d", d.field(keys...), len(quantities), maxResources)
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(quantities)) {
 		q := quantities[name]
+		if len(content.IsLabelKey(name)) > 0 {
+			d.fail(KindInvalidName, lookup(root, keys...), "", "%s: %s is not the name of a resource", d.field(keys...), quoteShort(name))
+		}
 		if q.Sign() < 0 || q.CmpInt64(maxQuantity) > 0 {
 			d.fail(KindInvalidValue, lookup(root, append(keys, name)...), "", "%s is %s, want 0 to %d", d.field(append(keys, name)...), q.String(), maxQuantity)
 		}

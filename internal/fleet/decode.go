@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -153,11 +154,29 @@ func (d *decoder) values(n *yaml.Node, out reflect.Value) {
 	typed := reflect.MakeMapWithSize(out.Type(), len(n.Content)/2)
 	for key, node := range pairs(n) {
 		value := reflect.New(out.Type().Elem()).Elem()
-		d.within(key.Value, func() { d.value(node, value) })
+		d.within(key.Value, func() { d.element(node, value) })
 		typed.SetMapIndex(reflect.ValueOf(key.Value), value)
 	}
 	out.Set(typed)
 }
+
+// element decodes a value of such a map. A quantity that is empty would be zero, and one with a large exponent takes for ever to
+// compare.
+func (d *decoder) element(n *yaml.Node, out reflect.Value) {
+	switch {
+	case n.Tag == nullTag:
+		d.fail(KindWrongType, n, "write a value, or remove it", "%s is empty", quoteShort(d.field()))
+	case out.Type() == quantityType && !plainQuantity.MatchString(n.Value):
+		d.wrongType(n, d.field(), wantedCustom(out.Type()))
+	default:
+		d.value(n, out)
+	}
+}
+
+var (
+	quantityType  = reflect.TypeFor[resource.Quantity]()
+	plainQuantity = regexp.MustCompile(`^[+-]?[0-9.]{1,24}([eE][+-]?[0-9]{1,2}|[A-Za-z]{1,2})?$`)
+)
 
 // texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
 // here they are converted with a warning, because that is what the author meant.
@@ -225,7 +244,8 @@ func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
 				return
 			}
 		default:
-			if n.Tag != stringTag && n.Decode(out.Addr().Interface()) == nil {
+			whole := out.CanInt() && n.Tag != "!!int"
+			if n.Tag != stringTag && !whole && n.Decode(out.Addr().Interface()) == nil {
 				return
 			}
 		}

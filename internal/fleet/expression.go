@@ -29,7 +29,7 @@ const (
 )
 
 // Expression is a CEL expression (https://cel.dev) about a pair of a target and a cluster type, with the libraries of
-// Kubernetes for lists, regular expressions, quantities and semantic versions. It is immutable and safe for concurrent use.
+// Kubernetes for lists, regular expressions and semantic versions. It is immutable and safe for concurrent use.
 //
 //	target       name, shortName, workload, workspace, labels, requests
 //	clusterType  name, labels, features, capacity
@@ -61,7 +61,7 @@ var expressionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		ext.Strings(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(), ext.Lists(ext.ListsVersion(3)),
-		kubecel.Lists(kubecel.ListsVersion(1)), kubecel.Regex(), kubecel.Quantity(), kubecel.SemverLib(kubecel.SemverVersion(1)),
+		kubecel.Lists(kubecel.ListsVersion(1)), kubecel.Regex(), kubecel.SemverLib(kubecel.SemverVersion(1)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		options = append(options, cel.Variable(name, variables[name]))
@@ -103,6 +103,9 @@ func compileExpression(text string, results ...*cel.Type) (*Expression, error) {
 	if cost.Max > maxExpressionCost {
 		return nil, fmt.Errorf("it may take too long: its estimated cost is %d, the maximum is %d", cost.Max, maxExpressionCost)
 	}
+	if patternOfData(ast) {
+		return nil, fmt.Errorf("the pattern of a regular expression must be a text, because it is compiled for each pair otherwise")
+	}
 	e := &Expression{text: text}
 	if e.program, err = env.Program(ast, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, err
@@ -118,6 +121,26 @@ func alternatives(list []*cel.Type) string {
 		names[i] = t.String()
 	}
 	return strings.Join(names, " or ")
+}
+
+// patternOfData reports whether a regular expression depends on data.
+func patternOfData(ast *cel.Ast) bool {
+	found := false
+	celast.PostOrderVisit(ast.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
+		if x.Kind() != celast.CallKind {
+			return
+		}
+		call := x.AsCall()
+		if !slices.Contains([]string{"matches", "find", "findAll"}, call.FunctionName()) {
+			return
+		}
+		args := call.Args()
+		if !call.IsMemberFunction() {
+			args = args[1:]
+		}
+		found = found || len(args) == 0 || args[0].Kind() != celast.LiteralKind
+	}))
+	return found
 }
 
 func (e *Expression) readVariables(ast *cel.Ast) {
@@ -239,7 +262,7 @@ func (e *Expression) evaluate(environment string, t, ct *Facts) (ref.Val, error)
 func (e *Expression) Holds(environment string, t, ct *Facts) (holds bool, missing string, err error) {
 	result, err := e.evaluate(environment, t, ct)
 	if err != nil {
-		if _, key, ok := strings.Cut(err.Error(), missingKey); ok {
+		if key, ok := strings.CutPrefix(err.Error(), missingKey); ok {
 			return false, key, nil
 		}
 		return false, "", err
@@ -252,7 +275,7 @@ func (e *Expression) Holds(environment string, t, ct *Facts) (holds bool, missin
 func (e *Expression) Percent(environment string, t, ct *Facts) (float64, error) {
 	result, err := e.evaluate(environment, t, ct)
 	if err != nil {
-		if strings.Contains(err.Error(), missingKey) {
+		if strings.HasPrefix(err.Error(), missingKey) {
 			err = nil
 		}
 		return 0, err

@@ -236,7 +236,10 @@ func (f RequiredFeature) MetBy(ct *ClusterType) (met bool, have string) {
 	if err != nil {
 		return false, fmt.Sprintf("%s %s, which is not a version", f.Name, version)
 	}
-	return f.constraint != nil && f.constraint.Check(v), f.Name + " " + version
+	have = f.Name + " " + version
+	// A suffix such as -gke.100 marks a build of a vendor, not a version before 1.31.2.
+	release, err := v.SetPrerelease("")
+	return f.constraint != nil && (f.constraint.Check(v) || err == nil && f.constraint.Check(&release)), have
 }
 
 // String returns the requirement in readable form: kubernetes >=1.29.

@@ -72,7 +72,7 @@ func (f File) parse(cache *Cache) *parsed {
 	}
 	p = parse(data)
 	if len(p.unreadable) > 0 {
-		noTemplate, noExclusion := !mayHold(data, kindTemplate), !mayHold(data, "exclu")
+		noTemplate, noExclusion := !mayHold(data, kindTemplate), !mayHold(bytes.ToLower(data), "mode")
 		for i := range p.unreadable {
 			p.unreadable[i].NoTemplate, p.unreadable[i].NoExclusion = noTemplate, noExclusion
 		}

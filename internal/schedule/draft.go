@@ -200,7 +200,7 @@ func (w *drafting) make(ctx context.Context) error {
 
 func (w *drafting) build(ctx context.Context) error {
 	snapshot := w.draft.Loaded.Snapshot
-	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle, standing placement.Published) *bundle.Bundle {
+	build := func(s *fleet.Snapshot, published *bundle.Published, previous *bundle.Bundle, standing bundle.Standing) *bundle.Bundle {
 		asked := w.asked
 		if w.base != nil && s == w.base.Snapshot {
 			asked = w.baseAsked
@@ -211,10 +211,10 @@ func (w *drafting) build(ctx context.Context) error {
 	}
 	switch {
 	case w.base != nil:
-		w.baseBundle = build(w.base.Snapshot, nil, nil, w.standing.Standing)
-		w.draft.Bundle = build(snapshot, nil, w.baseBundle, w.baseBundle.Standing)
+		w.baseBundle = build(w.base.Snapshot, nil, nil, w.standing)
+		w.draft.Bundle = build(snapshot, nil, w.baseBundle, w.baseBundle)
 	case w.request.Unpublished:
-		w.draft.Bundle = build(snapshot, nil, nil, w.standing.Standing)
+		w.draft.Bundle = build(snapshot, nil, nil, w.standing)
 	default:
 		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request), nil)
 		if ctx.Err() == nil && len(w.request.WhatIf) == 0 {

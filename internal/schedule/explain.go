@@ -141,6 +141,11 @@ func undecided(s *fleet.Snapshot) []fleet.Problem {
 		}
 		found = append(found, p)
 	}
+	for _, p := range s.Problems {
+		if p.Kind == fleet.KindUnreachable && p.Position.Source == "gitops" {
+			found = append(found, p)
+		}
+	}
 	return fleet.SortProblems(found)
 }
 

@@ -64,7 +64,7 @@ type SchedulingPolicySpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Spread []Spread `json:"spread,omitempty"`
 
-	// MoveThreshold is how many points more another cluster type must have for a published assignment to move there.
+	// MoveThreshold is how many points more another cluster type must have, at least, for a published assignment to move there.
 	// Default: an assignment never moves for points. It needs preferences.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

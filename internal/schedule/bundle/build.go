@@ -47,8 +47,8 @@ func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
 type Options struct {
 	// Charts renders templates that are charts. Its jobs are run one after the other. Nil holds what depends on charts.
 	Charts render.Charts
-	// Standing are the assignments that decisions prefer. Default: the published ones.
-	Standing placement.Published
+	// Standing has the assignments that decisions prefer. Default: the published ones.
+	Standing Standing
 	// Answers are those of external schedulers and extenders, by policy.
 	Answers map[string]placement.Answer
 	// Recorded are the same answers, to be recorded, for the policies whose questions were all answered.
@@ -61,13 +61,28 @@ type Options struct {
 	Workload string
 }
 
+// Standing has assignments that decisions prefer.
+type Standing interface {
+	// Standing yields the assignments with the policies that selected them.
+	Standing(yield func(placement.Pair, []string) bool)
+	// Assignment returns the assignment of a target to a cluster type.
+	Assignment(clusterType, target string) (*Assignment, bool)
+}
+
+// StaysOf returns what reports whether an assignment stays even if nothing wants it any more, because something in the
+// snapshot cannot be read; nil if none does.
+func StaysOf(s *fleet.Snapshot, standing Standing) func(placement.Pair) bool {
+	l := newLost(s)
+	return l.stays(standing)
+}
+
 // BuildWith is [Build] for snapshots with charts and external schedulers.
 func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *Bundle {
 	if o.Charts == nil {
 		o.Charts = render.NoCharts
 	}
 	if o.Standing == nil {
-		o.Standing = published.Standing
+		o.Standing = published
 	}
 	b := newBuilder(s, published, previous, o)
 	folders := b.prepareAll(previous)
@@ -107,7 +122,7 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Opt
 		if previous != nil {
 			earlier = previous.Decisions
 		}
-		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing, Stays: b.stays(), Answers: o.Answers, Previous: earlier})
+		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing.Standing, Stays: b.lost.stays(o.Standing), Answers: o.Answers, Previous: earlier})
 	}
 	b.composer, configuring = config.NewComposer(s)
 	b.library, rendering = render.NewLibrary(s, parsed)
@@ -117,20 +132,6 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Opt
 		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
 	}
 	return b
-}
-
-// stays returns what reports whether a published assignment stays even if nothing wants it any more; nil if none does.
-func (b *builder) stays() func(placement.Pair) bool {
-	if len(b.lost.refs) == 0 {
-		return nil
-	}
-	return func(p placement.Pair) bool {
-		if b.published == nil {
-			return false
-		}
-		a, ok := findFolder(b.published.Folders, p.ClusterType).Assignment(p.Target)
-		return ok && b.lost.removal(a) != nil
-	}
 }
 
 // prepareAll prepares the folders of the cluster types and clusters, and those that are published, sorted by name.

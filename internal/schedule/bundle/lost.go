@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // lost determines what is unknown because something could not be read.
@@ -20,12 +21,14 @@ type lost struct {
 	nameless map[string]fleet.Unreadable
 	// present are the objects of the snapshot that an inventory refers to; only set if file or nameless are.
 	present map[fleet.Ref]bool
+	// exclusion is a policy that may exclude pairs, and cannot be read; nil if there is none.
+	exclusion *fleet.Unreadable
 	// digest identifies all of the above.
 	digest fleet.Digest
 }
 
 func newLost(s *fleet.Snapshot) lost {
-	l := lost{refs: map[fleet.Ref][]fleet.Unreadable{}, nameless: map[string]fleet.Unreadable{}}
+	l := lost{exclusion: s.LostExclusion, refs: map[fleet.Ref][]fleet.Unreadable{}, nameless: map[string]fleet.Unreadable{}}
 	var d digester
 	for i, u := range s.Unreadable {
 		if u.Ref == (fleet.Ref{}) && l.file == nil {
@@ -174,6 +177,9 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 	if l.file != nil {
 		return withheld(published, "it is no longer scheduled, but a file that may schedule it cannot be read", *l.file)
 	}
+	if l.exclusion != nil { // what replaces it may not be added
+		return withheld(published, "it is no longer scheduled, but a policy that may exclude what replaces it cannot be read", *l.exclusion)
+	}
 	for _, ref := range belongsTo(published) {
 		if u, ok := l.unreadable(ref, published); ok {
 			return withheld(published, fmt.Sprintf("it is no longer scheduled, but %s cannot be read", ref), u)
@@ -190,6 +196,17 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 		}
 	}
 	return nil
+}
+
+// stays is [StaysOf].
+func (l *lost) stays(standing Standing) func(placement.Pair) bool {
+	if len(l.refs) == 0 {
+		return nil
+	}
+	return func(p placement.Pair) bool {
+		a, ok := standing.Assignment(p.ClusterType, p.Target)
+		return ok && l.removal(a) != nil
+	}
 }
 
 // belongsTo returns the objects that determine whether an assignment exists.

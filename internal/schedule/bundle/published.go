@@ -96,6 +96,14 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	return p, err
 }
 
+// Assignment returns the published assignment of a target to a cluster type.
+func (p *Published) Assignment(clusterType, target string) (*Assignment, bool) {
+	if p == nil {
+		return nil, false
+	}
+	return findFolder(p.Folders, clusterType).Assignment(target)
+}
+
 // Standing yields the published assignments.
 func (p *Published) Standing(yield func(placement.Pair, []string) bool) {
 	if p != nil {

@@ -27,11 +27,14 @@ type capacity struct {
 type taker struct {
 	policies []int32 // that chose it
 	priority int     // the highest of theirs
+	stays    bool    // whatever they choose
 }
 
 const unlimited = -1
 
-func newCapacity(d *Decisions) capacity {
+// newCapacity has taken what stays because something cannot be read. Of targets that cannot be read, that is their number only:
+// what they request is unknown.
+func newCapacity(d *Decisions, s *standing) capacity {
 	names := map[string]bool{}
 	for _, ct := range d.clusterTypes {
 		for name := range ct.Capacity {
@@ -58,6 +61,16 @@ func newCapacity(d *Decisions) capacity {
 			c.limit[i][n] = unlimited
 			if q, limits := ct.Capacity[name]; limits {
 				c.limit[i][n], c.units[i][n] = q.MilliValue(), q.Format
+			}
+			if name == assignmentsResource {
+				c.used[i][n] = 1000 * s.foreign[i]
+			}
+		}
+	}
+	for target, pairs := range s.pairs {
+		for _, p := range pairs {
+			if p.stays {
+				c.take(int32(target), p.clusterType).stays = true
 			}
 		}
 	}
@@ -128,8 +141,11 @@ func (c *capacity) take(target, clusterType int32) *taker {
 	return t
 }
 
-// release gives a place back.
+// release gives a place back, unless it stays.
 func (c *capacity) release(target, clusterType int32) {
+	if t := c.taken[clusterType][target]; t == nil || t.stays {
+		return
+	}
 	delete(c.taken[clusterType], target)
 	for n := range c.resources {
 		c.used[clusterType][n] -= c.needs[target][n]

@@ -15,6 +15,8 @@ type picking struct {
 	target     int32
 	candidates []candidate
 	picked     []int32
+	// unsure means that a preference cannot be evaluated for one of the cluster types: what is published stays.
+	unsure bool
 	// counts are the picked cluster types of each value, for each of the policy's spreads.
 	counts []map[string]int
 }
@@ -33,9 +35,16 @@ func (s *solver) pick(r *rules, k int) *picking {
 	p := &picking{r: r, target: r.c.targets[k], candidates: make([]candidate, 0, len(s.choices[r.number][k].eligible))}
 	for _, i := range s.choices[r.number][k].eligible {
 		ct := r.c.clusterTypes[i]
-		published := s.standing.has(p.target, ct)
+		published := s.standing.prefers(r.number, p.target, ct)
+		score, known := r.score(p.target, int(i))
+		if !known {
+			p.unsure = true
+			if !published {
+				continue
+			}
+		}
 		p.candidates = append(p.candidates, candidate{
-			i: i, published: published, soft: r.soft[i] && !published, score: r.score(p.target, int(i)), tie: s.tie(p.target, ct),
+			i: i, published: published, soft: r.soft[i] && !published, score: score, tie: s.tie(p.target, ct),
 		})
 	}
 	p.counts = make([]map[string]int, len(r.policy.Spread))
@@ -96,10 +105,10 @@ func (p *picking) skew(i int32) (crowded int, why string) {
 // then those without taints to avoid, those of values with the fewest, those with the highest score; ties are broken by hash.
 func (p *picking) before(a, b candidate, crowdedA, crowdedB int) bool {
 	threshold := p.r.policy.MoveThreshold
-	sticky := func(c candidate) bool { return c.published && threshold == 0 }
+	sticky := func(c candidate) bool { return c.published && (threshold == 0 || p.unsure) }
 	points := func(c candidate) int {
 		if c.published {
-			return c.score + threshold
+			return c.score + threshold - 1 // with which it is before those with as many points
 		}
 		return c.score
 	}
@@ -137,6 +146,7 @@ func (p *picking) next(fits func(i int32) bool, blocked func(c candidate, step S
 			continue
 		}
 		if !fits(c.i) {
+			p.r.s.lacking = true
 			if blocked != nil {
 				blocked(c, StepCapacity, p.r.s.capacity.full(p.target, p.r.c.clusterTypes[c.i]))
 			}
@@ -164,21 +174,29 @@ func (p *picking) fits(i int32) bool {
 	return p.r.s.capacity.fits(p.target, p.r.c.clusterTypes[i])
 }
 
-// keep reserves the published places of a target that the policy still allows.
+// keep reserves the published places of a target that the policy still allows. Whatever the policy prefers now, they are given up only
+// when another place is found; otherwise somebody new could take them, and the target would have none.
 func (s *solver) keep(r *rules, k int) {
-	if !slices.ContainsFunc(s.choices[r.number][k].eligible, func(i int32) bool { return s.standing.has(r.c.targets[k], r.c.clusterTypes[i]) }) {
+	target := r.c.targets[k]
+	if !slices.ContainsFunc(s.choices[r.number][k].eligible, func(i int32) bool { return s.standing.prefers(r.number, target, r.c.clusterTypes[i]) }) {
 		return
 	}
 	p := s.pick(r, k)
-	// The others take part, because they decide which published ones keep the spread, and which are exceeded by points.
-	for len(p.picked) < p.wanted() {
-		c, found := p.next(p.fits, nil)
-		if !found {
-			break
+	kept := slices.DeleteFunc(slices.Clone(p.candidates), func(c candidate) bool { return !c.published })
+	slices.SortFunc(kept, func(a, b candidate) int {
+		switch {
+		case p.before(a, b, 0, 0):
+			return -1
+		case p.before(b, a, 0, 0):
+			return 1
 		}
-		p.add(c.i)
-		if c.published {
+		return 0
+	})
+	wanted := p.wanted()
+	for _, c := range kept {
+		if wanted > 0 && p.fits(c.i) {
 			s.reserve(r, k, c.i)
+			wanted--
 		}
 	}
 }
@@ -190,18 +208,20 @@ func (s *solver) reserve(r *rules, k int, i int32) {
 		t.priority = r.policy.Priority
 	}
 	t.policies = append(t.policies, r.number)
+	s.moved = true
 }
 
-// fill adds places until the target has as many as wanted.
+// fill chooses the places of a target, which holds those that it has until another one replaces them.
 func (s *solver) fill(r *rules, k int) {
-	chosen := s.choices[r.number][k].chosen
-	if len(chosen) == len(s.choices[r.number][k].eligible) && s.tracing == nil {
+	if r.policy.Max == 0 || r.policy.External() {
+		s.fillAll(r, k)
+		return
+	}
+	holds := slices.Clone(s.choices[r.number][k].chosen)
+	if len(holds) == len(s.choices[r.number][k].eligible) && s.tracing == nil {
 		return
 	}
 	p := s.pick(r, k)
-	for _, i := range chosen {
-		p.add(i)
-	}
 	note := s.tracing.begin(p)
 	for len(p.picked) < p.wanted() {
 		c, found := p.next(p.fits, note.blocked())
@@ -212,12 +232,73 @@ func (s *solver) fill(r *rules, k int) {
 		}
 		note.choose(c)
 		p.add(c.i)
-		s.reserve(r, k, c.i)
+		if !slices.Contains(holds, c.i) {
+			s.reserve(r, k, c.i)
+		}
 	}
-	if missing := p.missing(); missing > 0 {
+	for _, i := range holds {
+		switch {
+		case slices.Contains(p.picked, i):
+		case p.missing() > 0: // nothing replaces it
+			p.add(i)
+		default:
+			s.giveUp(r, k, i)
+		}
+	}
+	if p.missing() > 0 {
 		s.recordShortage(p)
 	}
 	note.end()
+}
+
+// fillAll chooses every place that is free, for policies that do not choose among them.
+func (s *solver) fillAll(r *rules, k int) {
+	chosen := make([]bool, len(r.c.clusterTypes))
+	for _, i := range s.choices[r.number][k].chosen {
+		chosen[i] = true
+	}
+	p := &picking{r: r, target: r.c.targets[k]}
+	lacks := false
+	reasons := map[int32]choiceReason{}
+	for _, i := range s.choices[r.number][k].eligible {
+		if chosen[i] {
+			continue
+		}
+		p.candidates = []candidate{{i: i}}
+		if !p.fits(i) {
+			if _, made := s.preempt(p); !made {
+				reasons[i] = choiceReason{step: StepCapacity, text: s.capacity.full(p.target, r.c.clusterTypes[i])}
+				lacks, s.lacking = true, true
+				continue
+			}
+		}
+		s.reserve(r, k, i)
+	}
+	if lacks {
+		s.countShortage(p, StepCapacity)
+	}
+	s.tracing.record(p, reasons)
+}
+
+// giveUp takes a place away from a policy. It is free if no other policy has it.
+func (s *solver) giveUp(r *rules, k int, i int32) {
+	choice := &s.choices[r.number][k]
+	choice.chosen = slices.DeleteFunc(choice.chosen, func(n int32) bool { return n == i })
+	target, ct := r.c.targets[k], r.c.clusterTypes[i]
+	s.moved = true
+	if len(s.capacity.resources) == 0 || s.capacity.limit[ct] == nil {
+		return
+	}
+	t := s.capacity.taken[ct][target]
+	t.policies = slices.DeleteFunc(t.policies, func(p int32) bool { return p == r.number })
+	if len(t.policies) == 0 {
+		s.capacity.release(target, ct)
+		return
+	}
+	t.priority = s.rules[t.policies[0]].policy.Priority
+	for _, p := range t.policies {
+		t.priority = max(t.priority, s.rules[p].policy.Priority)
+	}
 }
 
 // missing returns how many places the target lacks.
@@ -234,6 +315,11 @@ func (s *solver) recordShortage(p *picking) {
 	if step == "" {
 		return
 	}
+	s.lacking = s.lacking || step == StepCapacity
+	s.countShortage(p, step)
+}
+
+func (s *solver) countShortage(p *picking, step Step) {
 	if s.short[p.r.number] == nil {
 		s.short[p.r.number] = &shortage{example: s.d.targets[p.target].String(), step: step}
 	}
@@ -295,7 +381,7 @@ func (s *solver) victims(target, clusterType int32, priority int) (victims []int
 	c := &s.capacity
 	var lower []int32
 	for t, taker := range c.taken[clusterType] {
-		if len(taker.policies) > 0 && taker.priority < priority {
+		if len(taker.policies) > 0 && !taker.stays && taker.priority < priority {
 			lower = append(lower, t)
 		}
 	}
@@ -348,6 +434,7 @@ func (s *solver) evict(target, clusterType int32, by *picking) {
 			by.r.policy.Name, by.r.policy.Priority, s.d.targets[by.target]))
 	}
 	s.capacity.release(target, clusterType)
+	s.moved = true
 }
 
 // sentence joins the parts that are not empty.

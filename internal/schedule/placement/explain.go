@@ -136,6 +136,7 @@ func (s *solver) explain(p *PolicyReason, e *Explanation, policy, target, cluste
 		if p.Selects = r.excludes(target, i); p.Selects {
 			return
 		}
+		p.Step, p.Reason = StepFilters, "a filter cannot be evaluated, and what is published is not excluded then"
 	}
 	var why refusal
 	switch {
@@ -145,6 +146,7 @@ func (s *solver) explain(p *PolicyReason, e *Explanation, policy, target, cluste
 		p.Step, p.Reason = StepScheduler, r.c.held.Error()
 	case !r.judge(target, i, &why):
 		p.Step, p.Reason = why.step, why.text
+	case p.Mode == v1alpha1.PolicyExclude:
 	case p.Mode == v1alpha1.PolicyOnDemand:
 		s.explainDemand(p, e, target, clusterType)
 	default:
@@ -168,6 +170,9 @@ func (s *solver) explainChoice(p *PolicyReason, r *rules, target, i int32) {
 	}
 	reason, known := o.reasons[i]
 	if !known {
+		if !p.Selects {
+			p.Step, p.Reason = StepScore, "a preference cannot be evaluated, so nothing new is assigned"
+		}
 		return
 	}
 	if why, evicted := s.tracing.evicts[evicted{r.number, target, r.c.clusterTypes[i]}]; evicted && !p.Selects {

@@ -15,6 +15,8 @@ type standing struct {
 	// held counts, for each policy and target, the published assignments on cluster types that the snapshot does not have,
 	// and that stay nevertheless, because something cannot be read.
 	held map[held]int
+	// foreign counts the published assignments of targets that the snapshot does not have, and that stay nevertheless, by cluster type.
+	foreign []int64
 }
 
 // standingPair is a published assignment of a target. Policies are positions, ascending.
@@ -26,9 +28,9 @@ type standingPair struct {
 
 type held struct{ policy, target int32 }
 
-// newStanding reads what is published. Assignments of targets that the snapshot does not have do not matter.
+// newStanding reads what is published.
 func (d *Decisions) newStanding(o Options) standing {
-	s := standing{pairs: make([][]standingPair, len(d.targets)), held: map[held]int{}}
+	s := standing{pairs: make([][]standingPair, len(d.targets)), held: map[held]int{}, foreign: make([]int64, len(d.clusterTypes))}
 	if o.Published == nil {
 		return s
 	}
@@ -43,6 +45,9 @@ func (d *Decisions) newStanding(o Options) standing {
 	for pair, names := range o.Published {
 		target, known := targets[pair.Target]
 		if !known {
+			if i, ok := d.clusterType(pair.ClusterType); ok && o.Stays != nil && o.Stays(pair) {
+				s.foreign[i]++
+			}
 			continue
 		}
 		p := standingPair{clusterType: -1}
@@ -92,6 +97,20 @@ func (s *standing) staying(policy, target int32, candidate func(clusterType int3
 		}
 	}
 	return n
+}
+
+// own reports whether an assignment is published for a policy: if the policy has assigned it, or nobody knows which one has.
+// What others have assigned besides must not matter: it would change what the policy chooses, without a change of its own.
+func (s *standing) own(policy, target, clusterType int32) bool {
+	p, published := s.find(target, clusterType)
+	return published && (len(p.policies) == 0 || slices.Contains(p.policies, policy))
+}
+
+// prefers reports whether a policy prefers to keep a published assignment: its own one, or that of another policy if it has
+// assigned nothing to the target yet.
+func (s *standing) prefers(policy, target, clusterType int32) bool {
+	return s.own(policy, target, clusterType) || s.has(target, clusterType) &&
+		!slices.ContainsFunc(s.pairs[target], func(p standingPair) bool { return slices.Contains(p.policies, policy) })
 }
 
 func (s *standing) has(target, clusterType int32) bool {

@@ -25,6 +25,7 @@ type rules struct {
 	keeps   []bool    // the refusal does not concern what is published
 	soft    []bool    // it has a taint PreferNoSchedule
 	points  []int     // of preferences that do not depend on the target
+	unknown []bool    // a preference that does not depend on the target cannot be evaluated
 
 	pairFilters     []fleet.Filter     // that depend on the target
 	pairPreferences []fleet.Preference // that depend on the target
@@ -35,7 +36,7 @@ func newRules(s *solver, number int) *rules {
 	r := &rules{
 		s: s, number: int32(number), c: c, policy: c.policy, answer: s.options.Answers[c.policy.Name],
 		refused: make([]refusal, len(c.clusterTypes)), keeps: make([]bool, len(c.clusterTypes)),
-		soft: make([]bool, len(c.clusterTypes)), points: make([]int, len(c.clusterTypes)),
+		soft: make([]bool, len(c.clusterTypes)), points: make([]int, len(c.clusterTypes)), unknown: make([]bool, len(c.clusterTypes)),
 	}
 	for _, f := range c.policy.Filters {
 		if f.Expression.Target {
@@ -84,7 +85,9 @@ func (r *rules) judgeClusterType(i int, number int32) {
 		case p.Selector != nil && p.Selector.Matches(objectOf(ct).labels):
 			r.points[i] += p.Weight
 		case p.Expression != nil && !p.Expression.Target:
-			r.points[i] += r.pointsOf(p, noFacts, facts, "cluster type "+ct.Name)
+			points, known := r.pointsOf(p, noFacts, facts, "cluster type "+ct.Name)
+			r.points[i] += points
+			r.unknown[i] = r.unknown[i] || !known
 		}
 	}
 }
@@ -134,21 +137,23 @@ func taintText(t v1alpha1.Taint) string {
 	return text + ":" + string(t.Effect)
 }
 
-// pointsOf returns the points of a preference. One that cannot be evaluated gives none.
-func (r *rules) pointsOf(p fleet.Preference, t, ct *fleet.Facts, where string) int {
+// pointsOf returns the points of a preference, and false if it cannot be evaluated.
+func (r *rules) pointsOf(p fleet.Preference, t, ct *fleet.Facts, where string) (points int, known bool) {
 	percent, err := p.Expression.Percent(r.s.d.environment, t, ct)
 	if err != nil {
 		r.s.failed(r, p.Expression, err, where)
 	}
-	return int(math.Round(float64(p.Weight) * percent / 100))
+	return int(math.Round(float64(p.Weight) * percent / 100)), err == nil
 }
 
-// score returns the points of a pair. i is the index of the cluster type in candidates.clusterTypes.
-func (r *rules) score(target int32, i int) int {
-	points := r.points[i]
+// score returns the points of a pair, and false if a preference cannot be evaluated. i is the index of the cluster type in
+// candidates.clusterTypes.
+func (r *rules) score(target int32, i int) (points int, known bool) {
+	points, known = r.points[i], !r.unknown[i]
 	for _, p := range r.pairPreferences {
 		ct := r.c.clusterTypes[i]
-		points += r.pointsOf(p, r.s.targetFacts[target], r.s.clusterTypeFacts[ct], r.s.pairText(target, ct))
+		more, ok := r.pointsOf(p, r.s.targetFacts[target], r.s.clusterTypeFacts[ct], r.s.pairText(target, ct))
+		points, known = points+more, known && ok
 	}
 	for _, e := range r.policy.Extenders {
 		if e.Weight != 0 {
@@ -156,7 +161,7 @@ func (r *rules) score(target int32, i int) int {
 			points += int(math.Round(float64(e.Weight) * float64(min(max(score, 0), 100)) / 100))
 		}
 	}
-	return points
+	return points, known
 }
 
 // judge reports whether the steps before the choice let a pair through. If not, and why is not nil, it tells why.
@@ -176,14 +181,14 @@ func (r *rules) judge(target int32, i int, why *refusal) bool {
 			return refuse(StepExclusive, func() string { return r.s.policyNames(e) + " for this target" })
 		}
 	}
-	if r.refused[i].step != "" && (!r.keeps[i] || !r.s.standing.has(target, ct)) {
+	if r.refused[i].step != "" && (!r.keeps[i] || !r.s.standing.own(r.number, target, ct)) {
 		return refuse(r.refused[i].step, func() string { return r.refused[i].text })
 	}
 	for _, f := range r.pairFilters {
 		holds, missing, err := f.Expression.Holds(r.s.d.environment, r.s.targetFacts[target], r.s.clusterTypeFacts[ct])
 		if err != nil {
 			r.s.failed(r, f.Expression, err, r.s.pairText(target, ct))
-			holds = r.s.standing.has(target, ct)
+			holds = r.s.standing.own(r.number, target, ct)
 		}
 		if !holds {
 			return refuse(StepFilters, func() string { return filterRefusal(f, missing, err).text })

@@ -106,6 +106,23 @@ func TestDecidingAgainChangesNothing(t *testing.T) {
 	})
 }
 
+// A decision that is published is decided again as it is, right away: also after policies, targets or cluster types have changed.
+func TestASecondRunChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawRules(t)
+		for _, p := range before.Policies {
+			p.Preempts = false // what has to make room may come back where another one leaves
+		}
+		o := Options{Published: published(before, Decide(before, Options{}))}
+		now := changed(t, changed(t, before))
+		first := Decide(now, o)
+		second := Decide(now, Options{Published: published(now, first)})
+		if diff := cmp.Diff(pairs(now, first), pairs(now, second)); diff != "" {
+			t.Fatalf("a second run differs (-first +second):\n%s", diff)
+		}
+	})
+}
+
 func TestRulesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawRules(t)

@@ -39,7 +39,12 @@ type solver struct {
 	mu      sync.Mutex // for failures
 	errors  map[string]*failure
 	short   map[int32]*shortage
+	// moved means that a place was taken or given up, lacking that a place was not free: another round of filling may find one.
+	moved, lacking bool
 }
+
+// maxRounds bounds how often places are filled again, with what others gave up or took.
+const maxRounds = 8
 
 // choice is what a policy chooses for one of its targets. Numbers are indexes in candidates.clusterTypes.
 type choice struct {
@@ -87,8 +92,14 @@ func (d *Decisions) solve(o Options, t *trace) *solver {
 		s.eachTarget(level, s.keep)
 	}
 	s.keepDemanded()
-	for _, level := range levels {
-		s.eachTarget(level, s.fill)
+	for range maxRounds {
+		s.moved, s.lacking, s.short = false, false, map[int32]*shortage{}
+		for _, level := range levels {
+			s.eachTarget(level, s.fill)
+		}
+		if !s.moved || !s.lacking {
+			break
+		}
 	}
 	for i := range d.candidates {
 		s.publish(i)
@@ -111,7 +122,7 @@ func (d *Decisions) newSolver(o Options) *solver {
 		s.clusterTypeHash[i] = hashName(ct.Name)
 	}
 	s.prepareFacts()
-	s.capacity = newCapacity(d)
+	s.capacity = newCapacity(d, &s.standing)
 	s.findExclusive()
 	for i := range d.candidates {
 		s.rules[i] = newRules(s, i)
@@ -230,12 +241,32 @@ func (s *solver) findEligible(policy int) {
 		s.holdPolicy(r, err)
 		return
 	}
+	s.noteUnmet(r, candidates)
 	for k, eligible := range candidates {
 		choices[k].eligible = s.chosenByScheduler(r, r.c.targets[k], eligible)
 		if r.policy.Max == 0 && !s.capacity.limits(r.c.clusterTypes) || r.policy.External() && !s.capacity.limits(r.c.clusterTypes) {
 			choices[k].chosen = choices[k].eligible
 		}
 	}
+}
+
+// noteUnmet warns about a policy that selects pairs, of which none meets its conditions.
+func (s *solver) noteUnmet(r *rules, candidates [][]int32) {
+	if len(candidates) == 0 || len(r.c.clusterTypes) == 0 || slices.ContainsFunc(candidates, func(c []int32) bool { return len(c) > 0 }) {
+		return
+	}
+	var why refusal
+	r.judge(r.c.targets[0], 0, &why)
+	if why.step == StepExcluded || why.step == StepExclusive {
+		return // what another policy is for
+	}
+	s.d.problems = append(s.d.problems, fleet.Problem{
+		Severity: fleet.SeverityWarning, Kind: fleet.KindUnusedPolicy, Object: fleet.Ref{Kind: "SchedulingPolicy", Name: r.policy.Name},
+		Position: r.policy.Position,
+		Message: fmt.Sprintf("assigns nothing: no pair that it selects meets all conditions; %s: %s: %s",
+			s.pairText(r.c.targets[0], r.c.clusterTypes[0]), why.step, why.text),
+		Hint: "kalypso explain says why for each cluster type",
+	})
 }
 
 // candidatePairs returns the cluster types that the policy lets through for each of its targets.
@@ -293,7 +324,7 @@ func (s *solver) holdPolicy(r *rules, err error) {
 			p, ok := s.standing.find(target, ct)
 			if _, excluded := s.excludedBy(target, ct, false); ok && !excluded && slices.Contains(p.policies, r.number) {
 				s.choices[r.number][k].chosen = append(s.choices[r.number][k].chosen, int32(i))
-				s.capacity.take(target, ct)
+				s.capacity.take(target, ct).stays = true
 			}
 		}
 	}

@@ -132,7 +132,7 @@ func (n *note) chosenText(c candidate, rank int) string {
 	}
 	place := fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted())
 	if rank >= n.p.wanted() {
-		place = fmt.Sprintf("%s, but better ones are not possible", ordinal(rank+1))
+		place = fmt.Sprintf("%s, because the rules do not allow a better one", ordinal(rank+1))
 	}
 	var points, stays string
 	if n.scores() {
@@ -152,7 +152,9 @@ func (n *note) outranked(c candidate, rank, worst int) choiceReason {
 	text := fmt.Sprintf("%s of %d that are wanted", ordinal(rank+1), n.p.wanted())
 	rival := n.ranked[worst]
 	switch {
-	case rival.published && !c.published && rival.score+n.p.r.policy.MoveThreshold >= c.score || n.p.r.policy.MoveThreshold == 0 && rival.published:
+	case rank < worst:
+		return choiceReason{step: StepSpread, text: "others keep the spread better, such as " + n.name(rival)}
+	case rival.published && !c.published && rival.score+n.p.r.policy.MoveThreshold > c.score || (n.p.r.policy.MoveThreshold == 0 || n.p.unsure) && rival.published:
 		detail := n.name(rival) + " is published and stays"
 		if n.scores() {
 			detail = fmt.Sprintf("%d points, %s with %d is published and stays", c.score, n.name(rival), rival.score)
@@ -169,6 +171,13 @@ func (n *note) outranked(c candidate, rank, worst int) choiceReason {
 		text += fmt.Sprintf(": %d points, %s has %d", c.score, n.name(rival), rival.score)
 	}
 	return choiceReason{step: StepScore, text: text}
+}
+
+// record records the reasons of a policy that does not choose among free places.
+func (t *trace) record(p *picking, reasons map[int32]choiceReason) {
+	if t != nil && t.targets[p.target] {
+		t.outcomes[traced{p.r.number, p.target}] = &outcome{reasons: reasons}
+	}
 }
 
 // evicted records that a published assignment had to make room.
