@@ -126,6 +126,7 @@ const (
 	KindSchedulerAnswer    ProblemKind = "scheduler-answer"
 	KindSchedulerWarning   ProblemKind = "scheduler-warning"
 	KindUnplaced           ProblemKind = "unplaced"
+	KindUnlimited          ProblemKind = "unlimited-resource"
 	KindDependency         ProblemKind = "dependency"
 	KindNameCollision      ProblemKind = "name-collision"
 	KindConfigConflict     ProblemKind = "config-conflict"

@@ -37,6 +37,12 @@ func (v Plan) Write(w io.Writer) error {
 	if err := v.changes(w); err != nil {
 		return err
 	}
+	for i, line := range v.Plan.MovesText() {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "  %s\n", terminal.Printable(line))
+	}
 	if text := v.Plan.NewFolders(); text != "" {
 		fmt.Fprintf(w, "\n  %s\n", terminal.Printable(text))
 	}

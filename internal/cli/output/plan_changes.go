@@ -159,7 +159,7 @@ func (v Plan) operation(g plan.Group) []terminal.Cell {
 	case plan.Added:
 		return []terminal.Cell{terminal.Painted(v.Style.Dim, cmp.Or(c.Renamed(), by(c.Policies)))}
 	case plan.Removed:
-		lines := []terminal.Cell{terminal.Painted(v.Style.Dim, cmp.Or(c.Renamed(), c.Cause.String()))}
+		lines := []terminal.Cell{terminal.Painted(v.Style.Dim, cmp.Or(c.Renamed(), c.Why()))}
 		if len(g.Gone()) > 0 {
 			lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
 		}

@@ -92,12 +92,7 @@ func (d *Decisions) traced(target int32) *solver {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.lastTraced == nil || !d.lastTraced.tracing.targets[target] {
-		again := newDecisions(&fleet.Snapshot{
-			Environment: d.environment, Targets: d.targets, ClusterTypes: d.clusterTypes, Policies: d.policies(), Unreadable: d.unreadable,
-			Elsewhere: d.elsewhere,
-		}, d.options)
-		d.lastTraced = again.solve(d.options, newTrace(target))
-		again.meetNeeds(d.options, d.lastTraced)
+		d.lastTraced = d.repeat(newTrace(target))
 	}
 	return d.lastTraced
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -407,6 +408,7 @@ func (s *solver) problems() []fleet.Problem {
 			Hint: "what is published there stays, and nothing new is assigned",
 		})
 	}
+	all = append(all, s.unlimited()...)
 	for policy, short := range s.short {
 		p := s.d.candidates[policy].policy
 		all = append(all, fleet.Problem{
@@ -414,6 +416,35 @@ func (s *solver) problems() []fleet.Problem {
 			Message: fmt.Sprintf("%s on fewer cluster types than wanted, such as %s: %s", count(short.targets, "target is", "targets are"), short.example, shortText[short.step]),
 			Hint:    fmt.Sprintf("kalypso explain %s says why for each cluster type", short.example),
 		})
+	}
+	return all
+}
+
+// unlimited returns a warning for each resource that targets request, and that no cluster type limits: probably a typo.
+func (s *solver) unlimited() []fleet.Problem {
+	if len(s.capacity.resources) == 0 {
+		return nil
+	}
+	first, counts := map[string]*fleet.Target{}, map[string]int{}
+	for _, t := range s.d.targets {
+		for name := range t.Requests {
+			if _, limited := slices.BinarySearch(s.capacity.resources, name); !limited {
+				first[name] = cmp.Or(first[name], t)
+				counts[name]++
+			}
+		}
+	}
+	var all []fleet.Problem
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		t := first[name]
+		p := fleet.Problem{
+			Severity: fleet.SeverityWarning, Kind: fleet.KindUnlimited, Object: fleet.Ref{Kind: "DeploymentTarget", Name: t.Name}, Position: t.Position,
+			Message: "requests " + name + ", which no cluster type limits" + instead("", name, "", s.capacity.resources),
+		}
+		if counts[name] > 1 {
+			p.Message += fmt.Sprintf("; so %s", count(counts[name]-1, "other target does", "other targets do"))
+		}
+		all = append(all, p)
 	}
 	return all
 }

@@ -79,7 +79,7 @@ func (c *Change) content() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00", c.Op)
 	if c.Op == Added || c.Op == Removed {
-		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00", strings.Join(c.Policies, ","), c.Cause, c.Renamed())
+		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00", strings.Join(c.Policies, ","), c.Why(), c.Renamed())
 	}
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)

@@ -26,6 +26,9 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	m.summary()
 	m.Refusals(p.Refusals)
 	m.assignments()
+	for _, line := range p.MovesText() {
+		m.Line("\n%s", markdown.Escape(line))
+	}
 	if text := p.NewFolders(); text != "" {
 		m.Line("\n%s", markdown.Escape(text))
 	}
@@ -89,7 +92,7 @@ func mainDetail(g Group) string {
 	case g.Op == Held:
 		return markdown.Escape(c.Reason.Message) + At(c.Reason.Position)
 	case g.Op == Removed:
-		parts := []string{cmp.Or(markdown.Escape(c.Renamed()), c.Cause.String()), deletes(g), markdown.Escape(g.MayStay())}
+		parts := []string{markdown.Escape(cmp.Or(c.Renamed(), c.Why())), deletes(g), markdown.Escape(g.MayStay())}
 		return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 	case g.Op == Added && c.RenamedFrom != nil:
 		return markdown.Escape(c.Renamed())

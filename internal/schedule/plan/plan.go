@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // Plan is the difference between two states of an environment.
@@ -22,6 +23,8 @@ type Plan struct {
 	Assignments []Change `json:"assignments"`
 	// ClusterTypes are the cluster types and clusters whose folders change, sorted by folder.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
+	// Moves are the targets that leave a cluster type for another one, because of the rules of a policy, the most targets first.
+	Moves []Move `json:"moves,omitempty"`
 	// Answers are the policies whose recorded answers of external schedulers change, sorted.
 	Answers []string `json:"answers,omitempty"`
 	// Promotion is the move to another commit of main; nil if the commit stays the same.
@@ -129,6 +132,11 @@ type Change struct {
 	Retired []Object `json:"retired,omitempty"`
 	// Cause is why the assignment is removed; empty for other operations.
 	Cause RemovalCause `json:"cause,omitempty"`
+	// Step is the step of its policy that does not allow a removed assignment any more, for the cause "rules", and StepReason
+	// explains it. MovesTo are the cluster types to which the policy adds the target instead.
+	Step       placement.Step `json:"step,omitempty"`
+	StepReason string         `json:"stepReason,omitempty"`
+	MovesTo    []string       `json:"movesTo,omitempty"`
 	// RenamedFrom is, for an added assignment, the removed one with the same content apart from the name of its target or cluster type.
 	// RenamedTo is the reverse. Clusters delete the old objects and create new ones, so it counts as a removal.
 	RenamedFrom *Pair `json:"renamedFrom,omitempty"`
@@ -148,6 +156,8 @@ const (
 	NoTarget RemovalCause = "no-target"
 	// NoPolicy means that no policy selects the two any more.
 	NoPolicy RemovalCause = "no-policy"
+	// Rules means that a policy selects the two, but its other rules, or those of other policies, do not allow the assignment any more.
+	Rules RemovalCause = "rules"
 	// NoCluster means that the folder was that of a cluster whose Cluster object does not exist any more.
 	NoCluster RemovalCause = "no-cluster"
 )
@@ -161,6 +171,8 @@ func (c RemovalCause) String() string {
 		return "the target was removed"
 	case NoCluster:
 		return "the Cluster was removed"
+	case Rules:
+		return "the rules do not allow it any more"
 	}
 	return "no policy schedules it any more"
 }
@@ -208,6 +220,7 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	p.Drift, p.Answers = restored(after), after.ChangedAnswers()
 	p.compareFolders()
 	p.addCauses(after.Snapshot)
+	p.addMoves(after)
 	if err := p.addDetails(); err != nil {
 		return nil, err
 	}

@@ -55,12 +55,21 @@ func (p *Plan) addRenames() error {
 		default:
 			continue
 		}
+		sames := []string{"cluster type " + c.ClusterType, "target " + c.Target}
+		switch c.Cause { // what is still there has not been renamed
+		case NoTarget:
+			sames = sames[:1]
+		case NoClusterType:
+			sames = sames[1:]
+		case NoPolicy, Rules, NoCluster:
+			continue
+		}
 		for _, short := range []bool{false, true} { // paths can contain the short name, and can stay
 			content, err := c.nameless(state, short)
 			if err != nil {
 				return err
 			}
-			for _, same := range []string{"cluster type " + c.ClusterType, "target " + c.Target} {
+			for _, same := range sames {
 				k := key{fmt.Sprint(same, short), content}
 				changes[k] = append(changes[k], c)
 				order = append(order, k)
