@@ -442,7 +442,7 @@ func (s *solver) unlimited() []fleet.Problem {
 			Message: "requests " + name + ", which no cluster type limits" + instead("", name, "", s.capacity.resources),
 		}
 		if counts[name] > 1 {
-			p.Message += fmt.Sprintf("; so %s", count(counts[name]-1, "other target does", "other targets do"))
+			p.Message += fmt.Sprintf("; %s, too", count(counts[name]-1, "other target does", "other targets do"))
 		}
 		all = append(all, p)
 	}
