@@ -46,6 +46,7 @@ func templateCases() map[string]string {
 	files := map[string]string{
 		"control-plane/main/workloads/platform-services/stored.yaml": registration("stored"),
 		"platform-services/main/stored/workload.yaml":                storedWorkload,
+		"control-plane/main/grants/stored.yaml":                      storedSecrets,
 	}
 	for _, reconciler := range []string{"flux", "arc-flux", "argocd", "fleet"} {
 		for _, namespace := range []string{"default", "restricted"} {
@@ -61,6 +62,21 @@ spec:
 	}
 	return files
 }
+
+// storedSecrets lets the workload use the Secrets that it names, which are outside of its namespaces under Fleet.
+const storedSecrets = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: Grant
+metadata:
+  name: stored
+spec:
+  deploymentTargetSelector:
+    workspace: platform-team
+    labelSelector: {matchLabels: {workload: stored}}
+  secrets:
+    - {name: git, url: https://git.example/manifests}
+    - {name: registry, url: oci://registry.example/manifests}
+    - {name: charts, url: https://charts.example}
+`
 
 const storedWorkload = `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: Workload

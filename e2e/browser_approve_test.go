@@ -71,7 +71,7 @@ func TestPlanPage(t *testing.T) {
 	tab := s.open(t, newBrowser(t), views[2])
 	must(t, tab.WithoutScripts())
 	must(t, tab.Visit(s.url+"/plan"))
-	must(t, tab.Click(`form.asks:last-of-type button`))
+	must(t, tab.Click(`form.asks:nth-last-of-type(2) button`))
 	if text, err := tab.Text("h1"); err != nil || text != "Pending changes in dev" {
 		t.Errorf("got %q (%v)", text, err)
 	}
