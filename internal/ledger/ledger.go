@@ -19,6 +19,7 @@ type Ledger interface {
 	Promotions
 	Changes
 	Audits
+	Outbox
 	States
 	Overviews
 	Figures

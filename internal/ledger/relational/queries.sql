@@ -291,3 +291,51 @@ SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM ass
 
 -- name: clusterNames
 SELECT name FROM cluster ORDER BY 1;
+
+-- name: insertReceiver
+INSERT INTO receiver (name, since, read_until) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING;
+
+-- name: deleteReceiver
+DELETE FROM receiver WHERE name = $1;
+
+-- name: abandonMessages
+UPDATE message SET state = 'dead', finished = $2, error = $3 WHERE receiver = $1 AND state = 'pending';
+
+-- name: insertMessage
+INSERT INTO message (receiver, id, at, queued, due, attempts, state, finished, error, event)
+VALUES ($1, $2, $3, $4, $4, 0, 'pending', 0, '', $5) ON CONFLICT DO NOTHING;
+
+-- name: dropMessages
+-- Keeps the newest $2 pending messages of a receiver.
+UPDATE message SET state = 'dropped', finished = $3, error = $4
+WHERE receiver = $1 AND state = 'pending' AND id IN (
+    SELECT id FROM message WHERE receiver = $1 AND state = 'pending' ORDER BY at DESC, id DESC LIMIT 1000000000 OFFSET $2);
+
+-- name: advanceReceivers
+UPDATE receiver SET read_until = $1 WHERE read_until < $1;
+
+-- name: dueMessage
+SELECT id FROM message WHERE receiver = $1 AND state = 'pending' AND due <= $2 ORDER BY due, id LIMIT 1;
+
+-- name: claimMessage
+UPDATE message SET due = $3, attempts = attempts + 1 WHERE receiver = $1 AND id = $2;
+
+-- name: finishMessage
+-- A delivery counts in any case, another result only of the last claim.
+UPDATE message SET state = $4, due = $5, finished = $6, error = $7
+WHERE receiver = $1 AND id = $2 AND (state = 'pending' AND attempts = $3 OR $4 = 'delivered');
+
+-- name: selectMessages
+SELECT receiver, id, state, event, at, queued, due, attempts, finished, error FROM message;
+
+-- name: selectReceivers
+SELECT r.name, r.since, r.read_until,
+       COALESCE((SELECT MIN(m.due) FROM message m WHERE m.receiver = r.name AND m.state = 'pending'), 0),
+       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'pending'),
+       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'delivered'),
+       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'dead'),
+       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'dropped')
+FROM receiver r;
+
+-- name: deleteMessages
+DELETE FROM message WHERE state <> 'pending' AND at < $1;

@@ -12,6 +12,10 @@ CREATE INDEX change_event_at ON change_event (at);
 
 CREATE INDEX membership_environment ON membership (environment, cluster_type);
 
+CREATE INDEX message_at ON message (at);
+
+CREATE INDEX message_due ON message (receiver, due) WHERE state = 'pending';
+
 CREATE INDEX observation_failed ON observation (reconciler_id, observed) WHERE outcome_id >= 4611686018427387904;
 
 CREATE INDEX outcome_source ON outcome (source_id, revision);
@@ -122,6 +126,20 @@ CREATE TABLE membership (
     PRIMARY KEY (registration_id, environment, cluster_type)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE message (
+    receiver TEXT   NOT NULL,
+    id       TEXT   NOT NULL, -- of the event
+    at       BIGINT NOT NULL, -- when the event happened
+    queued   BIGINT NOT NULL,
+    due      BIGINT NOT NULL, -- the next attempt, or when the claim of a server expires
+    attempts BIGINT NOT NULL,
+    state    TEXT   NOT NULL, -- pending, delivered, dead or dropped
+    finished BIGINT NOT NULL,
+    error    TEXT   NOT NULL, -- of the last attempt
+    event    TEXT   NOT NULL, -- JSON
+    PRIMARY KEY (receiver, id)
+);
+
 CREATE TABLE observation (
     reconciler_id INTEGER NOT NULL,
     observed      INTEGER NOT NULL,
@@ -161,6 +179,12 @@ CREATE TABLE promotion_step (
     detail       TEXT    NOT NULL, -- JSON, or ''
     UNIQUE (promotion_id, at, kind)
 ) STRICT;
+
+CREATE TABLE receiver (
+    name       TEXT   PRIMARY KEY,
+    since      BIGINT NOT NULL, -- events before are not for it
+    read_until BIGINT NOT NULL  -- the time of the newest step that was read for messages
+);
 
 CREATE TABLE reconciler (
     id         INTEGER PRIMARY KEY,
