@@ -76,7 +76,7 @@ func (p *Pipeline) Read(ctx context.Context) (*promote.State, error) {
 	if p.line, err = p.Lines.Line(ctx, main, maxLine); err != nil {
 		return nil, fmt.Errorf("read the history of the source: %w", err)
 	}
-	r := &promote.State{Subject: p.app.Subject(), Read: []schedule.Location{main}}
+	r := &promote.State{Subject: p.app.Subject(), Workspace: p.Request.Workspace, Read: []schedule.Location{main}}
 	for _, e := range p.app.Delivery.Spec.Environments {
 		r.Stages = append(r.Stages, decide.Stage{Name: e.Name, Promotion: e.Promotion, Gate: scheduler.GateHealthy, Position: p.app.Position})
 	}

@@ -156,7 +156,8 @@ func (r *round) decide(ctx context.Context, d decide.Decision) error {
 	}
 	page := r.journal.page(d.Environment)
 	last, detail := page.decided, r.detail(d)
-	changed := last.Phase != d.Phase || last.commit != about(d) || last.Candidate != d.Candidate || last.Revision != detail.Revision
+	changed := last.Phase != d.Phase || last.commit != about(d) || last.Candidate != d.Candidate || last.Revision != detail.Revision ||
+		!slices.Equal(last.Asks, detail.Asks)
 	if about(d) == "" || !changed && last.reason == d.Reason {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (r *round) decide(ctx context.Context, d decide.Decision) error {
 }
 
 func (r *round) detail(d decide.Decision) Detail {
-	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d)}
+	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d), Failure: d.Failure, Asks: d.Asks}
 }
 
 // about returns the commit under which a decision is recorded.

@@ -32,7 +32,9 @@ type State struct {
 	// Subject identifies the pipeline in the ledger: the URL of the control plane, or of the application's source,
 	// normalized by [ledger.CleanRepository].
 	Subject string // required
-	Chain   *decide.Chain
+	// Workspace is the owner of the application; empty for a control plane.
+	Workspace string
+	Chain     *decide.Chain
 	// Stages holds the definitions of the environments.
 	Stages []decide.Stage
 	// Problems holds the problems of the chain.

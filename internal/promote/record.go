@@ -18,7 +18,7 @@ func (r *round) recordHistory(ctx context.Context, a decide.Record) error {
 	if n := len(page.history); n > 0 && same(page.history[n-1], a.Step) {
 		return nil
 	}
-	if err := r.record(ctx, a.Environment, a.Step.Commit, a.Step.Kind, a.Reason, Detail{Revision: a.Step.Revision}); err != nil {
+	if err := r.record(ctx, a.Environment, a.Step.Commit, a.Step.Kind, a.Reason, Detail{Revision: a.Step.Revision, Failure: a.Failure}); err != nil {
 		return err
 	}
 	r.did(a.String())
@@ -27,6 +27,7 @@ func (r *round) recordHistory(ctx context.Context, a decide.Record) error {
 
 // record writes a step with a time after all recorded steps.
 func (r *round) record(ctx context.Context, environment, commit string, kind decide.StepKind, reason string, d Detail) error {
+	d.Workspace = r.reading.Workspace
 	detail, err := json.Marshal(d)
 	if err != nil {
 		return err

@@ -39,12 +39,17 @@ func RolloutOf(o *schedule.Outcome, main, branch string) decide.Rollout {
 	case o.PullRequest != nil && o.PullRequest.State != forge.Merged && len(o.Plan.Refusals) > 0 && !o.PullRequest.HasLabel(pullrequest.LabelAllowDeletions):
 		return refused(o.Plan.Refusals[0].Message, o.PullRequest.URL)
 	case o.PullRequest != nil:
-		return decide.Rollout{State: decide.RolloutOpen, URL: o.PullRequest.URL}
+		return decide.Rollout{State: decide.RolloutOpen, URL: o.PullRequest.URL, Manual: o.PullRequest.State != forge.Merged && !mergesAutomatically(o)}
 	case o.Files > 0:
 		return decide.Rollout{}
 	default:
 		return published(o)
 	}
+}
+
+// mergesAutomatically reports whether the pull requests of an environment need no user.
+func mergesAutomatically(o *schedule.Outcome) bool {
+	return o.Loaded != nil && o.Loaded.Snapshot.GitOps != nil && o.Loaded.Snapshot.GitOps.AutoMerge
 }
 
 func refused(reason, url string) decide.Rollout {

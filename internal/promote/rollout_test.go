@@ -51,7 +51,14 @@ func TestRolloutOf(t *testing.T) {
 		},
 		"not proposed, since the forge is away": {found(func(o *schedule.Outcome) { o.Files = 3 }), decide.Rollout{}},
 		"open": {
-			found(func(o *schedule.Outcome) { o.Files, o.PullRequest = 3, open }), decide.Rollout{State: decide.RolloutOpen, URL: "u"},
+			found(func(o *schedule.Outcome) { o.Files, o.PullRequest = 3, open }), decide.Rollout{State: decide.RolloutOpen, URL: "u", Manual: true},
+		},
+		"open, and merged automatically": {
+			found(func(o *schedule.Outcome) {
+				o.Files, o.PullRequest = 3, open
+				o.Loaded = &schedule.Loaded{Snapshot: &fleet.Snapshot{GitOps: &fleet.GitOpsRepo{AutoMerge: true}}}
+			}),
+			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"merged a moment ago": {
 			found(func(o *schedule.Outcome) {
@@ -68,7 +75,7 @@ func TestRolloutOf(t *testing.T) {
 				o.Files, o.Plan.Refusals = 3, tooMuch
 				o.PullRequest = &forge.PullRequest{State: forge.Open, URL: "u", Labels: []string{pullrequest.LabelAllowDeletions}}
 			}),
-			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
+			decide.Rollout{State: decide.RolloutOpen, URL: "u", Manual: true},
 		},
 		"closed by a person": {
 			found(func(o *schedule.Outcome) { o.Files, o.Refused = 3, &forge.PullRequest{State: forge.Closed, URL: "u"} }),

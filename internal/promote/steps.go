@@ -44,6 +44,11 @@ type Detail struct {
 	// Phase and Candidate are those of a decision.
 	Phase     decide.Phase `json:"phase,omitempty"`
 	Candidate string       `json:"candidate,omitempty"`
+	// Failure and Asks are those of a decision: why the commit failed, and what users have to do. A failed step has a failure, too.
+	Failure string   `json:"failure,omitempty"`
+	Asks    []string `json:"asks,omitempty"`
+	// Workspace is the owner of the application; empty for a control plane.
+	Workspace string `json:"workspace,omitempty"`
 	// On is the commit that has the status, which may be a commit of the environment's branch.
 	On string `json:"on,omitempty"`
 	// Status is the posted state.

@@ -22,6 +22,8 @@ type Record struct {
 	Step        Step
 	// Reason explains a failure; optional.
 	Reason string
+	// Failure is the cause of a failure, as in [Decision].
+	Failure string
 }
 
 // CompleteRequest removes a request that has been carried out.

@@ -59,6 +59,12 @@ func (r *round) decide(p *place) Decision {
 	if p.phase == Unknown {
 		return d
 	}
+	if p.phase == Failed {
+		d.Failure = p.failure
+	}
+	if p.asksUser() {
+		d.Asks = append(d.Asks, d.Reason)
+	}
 	unrecorded := p.unrecorded(r.now)
 	d.Actions = append(unrecorded, p.statuses()...)
 	if p.check != nil && p.env.result(p.check.Name).State != CheckRunning {
@@ -124,7 +130,7 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 	case waits != "":
 		d.say("%s waits: %s", fleet.ShortCommit(c.commit), waits)
 	case p.rules.byHand() && open != nil:
-		d.say("%s waits for its promotion to be merged%s", fleet.ShortCommit(c.commit), at(open.URL))
+		d.ask("%s waits for its promotion to be merged%s", fleet.ShortCommit(c.commit), at(open.URL))
 		return
 	default:
 		d.do(Promote{p.name, p.env.Commit, c.commit, p.rules.Approval})
@@ -185,7 +191,7 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 	open, closed := p.env.proposal(ProposalOpen, back), p.env.proposal(ProposalClosed, back)
 	switch {
 	case back != "" && open != nil:
-		d.say("going back to %s waits for people%s", fleet.ShortCommit(back), at(open.URL))
+		d.ask("going back to %s waits for people%s", fleet.ShortCommit(back), at(open.URL))
 		return
 	case back != "" && closed != nil:
 		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
@@ -219,5 +225,11 @@ func (d *Decision) wake(at, now time.Time) {
 }
 
 func (d *Decision) do(a Action) { d.Actions = append(d.Actions, a) }
+
+// ask says what a user has to do.
+func (d *Decision) ask(format string, args ...any) {
+	d.say(format, args...)
+	d.Asks = append(d.Asks, fmt.Sprintf(format, args...))
+}
 
 func (d *Decision) say(format string, args ...any) { d.Reason += "; " + fmt.Sprintf(format, args...) }

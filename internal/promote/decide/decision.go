@@ -12,6 +12,10 @@ type Decision struct {
 	Candidate string
 	// Reason describes the state of Commit, and what Candidate waits for.
 	Reason string
+	// Failure is why Commit failed; it stays the same while more clusters fail in the same way. Empty unless the phase is Failed.
+	Failure string
+	// Asks are what users have to do before this environment continues, such as merging a pull request.
+	Asks []string
 	// Actions are carried out in order. It is safe to stop after any of them.
 	Actions []Action
 	// Next is when the decision may change although no fact changes; zero if it cannot.

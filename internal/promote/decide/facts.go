@@ -72,6 +72,8 @@ type Rollout struct {
 	State RolloutState `json:"state,omitempty"`
 	// Commit is the commit of the GitOps branch that contains the manifests, after they are merged.
 	Commit string `json:"commit,omitempty"`
+	// Manual is set if an open pull request is not merged automatically.
+	Manual bool `json:"-"`
 	// Reason explains RolloutRefused.
 	Reason string `json:"reason,omitempty"`
 	URL    string `json:"url,omitempty"`

@@ -101,6 +101,12 @@ func (p *place) assessVerdict() {
 	}
 }
 
+// asksUser reports whether a user has to act before the manifests are published.
+func (p *place) asksUser() bool {
+	r := p.env.Rollout
+	return p.phase == Refused || p.phase == Proposed && (r.State == RolloutOffered || r.Manual)
+}
+
 func (p *place) fail(reason, cause string) {
 	p.phase, p.why, p.failure = Failed, "failed: "+reason, cause
 }
@@ -170,18 +176,20 @@ func (a *Abort) String() string { return "was aborted by " + a.By + because(a.Wh
 // unrecorded returns the actions that record missing steps.
 func (p *place) unrecorded(now time.Time) []Action {
 	e := p.env
-	record := func(kind StepKind, revision, reason string) []Action {
-		return []Action{Record{p.name, Step{Kind: kind, Commit: e.Commit, Revision: revision, At: now}, reason}}
+	record := func(kind StepKind, revision string) Record {
+		return Record{Environment: p.name, Step: Step{Kind: kind, Commit: e.Commit, Revision: revision, At: now}}
 	}
 	switch {
 	case p.phase == Unknown || e.Commit == "":
 		return nil
 	case e.entered() != e.Commit:
-		return record(StepStarted, "", "")
+		return []Action{record(StepStarted, "")}
 	case p.phase == Deployed && e.outcome() != StepDeployed:
-		return record(StepDeployed, e.Rollout.Commit, "")
+		return []Action{record(StepDeployed, e.Rollout.Commit)}
 	case p.phase == Failed && e.outcome() != StepFailed:
-		return record(StepFailed, e.Rollout.Commit, p.cause())
+		failed := record(StepFailed, e.Rollout.Commit)
+		failed.Reason, failed.Failure = p.cause(), p.failure
+		return []Action{failed}
 	default:
 		return nil
 	}
