@@ -66,7 +66,7 @@ var layers = []layer{
 		name: "core",
 		folders: []string{
 			"internal/fleet",
-			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision",
+			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision", "internal/schedule/pull",
 			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply",
 			"internal/chart", "internal/check", "internal/text",
 		},

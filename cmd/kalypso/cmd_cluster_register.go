@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -135,13 +136,13 @@ func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, name string, members 
 			return nil, cli.Failed(fmt.Errorf("the GitOps repository of environment %q is not known", m.Environment),
 				"use --server with a server that schedules it, after its first round, or leave out --reconciler")
 		}
-		pull := agent.Pull{
+		follow := agent.Pull{Source: pull.Source{
 			Environment: m.Environment, ClusterType: m.ClusterType, URL: e.GitOps.URL, Branch: e.GitOps.Branch, Path: e.GitOps.Path,
-		}
+		}}
 		if e.Cluster != nil && e.Cluster.ClusterType == m.ClusterType {
-			pull.Folder = e.Cluster.Folder
+			follow.Folder, follow.Rings = e.Cluster.Folder, e.Cluster.Pull != ""
 		}
-		pulls = append(pulls, pull)
+		pulls = append(pulls, follow)
 	}
 	return pulls, nil
 }

@@ -31,7 +31,7 @@ type Install struct {
 	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
 	// It is not part of the manifests, so that they can be committed to Git.
 	Secret string
-	// Reconciler is one of [Reconcilers], or empty, which writes no objects that pull.
+	// Reconciler is one of [pull.Reconcilers], or empty, which writes no objects that pull.
 	Reconciler string
 	// Pulls are the folders that the reconciler follows.
 	Pulls []Pull

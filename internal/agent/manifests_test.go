@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
 var server = &url.URL{Scheme: "https", Host: "kalypso.example.com"}
@@ -27,19 +28,20 @@ func TestManifests(t *testing.T) {
 			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
 		"manifests_flux_pulls": {
-			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: Flux, GitSecret: "git",
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Flux, GitSecret: "git",
 			Pulls: []Pull{
-				{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"},
-				{Environment: "prod", ClusterType: "large-gpu", URL: "https://git.example.com/acme/gitops", Branch: "prod", Path: "west/fleet"},
+				{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
+				{Source: pull.Source{Environment: "prod", ClusterType: "large-gpu", URL: "https://git.example.com/acme/gitops", Branch: "prod", Path: "west/fleet"}},
+				{Source: pull.Source{Environment: "edge", ClusterType: "store", URL: "https://git.example.com/acme/gitops", Branch: "edge"}, Rings: true},
 			},
 		},
 		"manifests_argocd_pulls": {
-			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: ArgoCD,
-			Pulls: []Pull{{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.ArgoCD,
+			Pulls: []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}}},
 		},
 		"manifests_fleet_pulls": {
-			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: Fleet, GitSecret: "git",
-			Pulls: []Pull{{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Fleet, GitSecret: "git",
+			Pulls: []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}}},
 		},
 	}
 	casetest.Run(t, "testdata/manifests_*.txtar", func(t *testing.T, c casetest.Case) {
@@ -63,12 +65,14 @@ func TestManifestsRefuse(t *testing.T) {
 
 		"an unknown reconciler":         func(i *Install) { i.Reconciler = "jenkins" },
 		"a secret without a reconciler": func(i *Install) { i.GitSecret = "git" },
-		"a secret of Argo CD":           func(i *Install) { i.Reconciler, i.GitSecret = ArgoCD, "git" },
-		"the name of a git secret":      func(i *Install) { i.Reconciler, i.GitSecret = Flux, "a b" },
-		"an unknown repository":         func(i *Install) { i.Reconciler, i.Pulls = Flux, []Pull{{Environment: "dev", ClusterType: "large"}} },
+		"a secret of Argo CD":           func(i *Install) { i.Reconciler, i.GitSecret = pull.ArgoCD, "git" },
+		"the name of a git secret":      func(i *Install) { i.Reconciler, i.GitSecret = pull.Flux, "a b" },
+		"an unknown repository": func(i *Install) {
+			i.Reconciler, i.Pulls = pull.Flux, []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large"}}}
+		},
 		"two cluster types": func(i *Install) {
-			p := Pull{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/gitops", Branch: "dev"}
-			i.Reconciler, i.Pulls = Flux, []Pull{p, p}
+			p := Pull{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/gitops", Branch: "dev"}}
+			i.Reconciler, i.Pulls = pull.Flux, []Pull{p, p}
 		},
 	} {
 		i := good

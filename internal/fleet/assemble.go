@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Inputs are the sources of one environment.
@@ -55,6 +56,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.gitOps()
 	a.clusterTypes()
 	a.clusters()
+	a.rings()
 	a.policies()
 	a.grants()
 	a.configuration()
@@ -138,6 +140,7 @@ func (a *assembly) gitOps() {
 	switch {
 	case len(repos) == 1:
 		a.s.GitOps = gitOpsRepo(repos[0])
+		a.s.GitOps.URL = a.urlOf(a.s.GitOps.Repo)
 	case len(repos) > 1:
 		names := make([]string, len(repos))
 		for i, repo := range repos {
@@ -152,6 +155,19 @@ func (a *assembly) gitOps() {
 			Message:  fmt.Sprintf("the environment %q has no GitOpsRepo", a.Environment), Hint: "add one to the environment branch",
 		})
 	}
+}
+
+// urlOf returns the URL of a repository that a document of the environment branch names, without a credential.
+func (a *assembly) urlOf(repo string) string {
+	from := secret.Redact(a.Branch.Source.Repo)
+	if !IsRelative(repo) || from == "" {
+		return repo
+	}
+	url, err := JoinURL(from, repo)
+	if err != nil {
+		return repo
+	}
+	return url
 }
 
 // unreadable reports whether there is, or may be, an unreadable object of the kind.

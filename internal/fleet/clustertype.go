@@ -25,6 +25,7 @@ func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
 		oneOf(d, n, ct.Spec.Taints[i].Effect, taintEffects, "effect")
 	}, "spec", "taints")
 	d.quantities(root, ct.Spec.Capacity, "spec", "capacity")
+	oneOf(d, root, ct.Spec.Pull, []string{"flux", "argocd", "fleet", "none"}, "spec", "pull")
 	if len(ct.Spec.Features) > maxFacts {
 		d.fail(KindInvalidValue, lookup(root, "spec", "features"), "", "%s has %d features; the maximum is %d", d.field("spec", "features"), len(ct.Spec.Features), maxFacts)
 	}
@@ -120,6 +121,7 @@ func inherit(chain []Object[v1alpha1.ClusterType]) *ClusterType {
 		ct.Reconciler = cmp.Or(ct.Reconciler, spec.Reconciler)
 		ct.NamespaceService = cmp.Or(ct.NamespaceService, spec.NamespaceService)
 		ct.ConfigType = cmp.Or(ct.ConfigType, spec.ConfigType)
+		ct.Pull = cmp.Or(ct.Pull, spec.Pull)
 		digests = append(digests, o.Digest)
 	}
 	for _, o := range slices.Backward(chain) {

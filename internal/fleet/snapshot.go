@@ -23,7 +23,11 @@ type Snapshot struct {
 
 	ClusterTypes []*ClusterType
 	// Clusters are those with a Cluster object. Others may be registered.
-	Clusters  []*Cluster
+	Clusters []*Cluster
+	// Rings divide the clusters, in the order of rollouts. Empty if all clusters follow the environment's branch.
+	Rings []Ring
+	// LostRings means that the environment may have rings, in documents that cannot be read.
+	LostRings bool
 	Targets   []*Target
 	Policies  []*Policy
 	Configs   []*ConfigMap
@@ -89,6 +93,8 @@ type ClusterType struct {
 	// ConfigType defaults to "configmap"; [NoConfig] means no configuration file.
 	// Reconciler and NamespaceService may be empty, which package render reports.
 	Reconciler, NamespaceService, ConfigType string
+	// Pull is as in the spec; may be empty.
+	Pull string
 	// Taints keep assignments away. Features and Capacity are nil if there are none.
 	Taints   []v1alpha1.Taint
 	Features map[string]string
@@ -278,6 +284,8 @@ type TemplateManifest struct {
 // GitOpsRepo is the destination of the environment's files.
 type GitOpsRepo struct {
 	Repo, Branch string
+	// URL is Repo as clusters use it: a relative one is relative to the repository of the environment branch.
+	URL string
 	// Path is clean and relative. Empty means the root.
 	Path      string
 	AutoMerge bool

@@ -100,6 +100,14 @@ type Promotion struct {
 	// +optional
 	// +kubebuilder:default=stop
 	OnFailure FailureAction `json:"onFailure,omitempty"`
+
+	// Rings divide the clusters of the environment. Each has a branch of its own in the GitOps repository, which is moved to a
+	// merged commit when the rings before it run that commit. Default: all clusters follow the environment's branch.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Rings []Ring `json:"rings,omitempty"`
 }
 
 // Window is a recurring time span.

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
 // Cluster summarizes a cluster.
@@ -62,6 +63,8 @@ type ClusterObject struct {
 	Ring        string            `json:"ring,omitempty"`
 	// Folder is the folder that the cluster has of its own in the GitOps branch; empty if it shares that of its type.
 	Folder string `json:"folder,omitempty"`
+	// Pull is the folder with the objects by which the cluster pulls, in an environment with rings.
+	Pull string `json:"pull,omitempty"`
 }
 
 // clusterObject returns what the Cluster object of a cluster says; nil if there is none.
@@ -74,8 +77,18 @@ func (s *Scheduled) clusterObject(name string) *ClusterObject {
 		return nil
 	}
 	object := &ClusterObject{ClusterType: c.Type, Labels: c.Labels, Ring: c.Ring}
-	if s.Outcome != nil && s.Outcome.Bundle != nil && s.Outcome.Bundle.Published().HasCluster(name) {
+	if s.Outcome == nil || s.Outcome.Bundle == nil {
+		return object
+	}
+	published := s.Outcome.Bundle.Published()
+	if published.HasCluster(name) {
 		object.Folder = fleet.ClusterFolder(name)
+	}
+	if published.HasPull(name) {
+		object.Pull = pull.Folder(name)
+	}
+	if rings, _ := published.Rings(); rings != nil {
+		object.Ring = fleet.RingOfStage(rings.Stage(name))
 	}
 	return object
 }

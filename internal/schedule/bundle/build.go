@@ -26,6 +26,10 @@ type Bundle struct {
 	Tracking File
 	// Answers are the files with the answers of external schedulers, sorted.
 	Answers []File
+	// Rings are those that the files have; nil if there are none, or they are not known.
+	Rings *Rings
+	// RingFiles are the files of the rings, sorted.
+	RingFiles []File
 	// Problems are the problems of the snapshot and those of scheduling, configuring and rendering, sorted.
 	Problems []fleet.Problem
 
@@ -237,7 +241,7 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		library:     b.library,
 	}
 	b.recordAnswers(result)
-	problems := b.problems
+	var problems []fleet.Problem
 	for _, f := range folders {
 		if !f.gone {
 			result.Folders = append(result.Folders, f.result)
@@ -245,6 +249,8 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		result.Removed = append(result.Removed, f.result.removed...)
 		problems = append(problems, f.result.problems...)
 	}
+	b.addRings(result)
+	problems = append(problems, b.problems...)
 	result.Problems = fleet.SortProblems(append(problems, namespaceCollisions(b.snapshot, b.decisions)...))
 	return result
 }
@@ -273,6 +279,11 @@ func (b *Bundle) Files(yield func(File) bool) {
 		return
 	}
 	for _, f := range b.Answers {
+		if !yield(f) {
+			return
+		}
+	}
+	for _, f := range b.RingFiles {
 		if !yield(f) {
 			return
 		}
@@ -345,6 +356,7 @@ func (b *Bundle) Changes() []Change {
 		changes = append(changes, Change{Path: stale.Path, Old: stale.Hash})
 	}
 	changes = append(changes, b.deletedAnswers()...)
+	changes = append(changes, b.deletedRings()...)
 	if b.published != nil {
 		for _, f := range b.published.Folders {
 			changes = append(changes, deletions(f, findFolder(b.Folders, f.Name))...)

@@ -37,6 +37,8 @@ type Published struct {
 	tracking string
 	// answers are the recorded answers of external schedulers, by policy.
 	answers map[string]*recorded
+	// rings are those of the branch; nil if it has none.
+	rings *publishedRings
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
 }
@@ -68,6 +70,9 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 		return nil, err
 	}
 	if err := p.readAnswers(branch.Root, exists); err != nil {
+		return nil, err
+	}
+	if err := p.readRings(branch.Root, exists); err != nil {
 		return nil, err
 	}
 	p.disown(inventories, byFolder, exists)
