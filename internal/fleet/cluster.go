@@ -75,6 +75,21 @@ func ClusterOf(folder string) (cluster string, ok bool) {
 // namedLabels are the labels of configuration that match names, and cannot be labels of a cluster.
 var namedLabels = []string{"cluster", "cluster-type", "deployment-target", "workload"}
 
+func decodeCluster(d *decoder, root *yaml.Node) any {
+	var doc v1alpha1.Cluster
+	d.into(root, &doc)
+	checkCluster(d, root, &doc)
+	c := &Cluster{Name: doc.Name, Type: doc.Spec.ClusterType, Labels: doc.Spec.Labels, Ring: doc.Spec.Ring}
+	if c.Ring != "" {
+		c.Labels = maps.Clone(c.Labels)
+		if c.Labels == nil {
+			c.Labels = map[string]string{}
+		}
+		c.Labels[RingLabel] = c.Ring
+	}
+	return c
+}
+
 func checkCluster(d *decoder, root *yaml.Node, c *v1alpha1.Cluster) {
 	d.require(root, "spec", "clusterType")
 	d.name(root, dnsLabel, "spec", "clusterType")
@@ -103,7 +118,7 @@ func checkCluster(d *decoder, root *yaml.Node, c *v1alpha1.Cluster) {
 
 // clusters adds the clusters of the environment. One whose type cannot be used is lost: its folder stays as it is.
 func (a *assembly) clusters() {
-	var all []Object[v1alpha1.Cluster]
+	var all []*Cluster
 	for _, o := range a.configs {
 		all = append(all, o.Clusters...)
 	}
@@ -121,16 +136,16 @@ func (a *assembly) clusters() {
 			Message: "its folder is the one for the folders of clusters, so that no Cluster can be used", Hint: "rename the cluster type",
 		})
 	}
-	for _, o := range all {
+	for _, c := range all {
 		switch {
-		case taken != nil, a.lost(kindClusterType, o.Value.Spec.ClusterType):
-			a.lose(o, Owner{}) // the cluster type has the problem
-		case types[o.Value.Spec.ClusterType] == nil:
-			a.problem(SeverityError, KindMissingObject, o, didYouMean(o.Value.Spec.ClusterType, names),
-				"cluster type %s does not exist or cannot be read", quoteShort(o.Value.Spec.ClusterType))
-			a.lose(o, Owner{})
+		case taken != nil, a.lost(kindClusterType, c.Type):
+			a.lose(c, Owner{}) // the cluster type has the problem
+		case types[c.Type] == nil:
+			a.problem(SeverityError, KindMissingObject, c, didYouMean(c.Type, names),
+				"cluster type %s does not exist or cannot be read", quoteShort(c.Type))
+			a.lose(c, Owner{})
 		default:
-			a.s.Clusters = append(a.s.Clusters, clusterOf(o))
+			a.s.Clusters = append(a.s.Clusters, c)
 		}
 	}
 }
@@ -150,19 +165,6 @@ func (a *assembly) reservedCluster() {
 			})
 		}
 	}
-}
-
-func clusterOf(o Object[v1alpha1.Cluster]) *Cluster {
-	spec := o.Value.Spec
-	c := &Cluster{Name: o.Value.Name, Type: spec.ClusterType, Labels: spec.Labels, Ring: spec.Ring, Origin: o.Origin}
-	if spec.Ring != "" {
-		c.Labels = maps.Clone(spec.Labels)
-		if c.Labels == nil {
-			c.Labels = map[string]string{}
-		}
-		c.Labels[RingLabel] = spec.Ring
-	}
-	return c
 }
 
 // ClusterType returns the cluster type with a name; nil if there is none.

@@ -46,7 +46,7 @@ var kinds = map[string]kind{
 	kindTarget:       {dnsLabel, typed(checkTarget)},
 	kindPolicy:       {dnsSubdomain, typed(checkPolicy)},
 	kindClusterType:  {dnsLabel, typed(checkClusterType)},
-	kindCluster:      {dnsLabel, typed(checkCluster)},
+	kindCluster:      {dnsLabel, decodeCluster},
 	kindConfigMap:    {dnsSubdomain, decodeConfigMap},
 	kindSchema:       {dnsSubdomain, decodeSchema},
 	kindTemplate:     {dnsSubdomain, decodeTemplate},

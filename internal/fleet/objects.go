@@ -23,7 +23,7 @@ type Objects struct {
 	Targets       []Object[v1alpha1.DeploymentTarget]
 	Policies      []Object[v1alpha1.SchedulingPolicy]
 	ClusterTypes  []Object[v1alpha1.ClusterType]
-	Clusters      []Object[v1alpha1.Cluster]
+	Clusters      []*Cluster
 	Configs       []*ConfigMap
 	Schemas       []*Schema
 	Templates     []*Template
@@ -93,6 +93,8 @@ func (o Object[T]) labelled() map[string]string {
 
 func (c *ConfigMap) ref() Ref                     { return Ref{Kind: kindConfigMap, Name: c.Name} }
 func (c *ConfigMap) labelled() map[string]string  { return c.Labels }
+func (c *Cluster) ref() Ref                       { return Ref{Kind: kindCluster, Name: c.Name} }
+func (c *Cluster) labelled() map[string]string    { return nil }
 func (s *Schema) ref() Ref                        { return Ref{Kind: kindSchema, Name: s.Name} }
 func (s *Schema) labelled() map[string]string     { return s.Labels }
 func (c *Definition) ref() Ref                    { return Ref{Kind: kindDefinition, Name: c.Name} }
@@ -136,8 +138,10 @@ func (o *Objects) add(d *document, file string) {
 		appendObject(&o.Policies, v, d, origin)
 	case *v1alpha1.ClusterType:
 		appendObject(&o.ClusterTypes, v, d, origin)
-	case *v1alpha1.Cluster:
-		appendObject(&o.Clusters, v, d, origin)
+	case *Cluster:
+		c := *v
+		c.Origin = origin
+		o.Clusters = append(o.Clusters, &c)
 	case *ConfigMap:
 		c := *v
 		c.Origin = origin
@@ -209,7 +213,10 @@ func visit[W written](list []W, f func(written)) {
 
 // byName orders objects of one kind by name and position.
 func byName[W written](a, b W) int {
-	return cmp.Or(cmp.Compare(a.ref().Name, b.ref().Name), comparePositions(a.position(), b.position()))
+	if order := cmp.Compare(a.ref().Name, b.ref().Name); order != 0 {
+		return order
+	}
+	return comparePositions(a.position(), b.position())
 }
 
 func comparePositions(a, b Position) int {

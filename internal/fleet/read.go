@@ -136,9 +136,10 @@ func unique[W written](o *Objects, list []W) []W {
 	return kept
 }
 
-// distinct sorts objects by name and separates all objects with the same name.
+// distinct sorts objects by name and separates all objects with the same name. The kept ones are in the memory of the list.
 func distinct[W written](list []W) (kept []W, problems []Problem, unreadable []Unreadable) {
 	slices.SortFunc(list, byName)
+	kept = list[:0]
 	for len(list) > 0 {
 		name := list[0].ref().Name
 		n := 1

@@ -21,7 +21,8 @@ type folderBuild struct {
 	previous    *Folder                // the result of an earlier build; may be nil
 	assigned    []placement.Assignment // to the cluster type
 	wanted      []placement.Assignment // those that are rendered; nil if the folder is reused
-	stack       *config.Stack
+	candidates  config.Candidates
+	stack       *config.Stack // nil if the folder is reused
 	templates   []slot
 	shared      fleet.Digest // of the inputs that a cluster type shares with its clusters
 	base        fleet.Digest // of the inputs that all files of the folder share
@@ -66,25 +67,32 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 		builder:     b,
 		clusterType: p.clusterType,
 		of:          p.of,
-		stack:       p.stack,
 		published:   b.published.folderOf(p.name),
-		result:      &Folder{Name: p.name},
 	}
-	if previous != nil {
+	var problems []fleet.Problem
+	switch {
+	case p.cluster != nil:
+		f.inputsOfCluster(p.cluster)
+	case f.clusterType != nil:
 		f.previous = findFolder(previous.Folders, p.name)
-	}
-	if f.clusterType == nil {
-		f.result.ClusterType, f.result.Cluster = f.published.ClusterType, f.published.Cluster
+		problems = f.inputsOfType()
+	default:
+		f.result = &Folder{Name: p.name, ClusterType: f.published.ClusterType, Cluster: f.published.Cluster}
 		return f
 	}
-	f.result.ClusterType, f.result.Cluster = f.clusterType.Name, f.clusterType.Cluster
-	f.inputs()
-	f.base = f.baseDigest()
-	f.result.digest = f.digest()
-	if f.previous != nil && f.previous.digest == f.result.digest {
+	inputs := f.inputs(p.name)
+	if f.previous != nil && f.previous.inputs == inputs {
 		f.result, f.reused = f.previous, true
 		return f
 	}
+	if f.clusterType == nil {
+		f.clusterType = f.of.clusterType.Of(p.cluster.cluster)
+	}
+	f.result = &Folder{Name: p.name, ClusterType: f.clusterType.Name, Cluster: f.clusterType.Cluster, problems: problems, inputs: inputs}
+	if p.cluster != nil {
+		p.cluster.result = f.result
+	}
+	f.stack = b.composer.StackOf(f.candidates)
 	f.wanted = f.assigned
 	f.notes = make([]note, len(f.wanted))
 	f.result.Assignments = make([]Assignment, len(f.wanted))
@@ -93,18 +101,22 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 	return f
 }
 
-// inputs sets the wanted assignments and their templates, which a cluster has from its type.
-func (f *folderBuild) inputs() {
-	if f.of == nil {
-		f.assigned = f.decisions.For(f.clusterType.Name)
-		if f.options.Workload != "" {
-			f.assigned = slices.DeleteFunc(f.assigned, func(a placement.Assignment) bool { return a.Target.Workload != f.options.Workload })
-		}
-		f.slots()
-		f.shared = f.sharedDigest()
-		return
+// inputsOfType sets the inputs of the folder of a cluster type, and returns the problems of its templates.
+func (f *folderBuild) inputsOfType() []fleet.Problem {
+	f.assigned = f.decisions.For(f.clusterType.Name)
+	if f.options.Workload != "" {
+		f.assigned = slices.DeleteFunc(f.assigned, func(a placement.Assignment) bool { return a.Target.Workload != f.options.Workload })
 	}
+	problems := f.slots()
+	f.shared, f.base = f.sharedDigest(problems), f.baseOf(f.clusterType)
+	f.candidates = f.composer.Candidates(f.clusterType)
+	return problems
+}
+
+// inputsOfCluster sets the inputs of the folder of a cluster, which has assignments and templates from its type.
+func (f *folderBuild) inputsOfCluster(c *clusterMemo) {
 	f.assigned, f.templates, f.shared = f.of.assigned, f.of.templates, f.of.shared
+	f.base, f.candidates, f.previous = c.base, c.candidates, c.result
 }
 
 // assignment configures and renders the wanted assignment with index n.

@@ -34,7 +34,11 @@ type Bundle struct {
 	Problems []fleet.Problem
 
 	published *Published
-	library   *render.Library // for the next build
+
+	// For the next build.
+	library  *render.Library
+	composer *config.Composer
+	clusters []clusterMemo // by name
 }
 
 // Build schedules, configures and renders a snapshot.
@@ -88,6 +92,9 @@ func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Opti
 	if o.Standing == nil {
 		o.Standing = published
 	}
+	if previous == nil {
+		previous = &Bundle{}
+	}
 	b := newBuilder(s, published, previous, o)
 	folders := b.prepareAll(previous)
 	b.renderAll(folders)
@@ -108,28 +115,21 @@ type builder struct {
 	options   Options
 	lost      lost
 	root      string
+	clusters  []clusterMemo
 	problems  []fleet.Problem
 }
 
 func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *builder {
 	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: o.Charts, options: o, decisions: o.Decisions}
-	var parsed *render.Library
-	if previous != nil {
-		parsed = previous.library
-	}
 	if s.GitOps != nil {
 		b.root = s.GitOps.Path
 	}
 	var configuring, rendering []fleet.Problem
 	if b.decisions == nil {
-		earlier := (*placement.Decisions)(nil)
-		if previous != nil {
-			earlier = previous.Decisions
-		}
-		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing.Standing, Stays: b.lost.stays(o.Standing), Answers: o.Answers, Previous: earlier})
+		b.decisions = placement.Decide(s, placement.Options{Published: o.Standing.Standing, Stays: b.lost.stays(o.Standing), Answers: o.Answers, Previous: previous.Decisions})
 	}
-	b.composer, configuring = config.NewComposer(s)
-	b.library, rendering = render.NewLibrary(s, parsed)
+	b.composer, configuring = previous.composer.Next(s)
+	b.library, rendering = render.NewLibrary(s, previous.library)
 	rendering = append(rendering, b.library.LoadCharts(o.Charts)...)
 	b.problems = slices.Concat(s.Problems, o.Problems, b.decisions.Unused(), b.decisions.Problems(), configuring, rendering)
 	if published != nil {
@@ -143,28 +143,34 @@ func (b *builder) prepareAll(previous *Bundle) []*folderBuild {
 	types := make([]*folderBuild, len(b.snapshot.ClusterTypes))
 	parallel(len(types), func(_, i int) {
 		ct := b.snapshot.ClusterTypes[i]
-		types[i] = b.prepare(place{name: ct.Name, clusterType: ct, stack: b.composer.Stack(ct)}, previous)
+		types[i] = b.prepare(place{name: ct.Name, clusterType: ct}, previous)
 	})
 	clusters := make([]*folderBuild, len(b.snapshot.Clusters))
+	b.clusters = make([]clusterMemo, len(clusters))
 	parallel(len(clusters), func(_, i int) {
-		if p, own := b.placeOf(b.snapshot.Clusters[i], types); own {
+		if p, own := b.placeOf(i, types, previous); own {
 			clusters[i] = b.prepare(p, previous)
 		}
 	})
-	folders := append(types, slices.DeleteFunc(clusters, func(f *folderBuild) bool { return f == nil })...)
-	wanted := make(map[string]bool, len(folders))
-	for _, f := range folders {
-		wanted[f.result.Name] = true
-	}
+	at, _ := findBuild(types, fleet.ClusterFolder(""))
+	wanted := slices.Insert(types, at, slices.DeleteFunc(clusters, func(f *folderBuild) bool { return f == nil })...)
+	folders := wanted
 	if b.published != nil {
 		for _, f := range b.published.Folders {
-			if !wanted[f.Name] {
+			if _, ok := findBuild(wanted, f.Name); !ok {
 				folders = append(folders, b.prepare(place{name: f.Name}, previous))
 			}
 		}
 	}
-	slices.SortFunc(folders, func(x, y *folderBuild) int { return cmp.Compare(x.result.Name, y.result.Name) })
+	if len(folders) > len(wanted) {
+		slices.SortFunc(folders, func(x, y *folderBuild) int { return cmp.Compare(x.result.Name, y.result.Name) })
+	}
 	return folders
+}
+
+// findBuild returns the index of the folder with a name in a sorted list, or where it would be.
+func findBuild(folders []*folderBuild, name string) (int, bool) {
+	return slices.BinarySearchFunc(folders, name, func(f *folderBuild, name string) int { return cmp.Compare(f.result.Name, name) })
 }
 
 // renderAll renders the assignments of all folders on all cores, in slices small enough to keep every core busy.
@@ -196,6 +202,9 @@ func (b *builder) renderCharts(folders []*folderBuild) {
 	wanted := map[*render.Template][]*render.Data{}
 	var templates []*render.Template // in order
 	for _, f := range folders {
+		if len(f.waiting) == 0 {
+			continue
+		}
 		for _, s := range f.templates {
 			if s.template == nil || !s.template.HasChart() {
 				continue
@@ -239,6 +248,8 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		Tracking:    b.tracking(),
 		published:   b.published,
 		library:     b.library,
+		composer:    b.composer,
+		clusters:    b.clusters,
 	}
 	b.recordAnswers(result)
 	var problems []fleet.Problem

@@ -40,26 +40,36 @@ func (d *digester) hash(h Hash) { d.inputs = append(d.inputs, h[:]...) }
 
 func (d *digester) sum() fleet.Digest { return sha256.Sum256(d.inputs) }
 
-// digest identifies all inputs of the folder: two builds with equal digests give equal folders.
-func (f *folderBuild) digest() fleet.Digest {
-	d := digester{make([]byte, 0, 256)}
-	d.digest(f.shared)
-	d.digest(f.base)
-	d.digest(f.stack.Digest())
-	d.digest(f.builder.published.digestOf(f.result.Name))
-	d.texts(f.builder.published.obstacle(readmePath(f.root, f.result.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.result.Name)))
-	return d.sum()
+// inputs identify all inputs of a folder: two builds with equal inputs give equal folders. The zero value is that of no build.
+type inputs struct {
+	// shared is what a cluster type has in common with its clusters, base what all files have in common.
+	shared, base fleet.Digest
+	// candidates are the layers and schemas that can apply.
+	candidates fleet.Digest
+	// published is what the branch holds.
+	published fleet.Digest
+	// readme and inventory are the paths on the branch that prevent writing these files.
+	readme, inventory string
+}
+
+func (f *folderBuild) inputs(name string) inputs {
+	i := inputs{shared: f.shared, base: f.base, candidates: f.candidates.Digest()}
+	if published := f.builder.published; published != nil {
+		i.published = published.digestOf(name)
+		i.readme, i.inventory = published.obstacle(readmePath(f.root, name)), published.obstacle(inventoryPath(f.root, name))
+	}
+	return i
 }
 
 // sharedDigest identifies the inputs that a cluster type has in common with its clusters: what is assigned to it, and what all
 // folders depend on.
-func (f *folderBuild) sharedDigest() fleet.Digest {
+func (f *folderBuild) sharedDigest(problems []fleet.Problem) fleet.Digest {
 	d := digester{make([]byte, 0, 1024+80*len(f.assigned))}
 	d.digest(f.lost.digest)
 	for _, g := range f.snapshot.Grants {
 		d.digest(g.Digest)
 	}
-	for _, problem := range f.result.problems {
+	for _, problem := range problems {
 		d.problem(problem)
 	}
 	for _, a := range f.assigned {
@@ -74,11 +84,11 @@ func (f *folderBuild) sharedDigest() fleet.Digest {
 	return d.sum()
 }
 
-// baseDigest identifies the inputs that all files of the folder share: the cluster type and its templates.
-func (f *folderBuild) baseDigest() fleet.Digest {
+// baseOf identifies the inputs that all files of the folder, or of that of one of its clusters, share: the cluster type and its templates.
+func (f *folderBuild) baseOf(ct *fleet.ClusterType) fleet.Digest {
 	var d digester
 	d.texts(f.snapshot.Environment, f.root, strconv.FormatBool(f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver))
-	d.digest(f.clusterType.Digest)
+	d.digest(ct.Digest)
 	for _, s := range f.templates {
 		d.texts(s.file)
 		if s.template != nil {

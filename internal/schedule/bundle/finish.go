@@ -19,10 +19,11 @@ func (f *folderBuild) finish() {
 	for _, n := range f.notes {
 		r.problems = append(r.problems, n.problems...)
 		if n.unsettled {
-			r.digest = fleet.Digest{} // the next build tries again
+			r.inputs = inputs{} // the next build tries again
 		}
 	}
 	r.problems = fleet.SortProblems(r.problems)
+	r.held = firstHeld(r.Assignments)
 	f.gone = f.clusterType == nil && len(r.Assignments) == 0 && !f.withheld()
 	if f.gone {
 		return

@@ -27,8 +27,10 @@ type Folder struct {
 	problems []fleet.Problem
 	// removed are the published assignments that this folder no longer has.
 	removed []Assignment
-	// digest identifies the inputs the folder was built from.
-	digest fleet.Digest
+	// held is the first assignment that is held; nil if none is, and in a published folder.
+	held *Assignment
+	// inputs are what the folder was built from.
+	inputs inputs
 	// adopted marks a published folder without an inventory, so that it is not known what its files depend on.
 	adopted bool
 	// recorded are the hashes in the inventory of a published folder, by path.

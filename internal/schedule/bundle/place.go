@@ -13,19 +13,56 @@ import (
 type place struct {
 	name        string
 	clusterType *fleet.ClusterType // or that of the cluster; nil if the folder is only published
+	cluster     *clusterMemo       // nil for a cluster type
 	of          *folderBuild       // the folder of the cluster's type
-	stack       *config.Stack
+}
+
+// clusterMemo is what a build determined for a cluster. The next one determines it again only if the cluster, its type or a layer
+// that can apply has changed: ten thousand clusters have ten thousand sets of layers.
+type clusterMemo struct {
+	cluster    *fleet.Cluster
+	folder     string       // the name of its own folder
+	typeBase   fleet.Digest // of the folder of its type
+	base       fleet.Digest // of its own folder
+	candidates config.Candidates
+	result     *Folder // its own folder, also if it is not written yet; nil if the cluster shares that of its type
 }
 
 // placeOf returns the folder of a cluster, and whether it has one: if platform configuration is different for it than for its type,
 // or if the folder is published. A folder that exists stays as long as the Cluster does, even without values of its own: the
 // cluster follows it, and nobody here knows until when.
-func (b *builder) placeOf(c *fleet.Cluster, types []*folderBuild) (place, bool) {
-	i, _ := slices.BinarySearchFunc(types, c.Type, func(f *folderBuild, name string) int { return cmp.Compare(f.result.Name, name) })
+func (b *builder) placeOf(n int, types []*folderBuild, previous *Bundle) (place, bool) {
+	c := b.snapshot.Clusters[n]
+	i, _ := findBuild(types, c.Type)
 	of := types[i] // it exists: a cluster without one is not in the snapshot
-	own := of.clusterType.Of(c)
-	p := place{name: own.Folder(), clusterType: own, of: of, stack: b.composer.Stack(own)}
-	return p, !p.stack.Same(of.stack) || b.published.folderOf(p.name) != nil
+	p := place{cluster: &b.clusters[n], of: of}
+	if before := previous.clusterMemo(n, c.Name); before != nil && before.cluster.Digest == c.Digest &&
+		before.typeBase == of.base && b.composer.Unchanged(before.candidates) {
+		*p.cluster = *before
+	} else {
+		p.clusterType = of.clusterType.Of(c)
+		*p.cluster = clusterMemo{
+			cluster: c, folder: p.clusterType.Folder(), typeBase: of.base, base: of.baseOf(p.clusterType),
+			candidates: b.composer.Candidates(p.clusterType),
+		}
+		if before != nil {
+			p.cluster.result = before.result
+		}
+	}
+	p.name = p.cluster.folder
+	return p, !p.cluster.candidates.Same(of.candidates) || b.published.folderOf(p.name) != nil
+}
+
+// clusterMemo returns what the bundle was built from for a cluster, which probably still has the index n; nil if it is not known.
+func (b *Bundle) clusterMemo(n int, cluster string) *clusterMemo {
+	if n < len(b.clusters) && b.clusters[n].cluster.Name == cluster {
+		return &b.clusters[n]
+	}
+	i, ok := slices.BinarySearchFunc(b.clusters, cluster, func(c clusterMemo, name string) int { return cmp.Compare(c.cluster.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &b.clusters[i]
 }
 
 // postpone leaves out new folders of clusters that would not have everything that the cluster runs now, because the cluster
@@ -35,7 +72,7 @@ func (b *builder) postpone(folders []*folderBuild) {
 		if f.of == nil || f.published != nil {
 			continue
 		}
-		if incomplete := cmp.Or(f.result.held(), f.of.result.held()); incomplete != nil {
+		if incomplete := cmp.Or(f.result.held, f.of.result.held); incomplete != nil {
 			f.gone = true
 			b.problems = append(b.problems, fleet.Problem{
 				Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: incomplete.Held.Object, Position: incomplete.Held.Position,
@@ -47,11 +84,12 @@ func (b *builder) postpone(folders []*folderBuild) {
 	}
 }
 
-// held returns the first assignment that is held; nil if none is.
-func (f *Folder) held() *Assignment {
-	i := slices.IndexFunc(f.Assignments, func(a Assignment) bool { return a.Held != nil })
-	if i < 0 {
-		return nil
+// firstHeld returns the first assignment that is held; nil if none is.
+func firstHeld(assignments []Assignment) *Assignment {
+	for i := range assignments {
+		if assignments[i].Held != nil {
+			return &assignments[i]
+		}
 	}
-	return &f.Assignments[i]
+	return nil
 }

@@ -61,6 +61,66 @@ func TestIncrementalIsFull(t *testing.T) {
 	})
 }
 
+// TestSmallEditsAreFull covers what random edits rarely do to a fleet without problems: only one input of the folders of clusters
+// changes, so that everything else of the previous build is used again.
+func TestSmallEditsAreFull(t *testing.T) {
+	object := func(kind, name, rest string) string {
+		return group + "kind: " + kind + "\nmetadata: {name: " + name + rest + "\n"
+	}
+	clusterType := func(size, config string) string {
+		return object("ClusterType", "one", ", labels: {size: "+size+"}}\nspec: {reconciler: flux, namespaceService: default, configType: "+config+"}")
+	}
+	cluster := func(name, labels string) string {
+		return object("Cluster", name, "}\nspec: {clusterType: one, labels: {"+labels+"}}")
+	}
+	layer := func(name, labels, value string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", labels: {platform-config: \"true\"" + labels + "}}\ndata: {" + value + "}\n"
+	}
+	w := &world{environment: "dev", files: map[string]string{
+		"env/one.yaml":    clusterType("small", "configmap"),
+		"env/p.yaml":      object("SchedulingPolicy", "p", "}\nspec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}"),
+		"env/target.yaml": object("DeploymentTarget", "t", ", labels: {workload: w}}\nspec: {environment: dev, manifests: {repo: 'https://example.com/r', branch: b, path: p}}"),
+		"env/base.yaml":   layer("base", "", "K: v"),
+		"env/size.yaml":   layer("size", ", size: large", "S: v"),
+		"env/a.yaml":      cluster("a", "zone: z") + "---\n" + layer("a", ", cluster: a", "A: v"),
+		"env/b.yaml":      cluster("b", "zone: z"),
+		"env/b-own.yaml":  layer("b", ", cluster: b", "B: v"),
+		"env/c.yaml":      cluster("c", "zone: y"),
+		"env/zone.yaml":   layer("zone", ", zone: y", "Z: v"),
+	}}
+	built := bundle.Build(w.snapshot(), nil, nil)
+	for _, edit := range []struct{ file, content string }{
+		{"env/b-own.yaml", layer("b", ", cluster: b", "B: w")},
+		{"env/zone.yaml", layer("zone", ", zone: y", "Z: w")},
+		{"env/base.yaml", layer("base", "", "K: w")},
+		{"env/a.yaml", cluster("a", "zone: y") + "---\n" + layer("a", ", cluster: a", "A: w")},
+		{"env/b.yaml", cluster("b", "zone: y")},
+		{"env/b.yaml", "# another line\n" + cluster("b", "zone: y")},
+		{"env/one.yaml", clusterType("large", "configmap")},
+		{"env/one.yaml", clusterType("large", "none")},
+		{"env/one.yaml", clusterType("small", "configmap")},
+		{"env/b-own.yaml", layer("b", ", cluster: c", "B: w")},
+		{"env/b-own.yaml", layer("b", ", cluster: c", "B: '{{ .Broken'")},
+		{"env/b-own.yaml", layer("b", ", cluster: c", "B: w")},
+		{"env/aa.yaml", cluster("aa", "zone: y")},
+		{"env/c.yaml", ""},
+	} {
+		if w.files[edit.file] = edit.content; edit.content == "" {
+			delete(w.files, edit.file)
+		}
+		s := w.snapshot()
+		published := read(t, s, w.branch)
+		built = bundle.Build(s, published, built)
+		if diff := cmp.Diff(holdingsOf(built), holdingsOf(bundle.Build(s, published, nil))); diff != "" {
+			t.Errorf("incremental and full differ after the edit of %s (-incremental +full):\n%s", edit.file, diff)
+		}
+		w.branch = apply(w.branch, built)
+	}
+	if _, ok := built.Assignment(fleet.ClusterFolder("b"), "t"); !ok || built.Count() < 4 {
+		t.Errorf("%d assignments, too few for the test to mean something: %v", built.Count(), built.Problems)
+	}
+}
+
 // TestLayerThatIsGoneCounts covers an input of a folder that none of its objects names and that random edits rarely
 // reach: while a file cannot be read, it matters whether a layer that no longer applies still exists.
 func TestLayerThatIsGoneCounts(t *testing.T) {

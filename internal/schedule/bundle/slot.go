@@ -13,16 +13,16 @@ type slot struct {
 	missing  *fleet.Problem
 }
 
-// slots finds the templates that the cluster type names.
-func (f *folderBuild) slots() {
-	f.slot(v1alpha1.NamespaceTemplate, f.clusterType.NamespaceService, namespaceName)
+// slots finds the templates that the cluster type names, and returns their problems.
+func (f *folderBuild) slots() []fleet.Problem {
+	problems := f.slot(v1alpha1.NamespaceTemplate, f.clusterType.NamespaceService, namespaceName)
 	if f.clusterType.ConfigType != fleet.NoConfig {
-		f.slot(v1alpha1.ConfigTemplate, f.clusterType.ConfigType, configYAMLName)
+		problems = append(problems, f.slot(v1alpha1.ConfigTemplate, f.clusterType.ConfigType, configYAMLName)...)
 	}
-	f.slot(v1alpha1.ReconcilerTemplate, f.clusterType.Reconciler, reconcilerName)
+	return append(problems, f.slot(v1alpha1.ReconcilerTemplate, f.clusterType.Reconciler, reconcilerName)...)
 }
 
-func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
+func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) (problems []fleet.Problem) {
 	t, problem := f.library.Find(kind, name)
 	if t != nil && t.ContentType() == v1alpha1.ContentShell && file == configYAMLName {
 		file = configShellName
@@ -40,10 +40,11 @@ func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
 		if p.Object == (fleet.Ref{}) {
 			p.Object = fleet.Ref{Kind: "ClusterType", Name: f.clusterType.Name}
 		}
-		f.result.problems = append(f.result.problems, p)
+		problems = append(problems, p)
 		if t == nil {
 			s.missing = &p
 		}
 	}
 	f.templates = append(f.templates, s)
+	return problems
 }

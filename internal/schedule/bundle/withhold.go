@@ -31,7 +31,7 @@ func (b *Bundle) withhold(f *Folder, reasons map[string]fleet.Problem) *Folder {
 		return f
 	}
 	c := *f
-	c.Assignments, c.digest = slices.Clone(f.Assignments), fleet.Digest{}
+	c.Assignments, c.inputs = slices.Clone(f.Assignments), inputs{}
 	published := b.published.folderOf(f.Name)
 	for i := range c.Assignments {
 		a := &c.Assignments[i]
@@ -40,6 +40,7 @@ func (b *Bundle) withhold(f *Folder, reasons map[string]fleet.Problem) *Folder {
 			hold(a, before, &reason)
 		}
 	}
+	c.held = firstHeld(c.Assignments)
 	if c.Inventory.Path != "" {
 		if published != nil {
 			c.recorded = published.recorded

@@ -16,6 +16,7 @@ type Eval func(text string) (string, error)
 
 // Composer composes the configurations of one environment. It is safe for concurrent use.
 type Composer struct {
+	snapshot   *fleet.Snapshot
 	vocabulary vocabulary
 	layers     []*layer // in order of increasing precedence
 	layerIndex index
@@ -30,6 +31,9 @@ type Composer struct {
 	classes     map[*fleet.Target]*class // of the snapshot's targets
 	everyTarget facts                    // what the targets together meet
 	named       []string                 // schemas, existing or not, that a target names; ascending
+
+	follows bool  // the composer that this one was made from has other values only in the changed layers
+	changed []int // layers
 
 	mu    sync.Mutex
 	known map[string]*class
@@ -52,30 +56,42 @@ type class struct {
 // whose results repeat the problem.
 func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	c := &Composer{
+		snapshot:   s,
 		vocabulary: vocabulary{},
 		layers:     newLayers(s.Configs),
 		byName:     map[string]*schema{},
 		classes:    map[*fleet.Target]*class{},
 		known:      map[string]*class{},
 	}
-	var problems []fleet.Problem
 	for _, l := range c.layers {
 		c.layerIndex.add(c.vocabulary, l.labels)
-		problems = append(problems, l.problems...)
 	}
-	problems = append(problems, c.addSchemas(s.Schemas)...)
+	c.addSchemas(s.Schemas)
 	c.addUnreadable(s.Unreadable)
 	for _, x := range []*index{&c.layerIndex, &c.schemaIndex, &c.unreadableIndex} {
 		x.build()
 	}
 	c.addTargets(s.Targets)
-	return c, fleet.SortProblems(problems)
+	return c, c.problems()
+}
+
+// problems returns the problems of the layers and schemas, sorted.
+func (c *Composer) problems() []fleet.Problem {
+	var problems []fleet.Problem
+	for _, l := range c.layers {
+		problems = append(problems, l.problems...)
+	}
+	for _, sch := range c.schemas {
+		if sch.broken != nil {
+			problems = append(problems, *sch.broken)
+		}
+	}
+	return fleet.SortProblems(problems)
 }
 
 // addSchemas compiles the schemas. Broken ones are kept, because they hold what they apply to.
-func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
+func (c *Composer) addSchemas(schemas []*fleet.Schema) {
 	byName := func(a, b *fleet.Schema) int { return cmp.Compare(a.Name, b.Name) }
-	var problems []fleet.Problem
 	for i, source := range slices.SortedFunc(slices.Values(schemas), byName) {
 		sch := compile(source)
 		sch.order = i
@@ -85,11 +101,7 @@ func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 			c.schemaIndex.add(c.vocabulary, source.Labels)
 			c.selecting = append(c.selecting, sch)
 		}
-		if sch.broken != nil {
-			problems = append(problems, *sch.broken)
-		}
 	}
-	return problems
 }
 
 // addUnreadable keeps the objects that could be a layer or a schema.

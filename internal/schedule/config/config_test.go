@@ -34,7 +34,7 @@ func report(s *fleet.Snapshot) string {
 	places := slices.Clone(s.ClusterTypes)
 	for _, cluster := range s.Clusters {
 		ct := s.ClusterType(cluster.Type)
-		if own := ct.Of(cluster); c.Stack(own).Same(c.Stack(ct)) {
+		if own := ct.Of(cluster); c.Stack(own).Same(c.Stack(ct).Candidates) {
 			fmt.Fprintf(&out, "== cluster %s shares the values of %s\n", cluster.Name, ct.Name)
 		} else {
 			places = append(places, own)

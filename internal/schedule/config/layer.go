@@ -43,11 +43,7 @@ func newLayers(configs []*fleet.ConfigMap) []*layer {
 			layers = append(layers, storeLayers(c)...)
 			continue
 		}
-		l := &layer{config: c, labels: c.Labels, rank: len(c.Labels)}
-		for _, e := range c.Entries {
-			l.read(e)
-		}
-		layers = append(layers, l)
+		layers = append(layers, newLayer(c))
 	}
 	slices.SortStableFunc(layers, func(a, b *layer) int {
 		return cmp.Or(cmp.Compare(a.step(), b.step()), cmp.Compare(a.rank, b.rank), cmp.Compare(a.config.Name, b.config.Name))
@@ -56,6 +52,15 @@ func newLayers(configs []*fleet.ConfigMap) []*layer {
 		l.order = i
 	}
 	return layers
+}
+
+// newLayer parses a ConfigMap that is not that of a store.
+func newLayer(c *fleet.ConfigMap) *layer {
+	l := &layer{config: c, labels: c.Labels, rank: len(c.Labels)}
+	for _, e := range c.Entries {
+		l.read(e)
+	}
+	return l
 }
 
 // step orders layers before the number of their labels: those of stores come after others, as in the original, and those of one

@@ -129,11 +129,15 @@ func (x *index) match(ct, target facts) []int {
 }
 
 func (x *index) collect(found []int, id int, ct, target facts) []int {
-	lacking := func(id int) bool { return !ct.has(id) && !target.has(id) }
 	for _, item := range x.byNeed[id] {
-		if !slices.ContainsFunc(x.needs[item], lacking) {
+		if x.meet(item, ct, target) {
 			found = append(found, item)
 		}
 	}
 	return found
+}
+
+// meet reports whether the cluster type or the target meets each requirement of an item.
+func (x *index) meet(item int, ct, target facts) bool {
+	return !slices.ContainsFunc(x.needs[item], func(id int) bool { return !ct.has(id) && !target.has(id) })
 }

@@ -10,12 +10,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
+// Candidates identify the layers and schemas that can apply on one cluster type.
+// A layer can if the cluster type and the snapshot's targets together meet its labels.
+type Candidates struct {
+	facts facts
+	// chosen identifies the layers and schemas, digest also what cannot be read.
+	chosen, digest fleet.Digest
+}
+
 // Stack holds the layers that can apply on one cluster type. It is safe for concurrent use.
 type Stack struct {
+	Candidates
 	composer *Composer
-	facts    facts
-	// chosen identifies the layers and schemas that can apply, digest also what cannot be read.
-	chosen, digest fleet.Digest
 
 	selections sync.Map // *selection by *class, read once per assignment
 
@@ -30,47 +36,49 @@ type Stack struct {
 const maxEvaluated = 256
 
 // Stack prepares the layers for a cluster type. Reuse it: it caches configurations.
-func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
-	s := &Stack{
-		composer:     c,
-		facts:        c.vocabulary.clusterType(ct),
-		layerSets:    map[string]*layerSet{},
-		compositions: map[string]*composition{},
-	}
-	s.chosen = s.chosenDigest()
-	s.digest = s.computeDigest()
-	return s
+func (c *Composer) Stack(ct *fleet.ClusterType) *Stack { return c.StackOf(c.Candidates(ct)) }
+
+// StackOf is [Composer.Stack] for a cluster type whose candidates are known.
+func (c *Composer) StackOf(candidates Candidates) *Stack {
+	return &Stack{Candidates: candidates, composer: c, layerSets: map[string]*layerSet{}, compositions: map[string]*composition{}}
 }
 
-// Same reports whether the same layers and schemas can apply on the cluster types of two stacks of a composer. Then
+// Candidates determines what can apply on a cluster type.
+func (c *Composer) Candidates(ct *fleet.ClusterType) Candidates {
+	found := Candidates{facts: c.vocabulary.clusterType(ct)}
+	found.chosen = c.chosenDigest(found.facts)
+	found.digest = c.digest(found)
+	return found
+}
+
+// Same reports whether the same layers and schemas can apply on two cluster types of a composer. Then
 // all configurations are equal. Layers and schemas that cannot be read do not count.
-func (s *Stack) Same(other *Stack) bool { return s.chosen == other.chosen }
+func (s Candidates) Same(other Candidates) bool { return s.chosen == other.chosen }
 
 // Digest identifies everything that a composition on this cluster type can depend on besides the target:
-// the candidate layers and schemas, in order. A layer is a candidate if the cluster type and
-// the snapshot's targets together meet its labels.
-func (s *Stack) Digest() fleet.Digest { return s.digest }
+// the candidate layers and schemas, in order.
+func (s Candidates) Digest() fleet.Digest { return s.digest }
 
 // chosenDigest hashes the layers and schemas in an order that depends only on their names and labels.
-func (s *Stack) chosenDigest() fleet.Digest {
-	c, h := s.composer, sha256.New()
-	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {
+func (c *Composer) chosenDigest(ct facts) fleet.Digest {
+	h := sha256.New()
+	for _, i := range c.layerIndex.match(ct, c.everyTarget) {
 		h.Write(c.layers[i].config.Digest[:])
 		if c.layers[i].config.Store { // its other layers have the same digest
 			fmt.Fprintf(h, "%q", c.layers[i].labels)
 		}
-		s.writeMet(h, c.layerIndex.needs[i])
+		ct.writeMet(h, c.layerIndex.needs[i])
 	}
-	for _, i := range c.schemaIndex.match(s.facts, c.everyTarget) {
+	for _, i := range c.schemaIndex.match(ct, c.everyTarget) {
 		fmt.Fprintf(h, "schema %q %x", c.selecting[i].source.Name, c.selecting[i].source.Digest)
-		s.writeMet(h, c.schemaIndex.needs[i])
+		ct.writeMet(h, c.schemaIndex.needs[i])
 	}
 	return fleet.Digest(h.Sum(nil))
 }
 
-// computeDigest hashes all inputs.
-func (s *Stack) computeDigest() fleet.Digest {
-	c, h := s.composer, sha256.New()
+// digest hashes all inputs.
+func (c *Composer) digest(s Candidates) fleet.Digest {
+	h := sha256.New()
 	h.Write(s.chosen[:])
 	for _, name := range c.named {
 		fmt.Fprintf(h, "named %q", name)
@@ -81,7 +89,7 @@ func (s *Stack) computeDigest() fleet.Digest {
 	for _, i := range c.unreadableIndex.match(s.facts, c.everyTarget) {
 		u := c.unreadable[i]
 		fmt.Fprintf(h, "unreadable %q %q", u.Ref, u.Position)
-		s.writeMet(h, c.unreadableIndex.needs[i])
+		s.facts.writeMet(h, c.unreadableIndex.needs[i])
 	}
 	// Named schemas apply whatever their labels are, including unreadable ones.
 	for _, u := range c.unreadable {
@@ -93,10 +101,10 @@ func (s *Stack) computeDigest() fleet.Digest {
 }
 
 // writeMet adds which requirements the cluster type itself meets; the target has to meet the others.
-func (s *Stack) writeMet(h hash.Hash, needs []int) {
+func (f facts) writeMet(h hash.Hash, needs []int) {
 	for _, id := range needs {
 		met := byte(0)
-		if s.facts.has(id) {
+		if f.has(id) {
 			met = 1
 		}
 		h.Write([]byte{met})
