@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -21,12 +20,14 @@ const countInterval = time.Minute
 // act carries out the decisions. An error in one environment does not stop the others.
 func (r *round) act(ctx context.Context) error {
 	var failed error
-	for _, d := range r.decisions {
-		if err := r.actIn(ctx, d); err != nil {
-			failed = joinIn(d.Environment, failed, err)
-		}
-		if ctx.Err() != nil {
-			return failed
+	for _, l := range r.lanes {
+		for _, d := range l.decisions {
+			if err := r.actIn(ctx, d); err != nil {
+				failed = joinIn(d.Environment, failed, err)
+			}
+			if ctx.Err() != nil {
+				return failed
+			}
 		}
 	}
 	return failed
@@ -38,6 +39,9 @@ func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 	place := r.place(d.Environment)
 	if place.Unknown != "" || d.Phase == decide.Unknown {
 		return nil
+	}
+	if place.start != "" {
+		return r.startRing(ctx, place)
 	}
 	if place.Follows {
 		pinned, err := r.pin(ctx, place)
@@ -79,7 +83,7 @@ func (r *round) note(ctx context.Context, place EnvironmentState, d decide.Decis
 // earlierUnknown reports whether the state of an earlier environment is unknown. Proposals are not withdrawn in that case,
 // because the state is only unknown for a short time.
 func (r *round) earlierUnknown(environment string) bool {
-	rules, _ := r.reading.Chain.Rules(environment)
+	rules, _ := r.lane(environment).facts.Chain.Rules(environment)
 	return slices.ContainsFunc(rules.After, func(before string) bool { return r.environment(before).Unknown != "" })
 }
 
@@ -207,7 +211,7 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 		return r.move(ctx, m)
 	case decide.ProposeRollback:
 		return r.move(ctx, Move{
-			Environment: a.Environment, From: a.From, Commit: a.To, Approval: v1alpha1.ApprovalPullRequest, Back: true, Reason: a.Reason,
+			Environment: a.Environment, From: a.From, Commit: a.To, Approval: a.By, Back: true, Reason: a.Reason,
 		})
 	case decide.Withdraw:
 		return r.withdraw(ctx, a)
@@ -253,7 +257,11 @@ func (r *round) withdraw(ctx context.Context, a decide.Withdraw) error {
 }
 
 // show posts a status. A status that changes only in its details, such as a count or the error of a failure, is delayed.
+// A batch of a ring has no status of its own, because there may be hundreds.
 func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetStatus) error {
+	if _, stage := decide.SplitRing(a.Environment); stage != fleet.RingOfStage(stage) {
+		return nil
+	}
 	last := r.journal.page(a.Environment).shown[a.Commit]
 	if soon := last.at.Add(countInterval); last.State == a.State && topic(last.Description) == topic(a.Description) &&
 		r.at.Before(soon) && !r.at.Before(last.at) {

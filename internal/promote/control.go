@@ -71,6 +71,17 @@ func (c *Control) Order(ctx context.Context, w Command) error {
 	return c.say(ctx, Requested, w, true)
 }
 
+// Skip lets a commit pass a ring: later rings do not wait until it has run there. It needs a reason.
+func (c *Control) Skip(ctx context.Context, w Command) error {
+	if _, ring := decide.SplitRing(w.Environment); ring == "" {
+		return fmt.Errorf("%w: %q is not a ring; name ENVIRONMENT/RING", ledger.ErrInvalid, secret.Scrub(w.Environment))
+	}
+	if strings.TrimSpace(w.Why) == "" {
+		return fmt.Errorf("%w: a skipped ring needs a reason", ledger.ErrInvalid)
+	}
+	return c.say(ctx, Skipped, w, true)
+}
+
 func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, aboutCommit bool) error {
 	if !aboutCommit {
 		w.Commit = EveryCommit
@@ -78,7 +89,7 @@ func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, abou
 	if err := w.check(aboutCommit); err != nil {
 		return err
 	}
-	if kind == Requested {
+	if _, ring := decide.SplitRing(w.Environment); kind == Requested && ring == "" {
 		if err := c.onMain(ctx, w); err != nil {
 			return err
 		}
@@ -118,7 +129,7 @@ func (w *Command) check(aboutCommit bool) error {
 	switch {
 	case w.Subject == "":
 		return fmt.Errorf("%w: name what moves, by the URL of its repository", ledger.ErrInvalid)
-	case len(validation.IsDNS1123Label(w.Environment)) > 0:
+	case !isPlace(w.Environment):
 		return fmt.Errorf("%w: %q is not the name of an environment", ledger.ErrInvalid, secret.Scrub(w.Environment))
 	case strings.TrimSpace(w.By) == "":
 		return fmt.Errorf("%w: say who it is", ledger.ErrInvalid)
@@ -126,4 +137,10 @@ func (w *Command) check(aboutCommit bool) error {
 		return fmt.Errorf("%w: %q is not a full commit hash", ledger.ErrInvalid, secret.Scrub(w.Commit))
 	}
 	return nil
+}
+
+// isPlace reports whether a name can be that of an environment, or of a ring.
+func isPlace(name string) bool {
+	environment, stage := decide.SplitRing(name)
+	return len(validation.IsDNS1123Label(environment)) == 0 && (environment == name || len(validation.IsDNS1123Subdomain(stage)) == 0)
 }

@@ -13,7 +13,7 @@ func (p *page) environment(place EnvironmentState) decide.Environment {
 	e := decide.Environment{
 		Name: place.Environment, Unknown: place.Unknown, Commit: place.Commit, Head: place.Head, Rollout: place.Rollout,
 		History: slices.CompactFunc(slices.Clone(p.history), same), Statuses: p.statuses(place), Checks: p.checks(place),
-		Proposals: p.proposals(place), Aborts: p.aborted(), Request: p.pendingOrder(),
+		Proposals: p.proposals(place), Aborts: p.aborted(), Request: p.pendingOrder(), Skips: p.skipped(),
 	}
 	if p.pause != nil && p.pause.At.After(p.resumed) {
 		pause := *p.pause
@@ -28,6 +28,17 @@ func (p *page) aborted() []decide.Abort {
 	for _, commit := range slices.Sorted(maps.Keys(p.aborts)) {
 		if a := p.aborts[commit]; !p.ordered[commit].After(a.At) {
 			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// skipped returns the commits that were let pass and not requested since.
+func (p *page) skipped() []decide.Skip {
+	var all []decide.Skip
+	for _, commit := range slices.Sorted(maps.Keys(p.skips)) {
+		if s := p.skips[commit]; !p.ordered[commit].After(s.At) {
+			all = append(all, s)
 		}
 	}
 	return all

@@ -41,11 +41,14 @@ type page struct {
 	history []decide.Step
 	// published is when each commit of the GitOps branch was published.
 	published map[string]time.Time
+	// revisions are the commits under which those commits were published.
+	revisions map[string]string
 	// results holds the results of verifications, oldest first.
 	results []result
 	pause   *decide.Pause
 	resumed time.Time
 	aborts  map[string]decide.Abort
+	skips   map[string]decide.Skip
 	// order is the newest request, ordered the last request time of each commit, and fulfilled the IDs of completed requests.
 	order     *decide.Request
 	ordered   map[string]time.Time
@@ -130,7 +133,7 @@ func (j *journal) page(environment string) *page {
 	p := j.pages[environment]
 	if p == nil {
 		p = &page{
-			published: map[string]time.Time{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
+			published: map[string]time.Time{}, revisions: map[string]string{}, skips: map[string]decide.Skip{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
 			fulfilled: map[string]bool{}, shown: map[string]postedStatus{}, proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{},
 		}
 		j.pages[environment] = p
@@ -171,7 +174,7 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 		}
 	case Published:
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
-			p.published[d.Revision] = s.At
+			p.published[d.Revision], p.revisions[d.Revision] = s.At, s.Commit
 		}
 	case Verified:
 		check := decide.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Reason: s.Reason}
@@ -206,6 +209,10 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 	case Aborted:
 		if s.At.After(p.aborts[s.Commit].At) {
 			p.aborts[s.Commit] = decide.Abort{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
+		}
+	case Skipped:
+		if s.At.After(p.skips[s.Commit].At) {
+			p.skips[s.Commit] = decide.Skip{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
 		}
 	case Requested:
 		if p.order == nil || s.At.After(p.ordered[p.order.Commit]) {

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -18,6 +19,9 @@ import (
 // Move updates the BaseRepo of an environment, or opens a proposal. It reads the current state first, and changes nothing if
 // another server was faster.
 func (p *Platform) Move(ctx context.Context, m Move) (MoveResult, error) {
+	if _, ring := decide.SplitRing(m.Environment); ring != "" {
+		return p.moveRing(ctx, m)
+	}
 	d, err := p.described(ctx, m.Environment)
 	if err != nil {
 		return MoveResult{}, err

@@ -66,6 +66,37 @@ type Standing struct {
 	Pause     *decide.Pause        `json:"pause,omitempty"`
 	Request   *decide.Request      `json:"order,omitempty"`
 	Aborts    []decide.Abort       `json:"aborts,omitempty"`
+	// Rings holds the rings of the environment, and the batches of rings, in the order of rollouts.
+	Rings []RingStanding `json:"rings,omitempty"`
 	// Actions describes the next actions. [Outcome.Did] describes the completed ones.
 	Actions []string `json:"actions,omitempty"`
+}
+
+// RingStanding is the state of a ring, or of a batch of a ring.
+type RingStanding struct {
+	// Name is "<ring>" or "<ring>.<batch>".
+	Name string `json:"name"`
+	Ring string `json:"ring"`
+	// Branch is the branch that its clusters follow.
+	Branch string `json:"branch"`
+	// Clusters is the number of clusters that Git lists for it.
+	Clusters int          `json:"clusters"`
+	Phase    decide.Phase `json:"phase"`
+	// Commit is the commit of Branch, one of the environment's GitOps branch. Candidate is the commit to roll out next; optional.
+	Commit    string `json:"commit,omitempty"`
+	Candidate string `json:"candidate,omitempty"`
+	// Behind is the number of commits of the environment's GitOps branch that are newer than Commit.
+	Behind int `json:"behind"`
+	// Reason describes the state of Commit, and what Candidate waits for.
+	Reason string `json:"reason"`
+	// Since is when the phase began, if that is recorded. Next is when the state may change without an event.
+	Since   time.Time            `json:"since,omitzero"`
+	Next    time.Time            `json:"next,omitzero"`
+	Counts  comply.Counts        `json:"counts"`
+	Checks  []decide.CheckResult `json:"checks,omitempty"`
+	Pause   *decide.Pause        `json:"pause,omitempty"`
+	Request *decide.Request      `json:"order,omitempty"`
+	Aborts  []decide.Abort       `json:"aborts,omitempty"`
+	Skips   []decide.Skip        `json:"skips,omitempty"`
+	Actions []string             `json:"actions,omitempty"`
 }

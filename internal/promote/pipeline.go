@@ -19,7 +19,8 @@ type Pipeline interface {
 	// if one environment cannot be read, it sets [EnvironmentState.Unknown].
 	Read(ctx context.Context) (*State, error)
 	// Move promotes a commit to an environment, or opens a proposal for that.
-	// It does nothing if the environment's commit is no longer m.From.
+	// It does nothing if the environment's commit is no longer m.From. For a ring, the environment is that of [decide.RingName], and the
+	// commit is one of the line of the rings.
 	Move(ctx context.Context, m Move) (MoveResult, error)
 	// Withdraw closes the open proposal for a commit. A proposal that does not exist is not an error.
 	Withdraw(ctx context.Context, w decide.Withdraw) error
@@ -77,8 +78,15 @@ type EnvironmentState struct {
 	GitOps hub.Source
 	// Folders are the clusters with folders of their own in GitOps.
 	Folders comply.Folders
+	// Rings are the parts of the clusters that follow branches of their own; nil if all follow GitOps.
+	Rings *Rings
 	// Expect returns which reconcilers of the clusters should follow GitOps; defaults to those of all members of the environment.
 	Expect func(clusters []comply.Cluster) []comply.Expected
+
+	// exact means that only the commit itself counts as reached, and not a later one: that of a ring that went back.
+	exact bool
+	// start is the commit at which the missing branch of a ring starts.
+	start string
 }
 
 // Proposal is a pull request that would promote another commit.

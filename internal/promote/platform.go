@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -31,6 +32,8 @@ type Platform struct {
 	Lines Lines
 	// Committer writes to environment branches. Its Push returns [ErrProtected] for a protected branch. // required
 	Committer pullrequest.Committer
+	// Rings reads the branches of rings. // required
+	Rings RingBranches
 	// Forges host the control plane. Without a matching forge, there are no proposals and statuses. // required
 	Forges pullrequest.Forges
 	// Rollouts returns the results of scheduling rounds. // required
@@ -40,6 +43,8 @@ type Platform struct {
 
 	// line is that of the last reading, for proposals and messages.
 	line []Commit
+	// ringSources are the GitOps branches of the environments with rings, by environment.
+	ringSources map[string]hub.Source
 }
 
 // Lines gives access to the history of branches.
@@ -78,6 +83,13 @@ func (p *Platform) Read(ctx context.Context) (*State, error) {
 	r.Chain, wrong = decide.NewChain(r.Stages, p.Chain)
 	r.Problems = fleet.SortProblems(append(problems, wrong...))
 	r.Places = p.places(ctx, r, described)
+	p.ringSources = map[string]hub.Source{}
+	for _, place := range r.Places {
+		if place.Rings != nil {
+			p.ringSources[place.Environment] = place.GitOps
+			r.Read = append(r.Read, schedule.Location{Repo: place.GitOps.Repository, Branch: place.GitOps.Ref})
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -149,6 +161,7 @@ func (p *Platform) place(ctx context.Context, d schedule.Description, head strin
 	}
 	place.Rollout = RolloutOf(outcome, place.Commit, place.Head)
 	place.Folders = foldersOf(outcome)
+	place.Rings = p.ringsOf(ctx, &place, outcome)
 	return place
 }
 
@@ -180,13 +193,18 @@ func (p *Platform) reachBack(ctx context.Context, main schedule.Location, r *Sta
 }
 
 // SetStatus posts a status in the control plane, or in the repository of the environment's branch.
+// The status of a ring is posted in the GitOps repository.
 func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
-	d, err := p.described(ctx, s.Environment)
+	environment, ring := decide.SplitRing(s.Environment)
+	d, err := p.described(ctx, environment)
 	if err != nil {
 		return err
 	}
 	url := p.ControlPlane
-	if !slices.ContainsFunc(p.line, func(c Commit) bool { return c.SHA == s.Commit }) {
+	switch {
+	case ring != "":
+		url = p.ringSources[environment].Repository
+	case !slices.ContainsFunc(p.line, func(c Commit) bool { return c.SHA == s.Commit }):
 		url = d.At.Repo
 	}
 	_, repo, err := p.locate(url)
@@ -199,7 +217,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	// The description can contain messages of clusters.
 	status := forge.Status{Context: s.Environment, State: forge.StatusState(s.State), Description: secret.Scrub(s.Description)}
 	if p.Link != nil {
-		status.URL = p.Link(s.Environment)
+		status.URL = p.Link(environment)
 	}
 	err = repo.SetStatus(ctx, s.Commit, status)
 	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {

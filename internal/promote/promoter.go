@@ -115,7 +115,6 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.decisions = decide.Decide(r.facts, r.at)
 	r.outcome = r.describe()
 	return r.outcome, errors.Join(gathered, do(r))
 }

@@ -19,53 +19,102 @@ type round struct {
 	journal  *journal
 	// running holds the verifications that were running before the journal was read. One that ends in between counts as running,
 	// because its result may be missing from the journal.
-	running   map[checkKey]bool
-	at        time.Time
-	facts     decide.Facts
-	decisions []decide.Decision
-	outcome   *Outcome
+	running map[checkKey]bool
+	at      time.Time
+	// lanes holds the chain of environments, and then the rings of each environment that has rings.
+	lanes   []*lane
+	outcome *Outcome
 }
 
-// gather collects the facts. An environment with missing facts is unknown, and the error explains why.
+// lane is a chain of environments, or the rings of one environment, in a round.
+type lane struct {
+	// environment is the environment of rings; empty for the chain of environments.
+	environment string
+	places      []EnvironmentState
+	facts       decide.Facts
+	decisions   []decide.Decision
+}
+
+// gather collects the facts and decides, first about rings, on which the verdicts of their environments depend.
+// An environment with missing facts is unknown, and the error explains why.
 func (r *round) gather(ctx context.Context) error {
-	var failed error
 	clusters := &registry{ledger: r.Ledger}
-	r.facts = decide.Facts{Chain: r.reading.Chain}
+	environments := &lane{places: r.reading.Places, facts: decide.Facts{Chain: r.reading.Chain}}
 	for _, c := range r.reading.Line {
-		r.facts.Line = append(r.facts.Line, c.SHA)
+		environments.facts.Line = append(environments.facts.Line, c.SHA)
 	}
+	r.lanes = []*lane{environments}
+	var failed error
 	for _, place := range r.reading.Places {
-		rules, ok := r.reading.Chain.Rules(place.Environment)
+		if _, ok := r.reading.Chain.Rules(place.Environment); ok && place.Rings != nil && place.Unknown == "" && place.Rings.Unknown == "" {
+			l, err := r.gatherRings(ctx, clusters, place)
+			failed = errors.Join(failed, err)
+			r.lanes = append(r.lanes, l)
+		}
+	}
+	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, environments, func(place EnvironmentState) decide.Environment {
+		return r.journal.page(place.Environment).environment(place)
+	}))
+	environments.decisions = decide.Decide(environments.facts, r.at)
+	return failed
+}
+
+// gatherPlaces collects the facts of a lane. read returns those of a place, without the verdict.
+func (r *round) gatherPlaces(ctx context.Context, clusters *registry, l *lane, read func(EnvironmentState) decide.Environment) error {
+	var failed error
+	for _, place := range l.places {
+		rules, ok := l.facts.Chain.Rules(place.Environment)
 		if !ok {
 			continue
 		}
 		page := r.journal.page(place.Environment)
-		e := page.environment(place)
+		e := read(place)
 		if e.Unknown == "" {
-			verdict, err := r.verdict(ctx, clusters, place, rules.Gate, page.published[place.Rollout.Commit], r.at)
-			if err != nil {
+			var err error
+			if place.Rings != nil {
+				r.ringVerdict(&e, place)
+			} else if e.Verdict, err = r.verdict(ctx, clusters, place, rules.Gate, page.published[place.Rollout.Commit], r.at); err != nil {
 				e.Unknown = err.Error()
 				failed = joinIn(place.Environment, failed, err)
 			}
-			e.Verdict = verdict
 			e.Checks = r.markRunning(e.Checks, place)
 		}
-		r.facts.Environments = append(r.facts.Environments, e)
+		l.facts.Environments = append(l.facts.Environments, e)
 	}
 	return failed
 }
 
-// place returns the state of an environment in Git and on the forge.
+// lane returns the lane of an environment or ring.
+func (r *round) lane(name string) *lane {
+	if environment, stage := decide.SplitRing(name); stage != "" {
+		return r.rings(environment)
+	}
+	return r.lanes[0]
+}
+
+// rings returns the rings of an environment; they are empty if it has none.
+func (r *round) rings(environment string) *lane {
+	for _, l := range r.lanes[1:] {
+		if l.environment == environment {
+			return l
+		}
+	}
+	return &lane{environment: environment, facts: decide.Facts{Chain: &decide.Chain{}}}
+}
+
+// place returns the state of an environment or ring in Git and on the forge.
 func (r *round) place(environment string) EnvironmentState {
-	if i := slices.IndexFunc(r.reading.Places, func(p EnvironmentState) bool { return p.Environment == environment }); i >= 0 {
-		return r.reading.Places[i]
+	places := r.lane(environment).places
+	if i := slices.IndexFunc(places, func(p EnvironmentState) bool { return p.Environment == environment }); i >= 0 {
+		return places[i]
 	}
 	return EnvironmentState{Environment: environment}
 }
 
 func (r *round) environment(name string) decide.Environment {
-	if i := slices.IndexFunc(r.facts.Environments, func(e decide.Environment) bool { return e.Name == name }); i >= 0 {
-		return r.facts.Environments[i]
+	all := r.lane(name).facts.Environments
+	if i := slices.IndexFunc(all, func(e decide.Environment) bool { return e.Name == name }); i >= 0 {
+		return all[i]
 	}
 	return decide.Environment{Name: name}
 }
@@ -76,8 +125,12 @@ func (r *round) describe() *Outcome {
 		Subject: r.reading.Subject, At: r.at, Environments: []Standing{},
 		Problems: r.reading.Problems, Line: r.reading.Line, Read: r.reading.Read,
 	}
-	for _, d := range r.decisions {
+	for _, d := range r.lanes[0].decisions {
 		s := r.standing(d)
+		for _, ring := range r.rings(d.Environment).decisions {
+			s.Rings = append(s.Rings, r.ringStanding(ring))
+			o.wake(ring.Next)
+		}
 		o.Environments = append(o.Environments, s)
 		o.wake(s.Next)
 	}
@@ -117,10 +170,11 @@ func (r *round) standing(d decide.Decision) Standing {
 
 // behind returns the number of newer commits on the line.
 func (r *round) behind(commit string) int {
-	if i := slices.Index(r.facts.Line, commit); i >= 0 {
-		return len(r.facts.Line) - 1 - i
+	line := r.lanes[0].facts.Line
+	if i := slices.Index(line, commit); i >= 0 {
+		return len(line) - 1 - i
 	}
-	return len(r.facts.Line)
+	return len(line)
 }
 
 // since returns when the phase of a commit began: the time of the recorded decision, or now.

@@ -29,6 +29,8 @@ const (
 	// Requested is a user's request to promote a commit next, Completed means that it was carried out.
 	Requested decide.StepKind = "ordered"
 	Completed decide.StepKind = "fulfilled"
+	// Skipped is a user's command to let a commit pass a ring without waiting for it. A later request for the commit reverts it.
+	Skipped decide.StepKind = "skipped"
 )
 
 // EveryCommit is the commit of steps that apply to an environment as a whole.

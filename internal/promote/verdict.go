@@ -51,9 +51,11 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place EnvironmentSt
 	if err != nil {
 		return comply.Verdict{}, err
 	}
-	history, err := p.history(ctx, place, states)
-	if err != nil {
-		return comply.Verdict{}, err
+	history := comply.History(func(hash string) (bool, bool) { return hash == place.Rollout.Commit, true })
+	if !place.exact {
+		if history, err = p.history(ctx, place, states); err != nil {
+			return comply.Verdict{}, err
+		}
 	}
 	expect := place.Expect
 	if expect == nil {

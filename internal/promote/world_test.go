@@ -86,6 +86,9 @@ func (p *fakePipeline) place(environment string) *promote.EnvironmentState {
 func (p *fakePipeline) Move(_ context.Context, m promote.Move) (promote.MoveResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if environment, stage := decide.SplitRing(m.Environment); stage != "" {
+		return p.moveRing(environment, stage, m), nil
+	}
 	at := p.place(m.Environment)
 	if at.Commit != m.From {
 		return promote.MoveResult{}, nil
@@ -94,6 +97,18 @@ func (p *fakePipeline) Move(_ context.Context, m promote.Move) (promote.MoveResu
 	did := fmt.Sprintf("%s goes from %s to %s", m.Environment, m.From[:6], m.Commit[:6])
 	p.moves = append(p.moves, did)
 	return promote.MoveResult{Did: did}, nil
+}
+
+func (p *fakePipeline) moveRing(environment, stage string, m promote.Move) promote.MoveResult {
+	rings := p.place(environment).Rings
+	i := slices.IndexFunc(rings.Stages, func(s promote.RingState) bool { return s.Name == stage })
+	if rings.Stages[i].Commit != m.From {
+		return promote.MoveResult{}
+	}
+	rings.Stages[i].Commit = m.Commit
+	did := fmt.Sprintf("%s goes to %s", m.Environment, m.Commit)
+	p.moves = append(p.moves, did)
+	return promote.MoveResult{Did: did}
 }
 
 func (p *fakePipeline) Withdraw(context.Context, decide.Withdraw) error { return nil }
@@ -161,5 +176,23 @@ func reports(t testing.TB, l *sqlite.Ledger, environment, revision string, at ti
 	}
 	if err := l.Report(t.Context(), all...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// fails records that clusters cannot apply a revision.
+func fails(t testing.TB, l *sqlite.Ledger, environment, revision string, at time.Time, clusters ...string) {
+	t.Helper()
+	for _, c := range clusters {
+		err := l.Report(t.Context(), ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: c, Kind: "Kustomization", Namespace: "flux-system", Name: "platform-" + environment},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: "https://git.example/platform/gitops", Ref: environment, Path: "large"},
+				Revision: revision, State: ledger.StateFailed, Message: "it cannot be applied",
+			},
+			Observed: at, Received: at,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

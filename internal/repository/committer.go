@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/promote"
@@ -51,6 +52,25 @@ func (c Committer) Head(ctx context.Context, repo, branch string) (string, error
 		return "", nil
 	}
 	return head.Hash, err
+}
+
+// Heads returns the commits of all branches of a repository, by name.
+func (c Committer) Heads(ctx context.Context, repo string) (map[string]string, error) {
+	r, err := c.Client.Open(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	references, err := r.References(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heads := map[string]string{}
+	for name, commit := range references {
+		if branch, ok := strings.CutPrefix(name, git.BranchReference("")); ok {
+			heads[branch] = commit
+		}
+	}
+	return heads, nil
 }
 
 // Push moves a branch if it is where the caller expects it.

@@ -27,6 +27,8 @@ type Gate struct {
 	Offline v1alpha1.OfflinePolicy
 	// Timeout counts from the time at which the commit was published; zero means none.
 	Timeout time.Duration
+	// MaxFailures is how many reconcilers may fail without failing the gate; they are not required then. Zero means none.
+	MaxFailures Require
 	// AllowNone passes the gate if no reconciler is expected.
 	AllowNone bool
 }
@@ -48,6 +50,14 @@ func (r Require) of(n int) int {
 	default:
 		return r.Count
 	}
+}
+
+// tolerated returns how many of n may fail; a percentage is rounded down.
+func (r Require) tolerated(n int) int {
+	if r.Percent {
+		return n * r.Count / 100
+	}
+	return r.Count
 }
 
 // ParseGate parses the gate of an environment; nil is the zero Gate.

@@ -50,6 +50,9 @@ func Judge(q Question, now time.Time) Verdict {
 		v.Counts.Counted -= v.Counts.Offline
 	}
 	v.Counts.Required = q.Gate.Require.of(v.Counts.Counted)
+	if failed := v.Counts.Failed; failed > 0 && failed <= q.Gate.MaxFailures.tolerated(v.Counts.Counted) {
+		v.Counts.Required = max(min(v.Counts.Required, v.Counts.Counted-failed), 1)
+	}
 	v.Result = j.result(v.Counts)
 	v.Reason = reason(&v, q.Gate, now)
 	if v.Result == Passed {
@@ -82,6 +85,8 @@ func (j *judge) result(c Counts) Result {
 	case c.Expected == 0:
 		return NoClusters
 	case c.Offline > 0 && j.Gate.Offline == v1alpha1.OfflineBlock:
+		return Failed
+	case j.Gate.MaxFailures.Count > 0 && c.Failed > j.Gate.MaxFailures.tolerated(c.Counted):
 		return Failed
 	case c.Reached >= c.Required:
 		return Passed

@@ -103,3 +103,18 @@ func (c *Counts) add(r *Reconciler) {
 		c.Missing++
 	}
 }
+
+// Add adds the reconcilers of a verdict on a part of the clusters. has means that the part is to run the commit; otherwise those that
+// run what they should are behind, because it is not yet their turn.
+func (v *Verdict) Add(part *Verdict, has bool) {
+	for _, r := range part.Reconcilers {
+		if !has && r.State == Reached {
+			r.State, r.Reason = Behind, "its ring does not have the commit yet"
+		}
+		v.Reconcilers = append(v.Reconcilers, r)
+		v.Counts.add(&r)
+	}
+	v.Counts.Expected += part.Counts.Expected
+	v.Counts.Counted += part.Counts.Counted
+	v.Counts.Required += part.Counts.Required
+}

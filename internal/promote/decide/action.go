@@ -55,11 +55,12 @@ type Promote struct {
 }
 
 // ProposeRollback opens a pull request that rolls an environment back to a commit that was deployed there successfully.
-// It replaces an open proposal for another commit.
+// It replaces an open proposal for another commit. A ring is rolled back at once.
 type ProposeRollback struct {
 	Environment string
 	From, To    string
 	Reason      string
+	By          v1alpha1.Approval
 }
 
 // Withdraw closes an open proposal that is no longer needed.
@@ -110,6 +111,9 @@ func (a Promote) String() string {
 
 // String describes the rollback and its reason.
 func (a ProposeRollback) String() string {
+	if a.By == v1alpha1.ApprovalAutomatic {
+		return fmt.Sprintf("roll %s back from %s to %s (%s)", a.Environment, fleet.ShortCommit(a.From), fleet.ShortCommit(a.To), a.Reason)
+	}
 	return fmt.Sprintf("propose that %s goes back from %s to %s (%s)", a.Environment, fleet.ShortCommit(a.From), fleet.ShortCommit(a.To), a.Reason)
 }
 

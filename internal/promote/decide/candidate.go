@@ -72,7 +72,14 @@ func (r *round) wait(p *place, position int) wait {
 		if before == nil {
 			return waitFor("%s is not in the chain", name)
 		}
-		if w := before.holdsBack(r.Line[position], before.runs[position], p.rules.Soak, r.now); !w.over() {
+		soak := p.rules.Soak
+		if before.rules.ring {
+			soak = before.rules.Soak
+		}
+		if before.env.skipped(r.Line[position]) {
+			continue
+		}
+		if w := before.holdsBack(r.Line[position], before.runs[position], soak, r.now); !w.over() {
 			return w
 		}
 	}

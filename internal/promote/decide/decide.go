@@ -162,6 +162,8 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 		return fmt.Sprintf("%s is being rolled out", fleet.ShortCommit(p.env.Commit)), time.Time{}
 	case !c.over():
 		return c.why(), c.until
+	case p.rules.manual && (p.env.Request == nil || p.env.Request.Commit != c.commit):
+		return "it enters when a user requests it", time.Time{}
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
 		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
 	default:
@@ -171,14 +173,18 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 
 // free reports whether the environment's commit can be replaced.
 func (p *place) free() bool {
-	return p.phase.free() || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
+	return p.phase.free() || p.env.Rings && p.phase == Deploying || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
 }
 
 // goBack proposes a rollback after a failure, if the rules ask for it.
 // It also withdraws proposals that would promote another commit.
 func (r *round) goBack(p *place, c candidate, d *Decision) {
-	back := ""
-	if p.phase == Failed && p.rules.OnFailure == v1alpha1.FailureRollback {
+	back, cause := "", p.cause()
+	later := r.failedLater(p)
+	if p.phase == Failed && p.rules.OnFailure == v1alpha1.FailureRollback || later != "" {
+		if later != "" {
+			cause = later
+		}
 		switch {
 		case p.later:
 			d.say("no rollback, because %s ran before that change", fleet.ShortCommit(p.env.Commit))
@@ -195,8 +201,12 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 		return
 	case back != "" && closed != nil:
 		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
+	case back != "" && p.rules.ring:
+		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalAutomatic})
+		d.say("goes back to %s, because %s", fleet.ShortCommit(back), cause)
+		return
 	case back != "":
-		d.do(ProposeRollback{p.name, p.env.Commit, back, p.cause()})
+		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalPullRequest})
 		d.say("proposes to go back to %s", fleet.ShortCommit(back))
 		return
 	}

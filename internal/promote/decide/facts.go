@@ -45,6 +45,13 @@ type Environment struct {
 
 	Pause  *Pause
 	Aborts []Abort
+	// Skips are the commits that need not run here before they enter later environments or rings.
+	Skips []Skip
+	// Rings means that the environment has rings. The verdict is that of all of them; a newer commit may be promoted while they
+	// still roll out an older one.
+	Rings bool
+	// Underway holds the earlier commits that the rings still roll out, oldest first.
+	Underway []Underway
 	// Request is the request that has not been carried out yet; optional.
 	Request *Request
 }
@@ -153,6 +160,22 @@ type Abort struct {
 	By     string    `json:"by"`
 	Why    string    `json:"why,omitempty"`
 	At     time.Time `json:"at"`
+}
+
+// Skip is a user's command to let a commit pass without having run in an environment or ring.
+type Skip struct {
+	Commit string    `json:"commit"`
+	By     string    `json:"by"`
+	Why    string    `json:"why"`
+	At     time.Time `json:"at"`
+}
+
+// Underway is an earlier commit that the rings of an environment still roll out.
+type Underway struct {
+	Commit string
+	// Revision is the commit of the GitOps branch that contains its manifests.
+	Revision string
+	Verdict  comply.Verdict
 }
 
 // Request is a user's request to promote a commit next, even an older one. All other rules still apply.

@@ -8,6 +8,8 @@ import (
 // run records how long a commit, or a later commit that contains it, ran in an environment without failure.
 type run struct {
 	arrived bool
+	// first is when the commit was first deployed.
+	first time.Time
 	// longest is the longest run.
 	longest time.Duration
 	// start is when the current run began; zero if the commit is not running.
@@ -46,6 +48,9 @@ func (p *place) read(r *round) {
 		case StepFailed:
 			end(s.At)
 		case StepDeployed:
+			if known && p.runs[position].first.IsZero() {
+				p.runs[position].first = s.At
+			}
 			if known && p.runs[position].start.IsZero() {
 				p.runs[position].arrived, p.runs[position].start = true, s.At
 				running = append(running, position)

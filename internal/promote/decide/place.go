@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,6 +171,11 @@ func (e *Environment) aborted(commit string) *Abort {
 	return nil
 }
 
+// skipped reports whether a user let a commit pass.
+func (e *Environment) skipped(commit string) bool {
+	return slices.ContainsFunc(e.Skips, func(s Skip) bool { return s.Commit == commit })
+}
+
 // String returns who aborted the commit and why. It follows the name of the commit in a sentence.
 func (a *Abort) String() string { return "was aborted by " + a.By + because(a.Why) }
 
@@ -182,6 +188,9 @@ func (p *place) unrecorded(now time.Time) []Action {
 	switch {
 	case p.phase == Unknown || e.Commit == "":
 		return nil
+	case len(p.passed()) > 0:
+		u := p.passed()[0]
+		return []Action{Record{Environment: p.name, Step: Step{Kind: StepDeployed, Commit: u.Commit, Revision: u.Revision, At: now}, Reason: "every ring runs it, while a newer commit is rolled out"}}
 	case e.entered() != e.Commit:
 		return []Action{record(StepStarted, "")}
 	case p.phase == Deployed && e.outcome() != StepDeployed:
@@ -193,6 +202,20 @@ func (p *place) unrecorded(now time.Time) []Action {
 	default:
 		return nil
 	}
+}
+
+// passed returns the earlier commits that every ring runs, and that are not recorded as deployed.
+func (p *place) passed() []Underway {
+	var all []Underway
+	for _, u := range p.env.Underway {
+		recorded := slices.ContainsFunc(p.env.History, func(s Step) bool {
+			return s.Kind == StepDeployed && s.Commit == u.Commit && s.Revision == u.Revision
+		})
+		if u.Verdict.Result == comply.Passed && u.Commit != p.env.Commit && !recorded {
+			all = append(all, u)
+		}
+	}
+	return all
 }
 
 // cause returns why the commit failed.

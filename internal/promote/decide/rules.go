@@ -21,6 +21,11 @@ type Rules struct {
 	OnFailure v1alpha1.FailureAction
 
 	calendar calendar
+	// ring marks the rules of a ring: Soak is how long a commit must have run in the ring itself before it enters the next, and a
+	// rollback needs no pull request, because every commit of the line was merged.
+	ring bool
+	// manual means that a commit enters the ring only when a user requests it.
+	manual bool
 }
 
 // byHand reports whether promotions need a merged pull request.

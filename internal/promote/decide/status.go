@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
 // StatusState is the state of a commit status.
@@ -85,6 +86,10 @@ func (p *place) statuses() []Action {
 	}
 	for _, commit := range slices.Sorted(maps.Keys(e.Statuses)) {
 		if e.Statuses[commit].State == Pending && commit != e.Commit && commit != e.Head {
+			if u := e.underway(commit); u != nil {
+				post(commit, u.status())
+				continue
+			}
 			actions = append(actions, SetStatus{p.name, commit, Status{Failure, "Superseded by " + fleet.ShortCommit(e.Commit)}})
 		}
 	}
@@ -95,4 +100,26 @@ func (p *place) statuses() []Action {
 func (p *place) sentence() string {
 	why := strings.TrimPrefix(p.why, "was ")
 	return strings.ToUpper(why[:1]) + why[1:]
+}
+
+// underway returns an earlier commit that the rings still roll out, or nil.
+func (e *Environment) underway(commit string) *Underway {
+	for i := range e.Underway {
+		if e.Underway[i].Commit == commit {
+			return &e.Underway[i]
+		}
+	}
+	return nil
+}
+
+// status returns the status of an earlier commit.
+func (u *Underway) status() Status {
+	switch c := u.Verdict.Counts; u.Verdict.Result {
+	case comply.Passed:
+		return Status{Success, "Deployed"}
+	case comply.Failed:
+		return Status{Failure, "Failed: " + u.Verdict.Cause()}
+	default:
+		return Status{Pending, fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)}
+	}
 }

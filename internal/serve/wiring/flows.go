@@ -157,6 +157,6 @@ func (f *Flows) trials() *trial.Planner {
 func (f *Flows) platform(controlPlane string, chain []string, rollouts promote.Rollouts) *promote.Platform {
 	return &promote.Platform{
 		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Lines: repository.Lines{Client: f.Client},
-		Committer: repository.PromotionCommitter{Committer: f.Commits}, Forges: f.Forges, Rollouts: rollouts,
+		Committer: repository.PromotionCommitter{Committer: f.Commits}, Rings: f.Commits, Forges: f.Forges, Rollouts: rollouts,
 	}
 }

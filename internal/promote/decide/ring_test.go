@@ -1,0 +1,215 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// ringWorld is an environment with rings. Its clusters take a while to run what their ring's branch has, and some commits fail on them.
+type ringWorld struct {
+	*rapid.T
+	now    time.Time
+	rules  *v1alpha1.Promotion
+	stages []*ringStage
+	line   []string
+	bad    map[string]bool // commits that fail on clusters of the last stage
+	worse  map[string]bool // commits that fail everywhere
+	skips []decide.Skip
+}
+
+type ringStage struct {
+	fleet.Stage
+	commit  string
+	since   time.Time
+	history []decide.Step
+	pause   *decide.Pause
+	request *decide.Request
+}
+
+func newRingWorld(t *rapid.T) *ringWorld {
+	w := &ringWorld{T: t, now: clock("06:00"), rules: &v1alpha1.Promotion{}, bad: map[string]bool{}, worse: map[string]bool{}}
+	w.commit()
+	for i := range rapid.IntRange(1, 4).Draw(t, "rings") {
+		ring := v1alpha1.Ring{Name: fmt.Sprintf("r%d", i)}
+		if rapid.Bool().Draw(t, "soaks") {
+			ring.Soak = &metav1.Duration{Duration: 20 * time.Minute}
+		}
+		if rapid.IntRange(0, 2).Draw(t, "goes back") == 0 {
+			ring.OnFailure = v1alpha1.FailureRollback
+		}
+		w.rules.Rings = append(w.rules.Rings, ring)
+		batches := rapid.IntRange(1, 2).Draw(t, "batches")
+		for b := range batches {
+			s := fleet.Stage{Name: ring.Name, Ring: ring.Name, Clusters: []string{"c"}}
+			if batches > 1 {
+				s.Name += fmt.Sprintf(".%d", b)
+			}
+			w.stages = append(w.stages, &ringStage{Stage: s, commit: w.line[0], since: w.now})
+		}
+	}
+	return w
+}
+
+func (w *ringWorld) commit() string {
+	c := fmt.Sprintf("%07x%033d", len(w.line)+1, 0)
+	w.line = append(w.line, c)
+	return c
+}
+
+// verdict is that of a stage's clusters: they need five minutes, and fail after three.
+func (w *ringWorld) verdict(i int) comply.Verdict {
+	s := w.stages[i]
+	age := w.now.Sub(s.since)
+	fails := w.worse[s.commit] || w.bad[s.commit] && i == len(w.stages)-1
+	v := comply.Verdict{Commit: s.commit, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1}}
+	switch {
+	case fails && age >= 3*time.Minute:
+		v.Result, v.Reason, v.Counts.Failed = comply.Failed, "c fails", 1
+	case age >= 5*time.Minute:
+		v.Result, v.Reason, v.Counts.Reached = comply.Passed, "c runs it", 1
+	default:
+		v.Result, v.Reason = comply.Waiting, "c is behind"
+	}
+	return v
+}
+
+func (w *ringWorld) facts() decide.Facts {
+	f := decide.Facts{Line: w.line}
+	var stages []fleet.Stage
+	for i, s := range w.stages {
+		stages = append(stages, s.Stage)
+		f.Environments = append(f.Environments, decide.Environment{
+			Name: decide.RingName("prod", s.Name), Commit: s.commit, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.commit},
+			Verdict: w.verdict(i), History: s.history, Pause: s.pause, Request: s.request, Skips: w.skips,
+		})
+	}
+	f.Chain = decide.NewRings(decide.Stage{Name: "prod", Promotion: w.rules}, stages)
+	return f
+}
+
+func (w *ringWorld) position(commit string) int { return slices.Index(w.line, commit) }
+
+// apply carries out actions, and checks the rules of rings at each move.
+func (w *ringWorld) apply(actions []decide.Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case decide.Record:
+			w.at(a.Environment).history = append(w.at(a.Environment).history, a.Step)
+		case decide.CompleteRequest:
+			w.at(a.Environment).request = nil
+		case decide.Promote:
+			w.checkMove(a)
+			w.move(a.Environment, a.From, a.Commit)
+		case decide.ProposeRollback:
+			s := w.at(a.Environment)
+			if !slices.Contains(decide.GoodCommits(s.history, s.commit), a.To) || w.position(a.To) >= w.position(a.From) {
+				w.Fatalf("%s: not a commit that ran well before", a)
+			}
+			w.move(a.Environment, a.From, a.To)
+		}
+	}
+}
+
+func (w *ringWorld) move(name, from, to string) {
+	if s := w.at(name); s.commit == from {
+		s.commit, s.since = to, w.now
+	}
+}
+
+func (w *ringWorld) at(name string) *ringStage {
+	_, stage := decide.SplitRing(name)
+	return w.stages[slices.IndexFunc(w.stages, func(s *ringStage) bool { return s.Name == stage })]
+}
+
+// checkMove checks that a commit enters a stage only after it ran in every earlier one, where nothing contradicts it now.
+func (w *ringWorld) checkMove(m decide.Promote) {
+	for i, before := range w.stages {
+		if decide.RingName("prod", before.Name) == m.Environment {
+			return
+		}
+		if slices.ContainsFunc(w.skips, func(s decide.Skip) bool { return s.Commit == m.Commit }) {
+			continue
+		}
+		ran := slices.ContainsFunc(before.history, func(s decide.Step) bool { return s.Kind == decide.StepDeployed && s.Commit == m.Commit })
+		if !ran {
+			w.Fatalf("%s, and %s never ran it", m, before.Name)
+		}
+		if before.commit == m.Commit && w.verdict(i).Result == comply.Failed {
+			w.Fatalf("%s, and it fails in %s", m, before.Name)
+		}
+	}
+}
+
+// TestRings runs random rollouts through rings, with commits that fail, interrupted rounds, and users who pause, skip and request. It checks
+// that no commit enters a ring that earlier rings have not run, and that every rollout ends when a good commit follows.
+func TestRings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newRingWorld(t)
+		for range rapid.IntRange(0, 60).Draw(t, "rounds") {
+			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 8).Draw(t, "minutes")) * time.Minute)
+			w.disturb()
+			actions := allActions(decide.Decide(w.facts(), w.now))
+			w.apply(actions[:rapid.IntRange(0, len(actions)).Draw(t, "killed after")])
+		}
+		w.end()
+	})
+}
+
+func (w *ringWorld) disturb() {
+	switch rapid.IntRange(0, 12).Draw(w.T, "event") {
+	case 0, 1:
+		c := w.commit()
+		w.bad[c] = rapid.IntRange(0, 3).Draw(w.T, "bad") == 0
+		w.worse[c] = rapid.IntRange(0, 4).Draw(w.T, "worse") == 0
+	case 2:
+		s := rapid.SampledFrom(w.stages).Draw(w.T, "paused")
+		s.pause = &decide.Pause{By: "anna", At: w.now}
+	case 3:
+		for _, s := range w.stages {
+			s.pause = nil
+		}
+	case 4:
+		if rapid.IntRange(0, 3).Draw(w.T, "skips") == 0 {
+			w.skips = append(w.skips, decide.Skip{Commit: rapid.SampledFrom(w.line).Draw(w.T, "skipped"), By: "anna", Why: "urgent"})
+		}
+	case 5:
+		s := rapid.SampledFrom(w.stages).Draw(w.T, "for")
+		s.request = &decide.Request{ID: "1", Commit: rapid.SampledFrom(w.line).Draw(w.T, "requested"), By: "anna"}
+	}
+}
+
+// end checks that everything runs a good commit in the end.
+func (w *ringWorld) end() {
+	w.commit()
+	for _, s := range w.stages {
+		s.pause, s.request = nil, nil
+	}
+	for range 40 * len(w.stages) {
+		w.now = w.now.Add(5 * time.Minute)
+		w.apply(allActions(decide.Decide(w.facts(), w.now)))
+	}
+	head := w.line[len(w.line)-1]
+	for _, s := range w.stages {
+		if s.commit != head {
+			var reasons []string
+			for _, d := range decide.Decide(w.facts(), w.now) {
+				reasons = append(reasons, d.Environment+": "+d.Reason)
+			}
+			w.Fatalf("%s is at %d of %d:\n%s", s.Name, w.position(s.commit), w.position(head), strings.Join(reasons, "\n"))
+		}
+	}
+	if p := decide.RingProgress(w.facts(), decide.Decide(w.facts(), w.now), head, w.now); p.Verdict.Result != comply.Passed {
+		w.Fatalf("every ring runs it, and the environment says %s: %s", p.Verdict.Result, p.Verdict.Reason)
+	}
+}

@@ -1,0 +1,266 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// Rings is the state of the rings of an environment.
+type Rings struct {
+	// Unknown explains why it is not known; optional.
+	Unknown string
+	// Line holds the commits of the environment's GitOps branch, oldest first.
+	Line []Commit
+	// Stages are the rings, and the batches of rings, in the order of rollouts.
+	Stages []RingState
+}
+
+// RingState is the state of a ring, or of a batch of a ring.
+type RingState struct {
+	fleet.Stage
+	// Branch is the branch that its clusters follow, and Commit the commit of it; empty if there is no such branch.
+	Branch, Commit string
+}
+
+// RingBranches gives access to the branches of rings.
+type RingBranches interface {
+	// Heads returns the commits of all branches of a repository, by name.
+	Heads(ctx context.Context, repo string) (map[string]string, error)
+}
+
+// gatherRings collects the facts of an environment's rings, and decides.
+func (r *round) gatherRings(ctx context.Context, clusters *registry, place EnvironmentState) (*lane, error) {
+	l := &lane{environment: place.Environment}
+	stages := make([]fleet.Stage, len(place.Rings.Stages))
+	for i, s := range place.Rings.Stages {
+		stages[i] = s.Stage
+	}
+	l.facts.Chain = decide.NewRings(r.stage(place.Environment), stages)
+	for _, c := range place.Rings.Line {
+		l.facts.Line = append(l.facts.Line, c.SHA)
+	}
+	var failed error
+	members, err := clusters.members(ctx)
+	if err != nil {
+		failed = joinIn(place.Environment, failed, err)
+	}
+	for i := range place.Rings.Stages {
+		l.places = append(l.places, ringPlace(place, i, members))
+	}
+	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
+	l.decisions = decide.Decide(l.facts, r.at)
+	return l, failed
+}
+
+// stage returns the definition of an environment.
+func (r *round) stage(environment string) decide.Stage {
+	for _, s := range r.reading.Stages {
+		if s.Name == environment {
+			return s
+		}
+	}
+	return decide.Stage{Name: environment}
+}
+
+// ringPlace returns a stage of an environment's rings as a place of its own.
+func ringPlace(place EnvironmentState, i int, members []comply.Cluster) EnvironmentState {
+	s := &place.Rings.Stages[i]
+	ring := EnvironmentState{
+		Environment: decide.RingName(place.Environment, s.Name), Commit: s.Commit, GitOps: place.GitOps, exact: true,
+		Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.Commit},
+	}
+	ring.GitOps.Ref = s.Branch
+	switch {
+	case s.Commit == "":
+		ring.start = place.Rings.start(s.Stage)
+		ring.Rollout = decide.Rollout{}
+	case !place.Rings.has(s.Commit):
+		ring.Unknown = fmt.Sprintf("branch %q is at %s, which is not a commit of branch %q; only Kalypso moves it: delete it, or move it to a commit of %q",
+			s.Branch, fleet.ShortCommit(s.Commit), place.GitOps.Ref, place.GitOps.Ref)
+	}
+	source := place.GitOps
+	source.Repository, source.Ref = ledger.CleanRepository(source.Repository), s.Branch
+	last := i == len(place.Rings.Stages)-1
+	ring.Expect = func([]comply.Cluster) []comply.Expected {
+		own := slices.DeleteFunc(slices.Clone(members), func(c comply.Cluster) bool {
+			// A registered cluster that Git does not list is in the last ring.
+			listed := place.Rings.stageOf(c.Name)
+			return listed != s.Name && !(last && listed == "")
+		})
+		return comply.ExpectPlatform(own, place.Environment, source, place.Folders)
+	}
+	return ring
+}
+
+func (r *Rings) has(commit string) bool {
+	return slices.ContainsFunc(r.Line, func(c Commit) bool { return c.SHA == commit })
+}
+
+// stageOf returns the stage of a cluster; empty if none lists it.
+func (r *Rings) stageOf(cluster string) string {
+	for i := range r.Stages {
+		if _, ok := slices.BinarySearch(r.Stages[i].Clusters, cluster); ok {
+			return r.Stages[i].Name
+		}
+	}
+	return ""
+}
+
+// start returns the commit at which the missing branch of a stage starts: the oldest of the same ring, whose batches were
+// divided or joined; or else the oldest of all rings, so that no cluster gets a commit that earlier rings have not run; or the newest, if no
+// ring has a branch yet, which is what clusters follow without rings.
+func (r *Rings) start(stage fleet.Stage) string {
+	oldest := func(wanted func(s *RingState) bool) string {
+		for _, c := range r.Line {
+			if slices.ContainsFunc(r.Stages, func(s RingState) bool { return s.Commit == c.SHA && wanted(&s) }) {
+				return c.SHA
+			}
+		}
+		return ""
+	}
+	if c := oldest(func(s *RingState) bool { return s.Ring == stage.Ring }); c != "" {
+		return c
+	}
+	if c := oldest(func(*RingState) bool { return true }); c != "" {
+		return c
+	}
+	return head(r.Line)
+}
+
+// ring returns the facts of a stage, without the verdict. Commands for the environment and for the ring apply to each batch.
+func (r *round) ring(place, stage EnvironmentState) decide.Environment {
+	own := r.journal.page(stage.Environment)
+	e := own.environment(stage)
+	e.Proposals = nil
+	ringName := fleet.RingOfStage(stage.Environment)
+	ring, environment := r.journal.page(ringName), r.journal.page(place.Environment)
+	if ringName != stage.Environment {
+		commands := ring.environment(stage)
+		e.Aborts = append(e.Aborts, commands.Aborts...)
+		e.Skips = append(e.Skips, commands.Skips...)
+		if e.Pause == nil {
+			e.Pause = commands.Pause
+		}
+		if e.Request == nil && commands.Request != nil && !own.fulfilled[commands.Request.ID] {
+			e.Request = commands.Request
+		}
+	}
+	whole := environment.environment(EnvironmentState{Environment: place.Environment})
+	if e.Pause == nil {
+		e.Pause = whole.Pause
+	}
+	for _, a := range whole.Aborts {
+		for revision, commit := range environment.revisions {
+			if commit == a.Commit {
+				a.Commit = revision
+				e.Aborts = append(e.Aborts, a)
+			}
+		}
+	}
+	return e
+}
+
+// ringVerdict sets the verdict of an environment with rings, and the earlier commits that they still roll out.
+func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
+	e.Rings = true
+	if place.Rings.Unknown != "" {
+		e.Unknown = place.Rings.Unknown
+		return
+	}
+	l := r.rings(place.Environment)
+	if place.Rollout.State == decide.RolloutMerged {
+		e.Verdict = decide.RingProgress(l.facts, l.decisions, place.Rollout.Commit, r.at).Verdict
+	}
+	page := r.journal.page(place.Environment)
+	for _, revision := range l.facts.Line {
+		commit := page.revisions[revision]
+		if commit == "" || commit == place.Commit || !decide.RanInRing(l.facts, revision) {
+			continue
+		}
+		progress := decide.RingProgress(l.facts, l.decisions, revision, r.at)
+		e.Underway = append(e.Underway, decide.Underway{Commit: commit, Revision: revision, Verdict: progress.Verdict})
+	}
+}
+
+// startRing makes the missing branch of a ring.
+func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
+	return r.move(ctx, Move{Environment: place.Environment, Commit: place.start, Reason: "the ring had no branch yet"})
+}
+
+// ringStanding returns the state of a stage.
+func (r *round) ringStanding(d decide.Decision) RingStanding {
+	environment, stage := decide.SplitRing(d.Environment)
+	place, e, l := r.place(d.Environment), r.environment(d.Environment), r.rings(environment)
+	s := RingStanding{
+		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Candidate: d.Candidate,
+		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: e.Checks, Pause: e.Pause, Request: e.Request,
+		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
+	}
+	if rings := r.place(environment).Rings; rings != nil {
+		for i := range rings.Stages {
+			if rings.Stages[i].Name == stage {
+				s.Clusters = len(rings.Stages[i].Clusters)
+			}
+		}
+	}
+	for _, a := range d.Actions {
+		s.Actions = append(s.Actions, a.String())
+	}
+	return s
+}
+
+// ringsOf reads the rings of an environment; nil if it has none.
+func (p *Platform) ringsOf(ctx context.Context, place *EnvironmentState, o *schedule.Outcome) *Rings {
+	if o == nil || o.Bundle == nil {
+		return nil
+	}
+	published, unknown := o.Bundle.Published().Rings()
+	if unknown {
+		return &Rings{Unknown: "the GitOps branch has rings that cannot be read: mend or delete .kalypso/rings.json there"}
+	}
+	if published == nil {
+		return nil
+	}
+	heads, err := p.Rings.Heads(ctx, place.GitOps.Repository)
+	if err != nil {
+		return &Rings{Unknown: fmt.Sprintf("read the branches of the rings: %v", err)}
+	}
+	rings := &Rings{}
+	if rings.Line, err = p.Lines.Line(ctx, schedule.Location{Repo: place.GitOps.Repository, Branch: place.GitOps.Ref}, maxLine); err != nil {
+		return &Rings{Unknown: fmt.Sprintf("read the GitOps branch %q: %v", place.GitOps.Ref, err)}
+	}
+	for _, s := range published.Stages {
+		branch := fleet.RingBranch(place.Environment, s.Name)
+		rings.Stages = append(rings.Stages, RingState{Stage: s, Branch: branch, Commit: heads[branch]})
+	}
+	return rings
+}
+
+// moveRing moves the branch of a ring to a commit of the environment's branch.
+func (p *Platform) moveRing(ctx context.Context, m Move) (MoveResult, error) {
+	environment, stage := decide.SplitRing(m.Environment)
+	at, known := p.ringSources[environment]
+	if !known {
+		return MoveResult{}, fmt.Errorf("environment %q has no rings", environment)
+	}
+	branch := fleet.RingBranch(environment, stage)
+	err := p.Committer.Push(ctx, at.Repository, branch, m.From, m.Commit)
+	switch {
+	case errors.Is(err, pullrequest.ErrMoved):
+		return MoveResult{}, nil // another server was faster
+	case errors.Is(err, ErrProtected):
+		return MoveResult{}, fmt.Errorf("move branch %q of ring %s: the branch is protected; let Kalypso push to %s: %w", branch, m.Environment, fleet.RingBranch(environment, "*"), err)
+	case err != nil:
+		return MoveResult{}, fmt.Errorf("move branch %q of ring %s: %w", branch, m.Environment, err)
+	}
+	return MoveResult{Did: m.title()}, nil
+}

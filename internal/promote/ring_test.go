@@ -1,0 +1,192 @@
+package promote_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// ringed returns a bench with an environment of three rings, each with one cluster: c0, c1 and c2.
+func ringed(t *testing.T, onFailure v1alpha1.FailureAction) *bench {
+	t.Helper()
+	rules := &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "early", OnFailure: onFailure}, {Name: "others"}}}
+	b := newBench(t, map[string]*v1alpha1.Promotion{"prod": rules}, "one")
+	place := b.fakePipeline.place("prod")
+	place.Rings = &promote.Rings{Line: []promote.Commit{{SHA: revision("prod", sha("one"))}}}
+	for i, r := range rules.Rings {
+		cluster := "c" + string(rune('0'+i))
+		place.Rings.Stages = append(place.Rings.Stages, promote.RingState{
+			Stage: fleet.Stage{Name: r.Name, Ring: r.Name, Clusters: []string{cluster}}, Branch: fleet.RingBranch("prod", r.Name),
+		})
+		join(t, b.ledger, cluster, "prod")
+	}
+	return b
+}
+
+// merge promotes a commit of main to the environment, and merges its manifests.
+func (b *bench) merge(letters string) {
+	b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha(letters)})
+	place := b.fakePipeline.place("prod")
+	publish(place, sha(letters))
+	place.Rings.Line = append(place.Rings.Line, promote.Commit{SHA: place.Rollout.Commit})
+}
+
+// follow lets the clusters of rings run what their branches have, and report it, until nothing changes. Clusters in failing fail.
+func (b *bench) follow(failing ...string) *promote.Outcome {
+	b.Helper()
+	var o *promote.Outcome
+	for range 12 {
+		for _, s := range b.fakePipeline.place("prod").Rings.Stages {
+			if s.Commit == "" {
+				continue
+			}
+			if slices.Contains(failing, s.Clusters[0]+" "+s.Commit) {
+				fails(b.T, b.ledger, s.Branch, s.Commit, b.now, s.Clusters[0])
+				continue
+			}
+			reports(b.T, b.ledger, s.Branch, s.Commit, b.now, s.Clusters...)
+		}
+		b.now = b.now.Add(time.Minute)
+		o = b.round()
+	}
+	return o
+}
+
+// commits returns the commits of the rings, by the letters of those of main.
+func (b *bench) commits() string {
+	var all []string
+	for _, s := range b.fakePipeline.place("prod").Rings.Stages {
+		all = append(all, s.Commit[12:18])
+	}
+	return strings.Join(all, " ")
+}
+
+func of(letters ...string) string {
+	var all []string
+	for _, l := range letters {
+		all = append(all, sha(l)[:6])
+	}
+	return strings.Join(all, " ")
+}
+
+func TestRingsFollowEachOther(t *testing.T) {
+	b := ringed(t, "")
+	o := b.follow()
+	if o.Environments[0].Phase != decide.Deployed {
+		t.Fatalf("%s", o.Environments[0].Reason)
+	}
+	b.fakePipeline.moves = nil
+	b.merge("two")
+	o = b.follow()
+	if o.Environments[0].Phase != decide.Deployed || b.commits() != of("two", "two", "two") {
+		t.Fatalf("%s: %s", b.commits(), o.Environments[0].Reason)
+	}
+	var order []string
+	for _, m := range b.fakePipeline.moves {
+		order = append(order, strings.Fields(m)[0])
+	}
+	if got := strings.Join(order, " "); got != "prod/canary prod/early prod/others" {
+		t.Errorf("the rings moved in the order %s", got)
+	}
+	for _, ring := range []string{"canary", "early", "others"} {
+		if s := b.fakePipeline.statuses[revision("prod", sha("two"))+" prod/"+ring]; s.State != decide.Success {
+			t.Errorf("the status of ring %s is %+v", ring, s)
+		}
+	}
+}
+
+func TestARolloutThatFailsGoesBackRingByRing(t *testing.T) {
+	b := ringed(t, v1alpha1.FailureRollback)
+	b.follow()
+	b.merge("two")
+	bad := "c1 " + revision("prod", sha("two"))
+	o := b.follow(bad)
+	if b.commits() != of("one", "one", "one") {
+		t.Errorf("the rings run %s", b.commits())
+	}
+	e := o.Environments[0]
+	if e.Phase != decide.Failed || !strings.Contains(e.Reason, "prod/early") {
+		t.Errorf("%s: %s", e.Phase, e.Reason)
+	}
+	// The same commit does not come back by itself, and a newer one does.
+	b.merge("three")
+	if o = b.follow(bad); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
+		t.Errorf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
+	}
+}
+
+func TestARolloutThatFailsStops(t *testing.T) {
+	b := ringed(t, "")
+	b.follow()
+	b.merge("two")
+	o := b.follow("c1 " + revision("prod", sha("two")))
+	if b.commits() != of("two", "two", "one") || o.Environments[0].Phase != decide.Failed {
+		t.Errorf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
+	}
+}
+
+// TestRolloutsOverlap checks that a commit that the rings still roll out is deployed in the end, although a newer one follows it.
+func TestRolloutsOverlap(t *testing.T) {
+	b := ringed(t, "")
+	b.follow()
+	b.pause("prod/others")
+	b.merge("two")
+	b.follow()
+	if b.commits() != of("two", "two", "one") {
+		t.Fatalf("the rings run %s", b.commits())
+	}
+	b.merge("three")
+	o := b.follow()
+	if b.commits() != of("three", "three", "one") {
+		t.Fatalf("the rings run %s", b.commits())
+	}
+	if s := b.fakePipeline.statuses[sha("two")+" prod"]; s.State != decide.Pending {
+		t.Errorf("the status of the older commit is %+v", s)
+	}
+	b.resume("prod/others")
+	if o = b.follow(); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
+		t.Fatalf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
+	}
+	if s := b.fakePipeline.statuses[sha("two")+" prod"]; s.State != decide.Success {
+		t.Errorf("the status of the older commit is %+v", s)
+	}
+}
+
+// TestARegisteredClusterThatFollowsTheEnvironmentIsMissingInItsRing checks that a report about another branch does not count.
+func TestARegisteredClusterThatFollowsTheEnvironmentIsMissingInItsRing(t *testing.T) {
+	b := ringed(t, "")
+	b.follow()
+	join(t, b.ledger, "unlisted", "prod")
+	b.merge("two")
+	reports(t, b.ledger, "prod", revision("prod", sha("two")), b.now, "unlisted")
+	o := b.follow()
+	if e := o.Environments[0]; e.Phase != decide.Deploying || !strings.Contains(e.Reason, "unlisted") {
+		t.Errorf("%s: %s", e.Phase, e.Reason)
+	}
+}
+
+func (b *bench) pause(name string) {
+	b.Helper()
+	b.command(name, (*promote.Control).Pause)
+}
+
+func (b *bench) resume(name string) {
+	b.Helper()
+	b.command(name, (*promote.Control).Resume)
+}
+
+// command records a user's command.
+func (b *bench) command(name string, say func(*promote.Control, context.Context, promote.Command) error) {
+	b.Helper()
+	control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { return b.now }}
+	if err := say(control, b.Context(), promote.Command{Subject: controlPlane, Environment: name, By: "anna"}); err != nil {
+		b.Fatal(err)
+	}
+}
