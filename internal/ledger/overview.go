@@ -50,6 +50,8 @@ type AppearanceQuery struct {
 	Environment string
 	Workload    string
 	Source      Source
+	// Kind selects branches of this kind.
+	Kind BranchKind
 	// Running selects appearances that a reconciler is at now.
 	Running  bool
 	From, To time.Time // from, inclusive, to, exclusive

@@ -109,8 +109,9 @@ func (o *Observer) members(ctx context.Context, q ledger.MembersQuery) (map[stri
 // appeared returns what runs in an environment. For the past, it returns only versions from deployment descriptors, for speed.
 func (o *Observer) appeared(ctx context.Context, environment, workload string, asOf time.Time) ([]ledger.Appearance, error) {
 	if asOf.IsZero() {
-		// Of all workloads, because revisions without a descriptor match by source.
-		return o.Ledger.Appearances(ctx, ledger.AppearanceQuery{Environment: environment, Running: true})
+		// Of all workloads, because revisions without a descriptor match by source. Not of the platform branch, which can have a
+		// folder for each cluster.
+		return o.Ledger.Appearances(ctx, ledger.AppearanceQuery{Environment: environment, Kind: ledger.BranchApplication, Running: true})
 	}
 	versions, err := o.Ledger.Versions(ctx, ledger.VersionQuery{Environment: environment, Workload: workload, AsOf: asOf})
 	var all []ledger.Appearance

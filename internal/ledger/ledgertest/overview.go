@@ -84,6 +84,8 @@ func appearances(t *testing.T, l ledger.Ledger) {
 	}{
 		{ledger.AppearanceQuery{Environment: "prod"}, []string{"6 east ready 2 shop 1.0", "4 east failed 0 shop 1.0", "3 large ready 1  "}},
 		{ledger.AppearanceQuery{Workload: "shop", Running: true}, []string{"6 east ready 2 shop 1.0"}},
+		{ledger.AppearanceQuery{Environment: "prod", Kind: ledger.BranchApplication}, []string{"6 east ready 2 shop 1.0", "4 east failed 0 shop 1.0"}},
+		{ledger.AppearanceQuery{Environment: "prod", Kind: ledger.BranchPlatform}, []string{"3 large ready 1  "}},
 		{ledger.AppearanceQuery{From: at(4), To: at(6)}, []string{"4 east failed 0 shop 1.0"}},
 		{ledger.AppearanceQuery{Source: ledger.Source{Repository: platform, Ref: "prod", Path: "./large"}}, []string{"3 large ready 1  "}},
 		{ledger.AppearanceQuery{Limit: 1}, []string{"6 east ready 2 shop 1.0"}},

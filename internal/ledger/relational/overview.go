@@ -96,6 +96,7 @@ func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]le
 	var w where
 	w.text("(v.environment = ? OR COALESCE(v.environment, '') = '' AND "+ofEnvironment("b")+")", q.Environment)
 	w.text("v.workload = ?", q.Workload)
+	w.text("b.kind = ?", string(q.Kind))
 	if q.Source != (ledger.Source{}) {
 		w.add("b.repository = ?", ledger.CleanRepository(q.Source.Repository))
 		w.add("b.ref = ?", q.Source.Ref)
