@@ -32,6 +32,9 @@ type StepQuery struct {
 	Subject     string
 	Commit      string
 	Environment string
+	// Parts also selects the steps of the parts of Environment: the rings of an environment, whose names are "prod/canary", or the
+	// batches of a ring, such as "prod/canary.01".
+	Parts       bool
 	Kind        string
 	WithoutKind string    // leaves out steps of this kind
 	From, To    time.Time // from, inclusive, to, exclusive

@@ -14,6 +14,7 @@ func names(t *testing.T, l ledger.Ledger) {
 	take(t, l, report("large-02", 1, 1, ledger.StateReady))
 	join(t, l, "large-01", "dev", "large")
 	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage"}, Kind: "entered", At: at(0)}))
+	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage/canary"}, Kind: "entered", At: at(0)}))
 	for kind, want := range map[ledger.NameKind][]string{
 		ledger.NameEnvironment: {"dev", "prod", "stage"},
 		ledger.NameWorkload:    {"api", "shop"},

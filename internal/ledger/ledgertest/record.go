@@ -285,6 +285,18 @@ func promotions(t *testing.T, l ledger.Ledger) {
 	all, err = l.Promotions(t.Context(), ledger.StepQuery{Environment: "dev"})
 	must(t, err)
 	equal(t, "promotions", all, []ledger.Step{second})
+
+	ring, batch, later := step(3, "dev/early", "entered", 4), step(3, "dev/early.01", "entered", 5), step(3, "dev/early-2", "entered", 6)
+	for _, s := range []ledger.Step{ring, batch, later, step(3, "dev-2", "entered", 7)} {
+		must(t, l.RecordStep(t.Context(), s))
+	}
+	for environment, want := range map[string][]ledger.Step{
+		"dev": {later, batch, ring, second, first}, "dev/early": {batch, ring}, "dev/early-2": {later}, "dev/early.01": {batch},
+	} {
+		all, err = l.Steps(t.Context(), ledger.StepQuery{Environment: environment, Parts: true})
+		must(t, err)
+		equal(t, "steps with those of the parts of "+environment, all, want)
+	}
 }
 
 // spellings is the rule that a repository is the same however its URL is written.

@@ -275,7 +275,7 @@ func deployments(t *testing.T, l ledger.Ledger) {
 const controlPlane = "https://git.example.com/platform/control-plane"
 
 // promoteToProd records promotions of two commits of a control plane: the first fails twice after it was deployed, and the second
-// repairs that. The promotion of an application is not one of the platform.
+// repairs that. The promotion of an application is not one of the platform, and the rings of an environment are not environments.
 func promoteToProd(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	for _, s := range []struct {
@@ -289,6 +289,8 @@ func promoteToProd(t *testing.T, l ledger.Ledger) {
 		{controlPlane, sha(1), "prod", "failed", 114},
 		{controlPlane, sha(2), "prod", "entered", 115},
 		{controlPlane, sha(2), "prod", "arrived", 120},
+		{controlPlane, sha(3), "prod/canary", "arrived", 121},
+		{controlPlane, sha(4), "prod/canary", "failed", 122},
 		{shop + "#shop", sha(1), "prod", "entered", 116},
 		{shop + "#shop", sha(1), "prod", "arrived", 118},
 	} {

@@ -220,7 +220,7 @@ UNION ALL
         END) AS failed
    FROM (promotion p
      JOIN promotion_step s ON ((s.promotion_id = p.id)))
-  WHERE ((p.subject !~~ '%#%'::text) AND (s.kind = ANY (ARRAY['arrived'::text, 'failed'::text])))
+  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = ANY (ARRAY['arrived'::text, 'failed'::text])))
   GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 CREATE VIEW change_failure_rate AS
  SELECT deployment.control_plane,
@@ -558,7 +558,7 @@ UNION ALL
           WHERE ((q.subject = p.subject) AND (q.environment = p.environment) AND (t.kind = 'arrived'::text) AND (t.at > s.at))) AS restored
    FROM (promotion p
      JOIN promotion_step s ON ((s.promotion_id = p.id)))
-  WHERE ((p.subject !~~ '%#%'::text) AND (s.kind = 'failed'::text));
+  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = 'failed'::text));
 CREATE TABLE follower (
     source_id bigint NOT NULL,
     reconciler_id bigint NOT NULL

@@ -284,7 +284,7 @@ SELECT environment FROM branch WHERE environment <> ''
 UNION SELECT environment FROM version WHERE environment <> ''
 UNION SELECT environment FROM assignment WHERE environment <> ''
 UNION SELECT environment FROM membership
-UNION SELECT environment FROM promotion ORDER BY 1;
+UNION SELECT environment FROM promotion WHERE environment NOT LIKE '%/%' ORDER BY 1;
 
 -- name: workloadNames
 SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1;

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -48,11 +50,27 @@ func (s *Store) Promotions(ctx context.Context, q ledger.StepQuery) ([]ledger.St
 func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledger.Step, error) {
 	w.text("p.subject = ?", ledger.CleanSubject(q.Subject))
 	w.text("p.commit_sha = ?", q.Commit)
-	w.text("p.environment = ?", q.Environment)
+	w.environment(q.Environment, q.Parts)
 	w.text("s.kind = ?", q.Kind)
 	w.text("s.kind <> ?", q.WithoutKind)
 	w.span("s.at", q.From, q.To)
 	return read(ctx, s, "steps", scanStep, queries.Get("selectSteps")+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
+}
+
+// environment adds the condition that a step is of an environment, and its parts, if the name is not empty.
+func (w *where) environment(name string, parts bool) {
+	if !parts {
+		w.text("p.environment = ?", name)
+		return
+	}
+	prefix := name + "/"
+	if strings.Contains(name, "/") {
+		prefix = name + "."
+	}
+	if name != "" {
+		w.conditions = append(w.conditions, fmt.Sprintf("(p.environment = %s OR substr(p.environment, 1, %d) = %s)",
+			w.arg(name), utf8.RuneCountInString(prefix), w.arg(prefix)))
+	}
 }
 
 func scanStep(row scanner) (s ledger.Step, err error) {

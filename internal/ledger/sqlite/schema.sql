@@ -337,7 +337,7 @@ SELECT p.subject, '', '', p.environment, '', '', p.commit_sha, '', p.commit_sha,
        MIN(CASE WHEN s.kind = 'failed' THEN s.at END)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND s.kind IN ('arrived', 'failed')
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind IN ('arrived', 'failed')
 GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 
 CREATE VIEW deployment_frequency AS
@@ -407,7 +407,7 @@ SELECT p.subject, '', '', p.environment, 0, s.reason, s.at,
         WHERE q.subject = p.subject AND q.environment = p.environment AND t.kind = 'arrived' AND t.at > s.at)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND s.kind = 'failed';
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind = 'failed';
 
 CREATE VIEW incident AS
 SELECT control_plane, workload, workspace, environment, MIN(failed) AS failed,

@@ -8,7 +8,7 @@ DROP VIEW incident;
 DROP VIEW deployment;
 
 -- Versions of workloads, and promoted commits of control planes, that were deployed. A row of the platform has control_plane set and
--- no workload. deployed is when the first reconciler was ready with a version, or when the gate passed for a commit; failed when
+-- no workload; rings of an environment are not deployments of their own. deployed is when the first reconciler was ready with a version, or when the gate passed for a commit; failed when
 -- the first one failed; NULL means never. built is when the version was built, or when the promotion of the commit began; 0 if unknown.
 CREATE VIEW deployment AS
 SELECT '' AS control_plane, workload, workspace, environment, target, path, version, build, commit_sha, built,
@@ -25,7 +25,7 @@ SELECT p.subject, '', '', p.environment, '', '', p.commit_sha, '', p.commit_sha,
        MIN(CASE WHEN s.kind = 'failed' THEN s.at END)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND s.kind IN ('arrived', 'failed')
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind IN ('arrived', 'failed')
 GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 
 -- When a reconciler of a workload failed, or a commit of a control plane in an environment, and when it was restored; NULL while the
@@ -46,7 +46,7 @@ SELECT p.subject, '', '', p.environment, 0, s.reason, s.at,
         WHERE q.subject = p.subject AND q.environment = p.environment AND t.kind = 'arrived' AND t.at > s.at)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND s.kind = 'failed';
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind = 'failed';
 
 -- Outages: from the first failure of a workload, or of the platform, in an environment until none is left. Failures that overlap
 -- are one outage; restored is NULL while it lasts.
