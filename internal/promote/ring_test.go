@@ -143,7 +143,7 @@ func TestRolloutsOverlap(t *testing.T) {
 		t.Fatalf("the rings run %s", b.commits())
 	}
 	b.merge("three")
-	o := b.follow()
+	b.follow()
 	if b.commits() != of("three", "three", "one") {
 		t.Fatalf("the rings run %s", b.commits())
 	}
@@ -151,7 +151,7 @@ func TestRolloutsOverlap(t *testing.T) {
 		t.Errorf("the status of the older commit is %+v", s)
 	}
 	b.resume("prod/others")
-	if o = b.follow(); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
+	if o := b.follow(); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
 		t.Fatalf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
 	}
 	if s := b.fakePipeline.statuses[sha("two")+" prod"]; s.State != decide.Success {

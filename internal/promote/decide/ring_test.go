@@ -25,7 +25,7 @@ type ringWorld struct {
 	line   []string
 	bad    map[string]bool // commits that fail on clusters of the last stage
 	worse  map[string]bool // commits that fail everywhere
-	skips []decide.Skip
+	skips  []decide.Skip
 }
 
 type ringStage struct {
