@@ -50,3 +50,20 @@ func FuzzReadPublished(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRefs checks that a file for a ring differs only in its refs: with the branch of the ring taken back, it is the file again.
+func FuzzRefs(f *testing.F) {
+	f.Add("kind: GitRepository\nspec: {url: https://example.com/shop, ref: {branch: \"prod\"}}\n")
+	f.Add("a: [https://example.com/shop, prod, &x prod, *x, !!str prod, 'prod', \"pr\\u006fd\"]\u2028b: prod\n")
+	f.Add("spec: {repo: https://example.com/shop, branch: prod}\r\n---\n{ä: prod}")
+	f.Fuzz(func(t *testing.T, text string) {
+		ref := bundle.Ref{Repo: "https://example.com/shop", Branch: "prod", Rings: []string{"canary"}}
+		got, refs := ref.In([]byte(text), "canary")
+		if back := strings.ReplaceAll(string(got), "prod-ring-canary", "prod"); back != strings.ReplaceAll(text, "prod-ring-canary", "prod") {
+			t.Errorf("%q became %q", text, got)
+		}
+		if refs == 0 && string(got) != text {
+			t.Errorf("%q has no refs, and became %q", text, got)
+		}
+	})
+}

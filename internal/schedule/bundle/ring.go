@@ -47,15 +47,20 @@ func (r *Rings) Stage(cluster string) string {
 //	      {"name": "west-001", "pull": "9b2c…"}
 //	    ]},
 //	    {"name": "others", "clusters": []}
+//	  ],
+//	  "refs": [
+//	    {"file": "edge/shop-web/reconciler.yaml", "repo": "https://…", "branch": "prod", "rings": ["canary", "others"]}
 //	  ]
 //	}
 //
 // pull is the Git blob ID of the objects by which the cluster pulls; it is absent if they are written by hand.
+// refs are the files that are different on the branches of rings.
 // In an environment that has no rings any more, the clusters are in one stage without a name.
 type rings struct {
 	Version     int         `json:"version"`
 	Environment string      `json:"environment"`
 	Stages      []ringStage `json:"stages"`
+	Refs        []Ref       `json:"refs,omitempty"`
 }
 
 type ringStage struct {
@@ -75,7 +80,7 @@ func ringsPath(root string) string { return path.Join(root, ringsFile) }
 func pullPath(root, cluster string) string { return path.Join(root, pull.Folder(cluster), pullFile) }
 
 // encodeRings writes the file. pulls are the files with which clusters pull. Equal rings give equal bytes.
-func encodeRings(environment string, stages []fleet.Stage, pulls map[string]File) []byte {
+func encodeRings(environment string, stages []fleet.Stage, pulls map[string]File, refs []Ref) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\": %d,\n  \"environment\": %s,\n  \"stages\": [", ringsVersion, quoteJSON(environment))
 	for i, s := range stages {
@@ -92,7 +97,17 @@ func encodeRings(environment string, stages []fleet.Stage, pulls map[string]File
 		}
 		b.WriteString("]}")
 	}
-	b.WriteString("\n  ]\n}\n")
+	b.WriteString("\n  ]")
+	for i, ref := range refs {
+		if i == 0 {
+			b.WriteString(",\n  \"refs\": [")
+		}
+		b.WriteString(strings.Repeat(",", min(i, 1)) + "\n    " + quoteJSON(ref))
+	}
+	if len(refs) > 0 {
+		b.WriteString("\n  ]")
+	}
+	b.WriteString("\n}\n")
 	return b.Bytes()
 }
 
@@ -117,6 +132,11 @@ func decodeRings(content []byte) (*rings, error) {
 			clusters[c.Name] = true
 		}
 	}
+	for _, ref := range file.Refs {
+		if len(ref.Rings) == 0 || ref.Branch == "" || path.Clean(ref.File) != ref.File || strings.HasPrefix(ref.File, "/") || strings.HasPrefix(ref.File, "..") {
+			return nil, fmt.Errorf("%q has no rings or no branch, or is not the path of a file", ref.File)
+		}
+	}
 	if len(file.Stages) == 0 {
 		return nil, fmt.Errorf("it has no stages")
 	}
@@ -135,6 +155,7 @@ type publishedRings struct {
 	file File
 	// foreign means that the file is not one of ours, or cannot be read.
 	foreign bool
+	refs    []Ref
 	// pulls are the files with which clusters pull, by cluster.
 	pulls map[string]File
 }
@@ -160,6 +181,7 @@ func (p *Published) readRings(root string, exists func(environment string) bool)
 		p.rings.foreign = true
 		return nil
 	}
+	p.rings.refs = file.Refs
 	for _, s := range file.Stages {
 		stage := fleet.Stage{Name: s.Name, Ring: fleet.RingOfStage(s.Name)}
 		for _, c := range s.Clusters {
@@ -234,7 +256,11 @@ func (b *builder) addRings(result *Bundle) {
 		return
 	}
 	r.addPulls(stages, published)
-	if _, ok := r.put(ringsPath(b.root), encodeRings(b.snapshot.Environment, stages, r.pulls), published != nil); !ok {
+	var refs []Ref
+	if stages[0].Name != "" {
+		refs = r.refs(published)
+	}
+	if _, ok := r.put(ringsPath(b.root), encodeRings(b.snapshot.Environment, stages, r.pulls, refs), published != nil); !ok {
 		result.RingFiles = nil
 		return
 	}
