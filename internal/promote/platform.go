@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -44,7 +43,7 @@ type Platform struct {
 	// line is that of the last reading, for proposals and messages.
 	line []Commit
 	// ringSources are the GitOps branches of the environments with rings, by environment.
-	ringSources map[string]hub.Source
+	ringSources map[string]ringSource
 }
 
 // Lines gives access to the history of branches.
@@ -83,10 +82,10 @@ func (p *Platform) Read(ctx context.Context) (*State, error) {
 	r.Chain, wrong = decide.NewChain(r.Stages, p.Chain)
 	r.Problems = fleet.SortProblems(append(problems, wrong...))
 	r.Places = p.places(ctx, r, described)
-	p.ringSources = map[string]hub.Source{}
+	p.ringSources = map[string]ringSource{}
 	for _, place := range r.Places {
 		if place.Rings != nil {
-			p.ringSources[place.Environment] = place.GitOps
+			p.ringSources[place.Environment] = ringSourceOf(&place)
 			r.Read = append(r.Read, schedule.Location{Repo: place.GitOps.Repository, Branch: place.GitOps.Ref})
 		}
 	}
@@ -203,7 +202,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	url := p.ControlPlane
 	switch {
 	case ring != "":
-		url = p.ringSources[environment].Repository
+		url = p.ringSources[environment].gitOps.Repository
 	case !slices.ContainsFunc(p.line, func(c Commit) bool { return c.SHA == s.Commit }):
 		url = d.At.Repo
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -27,14 +28,24 @@ type Rings struct {
 // RingState is the state of a ring, or of a batch of a ring.
 type RingState struct {
 	fleet.Stage
-	// Branch is the branch that its clusters follow, and Commit the commit of it; empty if there is no such branch.
-	Branch, Commit string
+	// Branch is the branch that its clusters follow, and Head the commit of it; empty if there is no such branch.
+	Branch, Head string
+	// Commit is the commit of the line that Head was derived from.
+	Commit string
+	// Stale means that Head is not what is derived from Commit, so that the branch has to be moved.
+	Stale bool
+	// Unknown explains why Commit is not known; optional.
+	Unknown string
 }
 
 // RingBranches gives access to the branches of rings.
 type RingBranches interface {
 	// Heads returns the commits of all branches of a repository, by name.
 	Heads(ctx context.Context, repo string) (map[string]string, error)
+	// Derive returns the commit that a ring has for a commit of the environment's branch gitOps. The same commit gives the same result.
+	Derive(ctx context.Context, gitOps hub.Source, ring, commit string) (string, error)
+	// Origin returns the first parent of a commit of a branch; empty if it has none.
+	Origin(ctx context.Context, repo, branch, commit string) (string, error)
 }
 
 // gatherRings collects the facts of an environment's rings, and decides.
@@ -76,16 +87,16 @@ func ringPlace(place EnvironmentState, i int, members []comply.Cluster) Environm
 	s := &place.Rings.Stages[i]
 	ring := EnvironmentState{
 		Environment: decide.RingName(place.Environment, s.Name), Commit: s.Commit, GitOps: place.GitOps, exact: true,
-		Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.Commit},
+		Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.Head}, Unknown: s.Unknown,
 	}
 	ring.GitOps.Ref = s.Branch
 	switch {
-	case s.Commit == "":
+	case s.Unknown != "":
+	case s.Head == "":
 		ring.start = place.Rings.start(s.Stage)
 		ring.Rollout = decide.Rollout{}
-	case !place.Rings.has(s.Commit):
-		ring.Unknown = fmt.Sprintf("branch %q is at %s, which is not a commit of branch %q; only Kalypso moves it: delete it, or move it to a commit of %q",
-			s.Branch, fleet.ShortCommit(s.Commit), place.GitOps.Ref, place.GitOps.Ref)
+	case s.Stale:
+		ring.start = s.Commit
 	}
 	source := place.GitOps
 	source.Repository, source.Ref = ledger.CleanRepository(source.Repository), s.Branch
@@ -99,10 +110,6 @@ func ringPlace(place EnvironmentState, i int, members []comply.Cluster) Environm
 		return comply.ExpectPlatform(own, place.Environment, source, place.Folders)
 	}
 	return ring
-}
-
-func (r *Rings) has(commit string) bool {
-	return slices.ContainsFunc(r.Line, func(c Commit) bool { return c.SHA == commit })
 }
 
 // stageOf returns the stage of a cluster; empty if none lists it.
@@ -191,9 +198,13 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	}
 }
 
-// startRing makes the missing branch of a ring.
+// startRing makes the missing branch of a ring, or moves one whose content is not what is derived from its commit any more.
 func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
-	return r.move(ctx, Move{Environment: place.Environment, Commit: place.start, Reason: "the ring had no branch yet"})
+	m := Move{Environment: place.Environment, From: place.Commit, Commit: place.start, Reason: "the ring had no branch yet"}
+	if place.Commit != "" {
+		m.Reason = "its refs changed"
+	}
+	return r.move(ctx, m)
 }
 
 // ringStanding returns the state of a stage.
@@ -240,9 +251,60 @@ func (p *Platform) ringsOf(ctx context.Context, place *EnvironmentState, o *sche
 	}
 	for _, s := range published.Stages {
 		branch := fleet.RingBranch(place.Environment, s.Name)
-		rings.Stages = append(rings.Stages, RingState{Stage: s, Branch: branch, Commit: heads[branch]})
+		state := RingState{Stage: s, Branch: branch, Head: heads[branch]}
+		if state.Head != "" {
+			p.findCommit(ctx, rings, place.GitOps, &state)
+		}
+		rings.Stages = append(rings.Stages, state)
 	}
 	return rings
+}
+
+// findCommit finds the commit of the line that the head of a ring's branch was derived from.
+func (p *Platform) findCommit(ctx context.Context, rings *Rings, gitOps hub.Source, s *RingState) {
+	onLine := func(commit string) bool {
+		return slices.ContainsFunc(rings.Line, func(c Commit) bool { return c.SHA == commit })
+	}
+	unknown := func(format string, args ...any) { s.Unknown = fmt.Sprintf(format, args...) }
+	if s.Commit = s.Head; !onLine(s.Head) {
+		origin, err := p.Rings.Origin(ctx, gitOps.Repository, s.Branch, s.Head)
+		if err != nil {
+			unknown("read branch %q of the ring: %v", s.Branch, err)
+			return
+		}
+		s.Commit = origin
+	}
+	if onLine(s.Commit) {
+		derived, err := p.Rings.Derive(ctx, gitOps, s.Ring, s.Commit)
+		if err != nil {
+			unknown("%v", err)
+			return
+		}
+		if derived == s.Head {
+			return
+		}
+		if s.Commit == s.Head {
+			s.Stale = true
+			return
+		}
+	}
+	unknown("branch %q is at %s, which Kalypso did not make from a commit of branch %q; only Kalypso moves it: delete it, or move it to a commit of %q",
+		s.Branch, fleet.ShortCommit(s.Head), gitOps.Ref, gitOps.Ref)
+	s.Commit = ""
+}
+
+// ringSource is the GitOps branch of an environment with rings, and the heads of their branches.
+type ringSource struct {
+	gitOps hub.Source
+	heads  map[string]string
+}
+
+func ringSourceOf(place *EnvironmentState) ringSource {
+	s := ringSource{gitOps: place.GitOps, heads: map[string]string{}}
+	for i := range place.Rings.Stages {
+		s.heads[place.Rings.Stages[i].Name] = place.Rings.Stages[i].Head
+	}
+	return s
 }
 
 // moveRing moves the branch of a ring to a commit of the environment's branch.
@@ -253,7 +315,11 @@ func (p *Platform) moveRing(ctx context.Context, m Move) (MoveResult, error) {
 		return MoveResult{}, fmt.Errorf("environment %q has no rings", environment)
 	}
 	branch := fleet.RingBranch(environment, stage)
-	err := p.Committer.Push(ctx, at.Repository, branch, m.From, m.Commit)
+	made, err := p.Rings.Derive(ctx, at.gitOps, fleet.RingOfStage(stage), m.Commit)
+	if err != nil {
+		return MoveResult{}, err
+	}
+	err = p.Committer.Push(ctx, at.gitOps.Repository, branch, at.heads[stage], made)
 	switch {
 	case errors.Is(err, pullrequest.ErrMoved):
 		return MoveResult{}, nil // another server was faster

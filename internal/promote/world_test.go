@@ -105,7 +105,7 @@ func (p *fakePipeline) moveRing(environment, stage string, m promote.Move) promo
 	if rings.Stages[i].Commit != m.From {
 		return promote.MoveResult{}
 	}
-	rings.Stages[i].Commit = m.Commit
+	rings.Stages[i].Commit, rings.Stages[i].Head = m.Commit, m.Commit
 	did := fmt.Sprintf("%s goes to %s", m.Environment, m.Commit)
 	p.moves = append(p.moves, did)
 	return promote.MoveResult{Did: did}

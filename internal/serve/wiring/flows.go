@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -33,6 +34,9 @@ type Flows struct {
 	memory *schedule.Memory
 	// board has the results of the last rounds.
 	board *serve.Board
+	// rings caches the commits of rings; see ringCommits.
+	rings     *repository.Rings
+	ringsOnce sync.Once
 	// previewForks allows previews of pull requests from forks.
 	previewForks bool
 	// schedulers are the external schedulers. Optional.
@@ -153,10 +157,16 @@ func (f *Flows) trials() *trial.Planner {
 	}}
 }
 
+// ringCommits derives the commits of rings.
+func (f *Flows) ringCommits() *repository.Rings {
+	f.ringsOnce.Do(func() { f.rings = &repository.Rings{Committer: f.Commits} })
+	return f.rings
+}
+
 // platform returns the pipeline of a control plane, for one round. chain has environments without promotion rules.
 func (f *Flows) platform(controlPlane string, chain []string, rollouts promote.Rollouts) *promote.Platform {
 	return &promote.Platform{
 		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Lines: repository.Lines{Client: f.Client},
-		Committer: repository.PromotionCommitter{Committer: f.Commits}, Rings: f.Commits, Forges: f.Forges, Rollouts: rollouts,
+		Committer: repository.PromotionCommitter{Committer: f.Commits}, Rings: f.ringCommits(), Forges: f.Forges, Rollouts: rollouts,
 	}
 }
