@@ -190,3 +190,29 @@ func (b *bench) command(name string, say func(*promote.Control, context.Context,
 		b.Fatal(err)
 	}
 }
+
+// TestAClusterThatBreaksLaterTakesNoRingBack checks that a commit that every ring has run stays: a cluster that fails with every commit
+// would otherwise take the rings back to the first.
+func TestAClusterThatBreaksLaterTakesNoRingBack(t *testing.T) {
+	b := ringed(t, v1alpha1.FailureRollback)
+	b.follow()
+	for _, letters := range []string{"two", "three"} {
+		b.merge(letters)
+		b.follow()
+	}
+	b.fakePipeline.moves = nil
+	o := b.follow("c1 "+revision("prod", sha("three")), "c1 "+revision("prod", sha("two")))
+	if b.commits() != of("three", "three", "three") || len(b.fakePipeline.moves) > 0 {
+		t.Errorf("the rings run %s after %v", b.commits(), b.fakePipeline.moves)
+	}
+	if s := o.Environments[0].Rings[1]; s.Phase != decide.Failed || !strings.Contains(s.Reason, "every ring has run") {
+		t.Errorf("%s: %s", s.Phase, s.Reason)
+	}
+	// The next commit goes back to it.
+	b.follow()
+	b.merge("four")
+	b.follow("c1 " + revision("prod", sha("four")))
+	if b.commits() != of("three", "three", "three") {
+		t.Errorf("the rings run %s", b.commits())
+	}
+}

@@ -188,8 +188,10 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 		switch {
 		case p.later:
 			d.say("no rollback, because %s ran before that change", fleet.ShortCommit(p.env.Commit))
+		case p.rules.ring && r.rolledOut(p.env.Commit):
+			d.say("no rollback, because every ring has run %s", fleet.ShortCommit(p.env.Commit))
 		default:
-			if back = p.env.lastGood(); back == "" {
+			if back = r.lastGood(p); back == "" {
 				d.say("no earlier commit to roll back to")
 			}
 		}

@@ -101,10 +101,11 @@ func GoodCommits(steps []Step, present string) []string {
 	return earlier
 }
 
-// lastGood returns the commit to roll back to, leaving out aborted ones, or "".
-func (e *Environment) lastGood() string {
-	for _, c := range GoodCommits(e.History, e.Commit) {
-		if e.aborted(c) == nil {
+// lastGood returns the commit to roll back to, leaving out aborted ones, or "". A ring, which goes back without a user, does not go
+// back to a newer commit, which it ran before a user requested an older one.
+func (r *round) lastGood(p *place) string {
+	for _, c := range GoodCommits(p.env.History, p.env.Commit) {
+		if newer := r.positions[c] > r.positions[p.env.Commit]; p.env.aborted(c) == nil && !(p.rules.ring && newer) {
 			return c
 		}
 	}

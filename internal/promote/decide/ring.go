@@ -91,6 +91,26 @@ func (p *place) gaveUp(commit string) bool {
 	return false
 }
 
+// rolledOut reports whether every ring has run a commit, or a later one. Such a commit is not taken back without a user: a cluster that
+// breaks later would otherwise take all rings back, to one commit after the other, because it fails with each of them.
+func (r *round) rolledOut(commit string) bool {
+	position, known := r.positions[commit]
+	return known && !slices.ContainsFunc(r.Chain.stages, func(s *stage) bool {
+		p := r.places[s.name]
+		return !p.ranSince(position) && !r.beganAt(p, position)
+	})
+}
+
+// beganAt reports whether a ring had a commit of the line, or a later one, from the beginning: its clusters had it before, in another batch.
+func (r *round) beganAt(p *place, position int) bool {
+	first := slices.IndexFunc(p.env.History, func(s Step) bool { return s.Kind == StepStarted })
+	if first < 0 {
+		return false
+	}
+	at, known := r.positions[p.env.History[first].Commit]
+	return known && at >= position
+}
+
 // failedLater returns why a ring goes back although its own clusters are well: a later ring gave up the commit, and its rules say that the
 // rollout goes back. It returns "" if the ring stays.
 func (r *round) failedLater(p *place) string {

@@ -3,19 +3,26 @@ package simulate
 import (
 	"path"
 	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
 // bootstrap creates what a platform team installs on a cluster: the reconciler, and for each membership
-// the objects that follow the folder of the cluster type.
+// the objects that follow the folder of the cluster type, or that of the cluster in an environment with rings.
 func (m *machine) bootstrap(now time.Time) {
 	own := map[Reconciler]string{Flux: "flux-system", ArgoCD: "argocd"}[m.Reconciler]
 	objects := []*manifest{namespace("default"), namespace("kube-system"), namespace(own)}
 	for _, member := range m.Memberships {
-		if m.Reconciler == ArgoCD {
+		switch {
+		case member.Rings:
+			objects = append(objects, member.installed(m.Cluster)...)
+		case m.Reconciler == ArgoCD:
 			objects = append(objects, member.application())
-			continue
+		default:
+			objects = append(objects, member.gitRepository(), member.kustomization())
 		}
-		objects = append(objects, member.gitRepository(), member.kustomization())
 	}
 	for _, o := range objects {
 		m.store.put(o, key{}, now, m.delay)
@@ -39,6 +46,26 @@ func object(apiVersion, kind, namespace, name string, spec map[string]any) *mani
 	return manifestOf(map[string]any{
 		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
 	})
+}
+
+// installed returns the objects by which a cluster follows its folder, in an environment with rings.
+func (m Membership) installed(c Cluster) []*manifest {
+	source := pull.Source{Environment: m.Environment, ClusterType: m.ClusterType, URL: m.GitOps.Repo, Branch: m.branch(), Path: clean(m.GitOps.Path)}
+	var all []*manifest
+	for _, o := range source.Installed(string(c.Reconciler), "", c.Name) {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			continue // cannot happen: the objects are maps of strings
+		}
+		objects, err := decode(text) // with the types of JSON, as an API server has them
+		if err != nil {
+			continue
+		}
+		for _, u := range objects {
+			all = append(all, manifestOf(u.Object))
+		}
+	}
+	return all
 }
 
 func (m Membership) gitRepository() *manifest {

@@ -13,7 +13,7 @@ import (
 
 // TestCases runs the cases. The inputs of one are
 //
-//	clusters            a line for each: name, reconciler, and environment/type of each membership
+//	clusters            a line for each: name, reconciler, and environment/type of each membership, or environment/type/rings
 //	1/gitops@dev/...    the files of a repository's branch in the first step; those of step 2 replace them, and so on
 //
 // and its golden parts are the objects that the first cluster has in the end, and what it has reported of its reconcilers.

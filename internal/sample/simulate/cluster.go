@@ -36,6 +36,9 @@ type Membership struct {
 	// GitOps is the platform GitOps repository; the folder of the cluster type is below its path.
 	// The branch defaults to the environment's name. // required
 	GitOps hub.Repository
+	// Rings means that the environment has rings: the cluster follows its folder of the branch, which has the objects by which it
+	// follows the branch of its ring.
+	Rings bool
 }
 
 // completed returns the cluster with its defaults. The error lists everything that is invalid.
@@ -75,4 +78,9 @@ func (c Cluster) check() error {
 }
 
 // reconcilerName returns the name of the objects that follow the folder of a membership.
-func (m Membership) reconcilerName() string { return "platform-" + m.Environment + "-" + m.ClusterType }
+func (m Membership) reconcilerName() string {
+	if m.Rings {
+		return "platform-" + m.Environment + "-ring"
+	}
+	return "platform-" + m.Environment + "-" + m.ClusterType
+}

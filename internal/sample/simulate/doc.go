@@ -6,6 +6,9 @@
 //	                                        │ status, as Flux or Argo CD writes it
 //	                                        └─► cluster.Reports ─► agent.Queue ─► server
 //
+// In an environment with rings, the reconciler of a membership follows the cluster's folder of the GitOps repository instead, which has
+// the objects that follow the branch of the ring.
+//
 // There are no containers and no Kubernetes. A simulated cluster is a store of objects, the rules by which an API server
 // rejects them, and reconcilers that apply what they find in Git. From the status of the objects on, reports take the same
 // path as on real clusters: the same reading of Flux and Argo CD, the same queue, the same wire format.

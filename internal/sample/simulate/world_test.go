@@ -102,14 +102,15 @@ func (w *world) must(err error) {
 	}
 }
 
-// add starts a cluster with a role for each "environment/type".
+// add starts a cluster with a role for each "environment/type", or "environment/type/rings" if the environment has rings.
 func (w *world) add(name string, r Reconciler, roles ...string) {
 	w.Helper()
 	c := Cluster{Name: name, Reconciler: r}
 	for _, role := range roles {
 		environment, kind, _ := strings.Cut(role, "/")
+		kind, rings := strings.CutSuffix(kind, "/rings")
 		c.Memberships = append(c.Memberships, Membership{
-			Environment: environment, ClusterType: kind, GitOps: hub.Repository{Repo: host + "/gitops"},
+			Environment: environment, ClusterType: kind, GitOps: hub.Repository{Repo: host + "/gitops"}, Rings: rings,
 		})
 	}
 	w.must(w.Add(c, w.server))

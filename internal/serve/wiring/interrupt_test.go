@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -63,7 +64,11 @@ func (c interruptedCommitter) Commit(ctx context.Context, commit pullrequest.Com
 }
 
 func (c interruptedCommitter) Push(ctx context.Context, repo, branch, old, commit string) error {
-	return c.write("pushed", func() error { return c.Committer.Push(ctx, repo, branch, old, commit) })
+	name := "pushed"
+	if strings.Contains(branch, "-ring-") {
+		name += " " + branch
+	}
+	return c.write(name, func() error { return c.Committer.Push(ctx, repo, branch, old, commit) })
 }
 
 // interruptedForges find forges whose writes are interrupted.

@@ -30,6 +30,8 @@ type promotionWorld struct {
 	promoter *promote.Promoter
 	now      time.Time
 	clusters []*simulated
+	// follow lets clusters follow Git and report. Default: report.
+	follow   func()
 	outcomes outcomes
 	// writes interrupts the running process.
 	writes *interruption
@@ -58,6 +60,17 @@ var chainOfThree = map[string]string{"dev": "{}", "stage": "{after: [dev]}", "pr
 
 func newPromotionWorld(t *testing.T, rules map[string]string) *promotionWorld {
 	t.Helper()
+	w := newChainWorld(t, rules)
+	for _, name := range sortedKeys(rules) {
+		w.join(name+"-1", name)
+		w.join(name+"-2", name)
+	}
+	return w
+}
+
+// newChainWorld returns a world without clusters.
+func newChainWorld(t testing.TB, rules map[string]string) *promotionWorld {
+	t.Helper()
 	w := &promotionWorld{world: newEmptyWorld(t), now: time.Now().Truncate(time.Second), outcomes: outcomes{}, scheduled: map[string]string{}}
 	w.Create("control-plane")
 	w.Create("gitops")
@@ -78,10 +91,7 @@ func newPromotionWorld(t *testing.T, rules map[string]string) *promotionWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.ledger.Close() })
-	for _, name := range sortedKeys(rules) {
-		w.join(name+"-1", name)
-		w.join(name+"-2", name)
-	}
+	w.follow = w.report
 	w.reboot()
 	return w
 }
@@ -197,7 +207,7 @@ func (w *promotionWorld) minuteThrough(host forge.Forge) (*promote.Outcome, erro
 			w.outcomes[environment], w.scheduled[environment] = w.round(environment), from
 		}
 	}
-	w.report()
+	w.follow()
 	p := w.pipeline()
 	p.Forges = forge.Forges{host}
 	if _, ok := host.(*local.Forge); ok {
