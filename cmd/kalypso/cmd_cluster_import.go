@@ -2,14 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // clusterImportCommand is "kalypso cluster import".
@@ -25,26 +28,35 @@ type clusterImportCommand struct {
 	options   fleet.ImportOptions
 	out       string
 	overwrite bool
+	// propose opens a pull request instead of writing files.
+	propose bool
+	source  sourceFlags
+	forges  pullRequestFlags
 }
 
 func newClusterImport(t *terminal.Terminal) *cobra.Command {
 	c := &clusterImportCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "import FILE --out DIR",
+		Use:   "import FILE --out DIR [--pull-request]",
 		Short: "Write Cluster objects for the clusters in a list",
-		Long: `Write a Cluster object for each cluster in a list, one file each, into a folder of the environment branch's work tree.
-Commit the files on a branch, and open a pull request: its check runs "kalypso plan".
+		Long: `Write a Cluster object for each cluster in a list, one file each: into a folder of the environment branch's work tree, or with
+--pull-request into that folder of the environment branch. Its check runs "kalypso plan".
 
-    ClusterProfiles, Cluster API, CSV, az, gcloud, aws ─► kalypso cluster import ─► DIR/NAME.yaml ─► git commit
+    ClusterProfiles, Cluster API, CSV, az, gcloud, aws ─► kalypso cluster import ─► DIR/NAME.yaml ─► pull request
 
 The list is a file, or - for stdin: ClusterProfile objects (multicluster.x-k8s.io), Cluster objects of Cluster API, a CSV file with the
 columns name, clusterType, ring and one for each label, or the JSON of az aks list, gcloud container clusters list, aws eks list-clusters
 or aws eks describe-cluster. Tags and resource labels become labels, and a location becomes the label region.
 
-A file that exists with other content is not written, unless --overwrite is given.`,
+A file that exists with other content is not written, unless --overwrite is given. No file is removed.
+
+There is one pull request for each environment, from kalypso-clusters/ENVIRONMENT. Run again, the command updates it to the list;
+it closes it if the environment branch has all clusters. The environment has a token for the forge: GITHUB_TOKEN, GITLAB_TOKEN,
+GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
 		Example: `  kalypso cluster import stores.csv --out clusters
   az aks list | kalypso cluster import - --type edge --out clusters
-  kubectl get clusterprofiles -A -o yaml | kalypso cluster import - --type-label tier --out clusters`,
+  kubectl get clusterprofiles -A -o yaml | kalypso cluster import - --type-label tier --out clusters
+  kalypso cluster import stores.csv --out clusters --pull-request -e prod --control-plane https://github.com/acme/control-plane`,
 		Args: cli.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
@@ -52,14 +64,18 @@ A file that exists with other content is not written, unless --overwrite is give
 	flags.StringVar(&c.options.Type, "type", "", "the cluster `type` of clusters for which the list has none")
 	flags.StringVar(&c.options.TypeLabel, "type-label", "", "the `label` whose value is the cluster type")
 	flags.StringArrayVar(&c.options.Labels, "label", nil, "keep this `label`; may be repeated (default: all)")
-	flags.StringVar(&c.out, "out", "", "the `folder` for the files")
+	flags.StringVar(&c.out, "out", "", "the `folder` for the files; with --pull-request, of the environment branch")
 	flags.BoolVar(&c.overwrite, "overwrite", false, "replace files with other content")
+	flags.BoolVar(&c.propose, "pull-request", false, "open the pull request of the environment, or update it, instead of writing files")
+	flags.StringVar(&c.source.controlPlane, "control-plane", "", "with --pull-request: the `URL` of the control plane")
+	flags.StringVarP(&c.source.environment, "environment", "e", "", "with --pull-request: the `name` of the environment")
+	bindForges(cmd, &c.forges)
 	return cmd
 }
 
 func (c *clusterImportCommand) run(cmd *cobra.Command, file string) error {
-	if c.out == "" {
-		return cli.Usage(cmd, "--out is required")
+	if err := c.check(cmd); err != nil {
+		return err
 	}
 	text, err := c.read(file)
 	if err != nil {
@@ -69,11 +85,90 @@ func (c *clusterImportCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return cli.Failed(fmt.Errorf("read %s: %w", terminal.Printable(file), err), "see kalypso cluster import --help for the lists that it reads")
 	}
+	for _, note := range notes {
+		fmt.Fprintln(c.t.Err, terminal.Printable(note))
+	}
+	if c.propose {
+		return c.open(cmd.Context(), clusters)
+	}
+	return c.write(clusters)
+}
+
+// check refuses combinations that make no sense.
+func (c *clusterImportCommand) check(cmd *cobra.Command) error {
+	switch kind := c.forges.kind; {
+	case c.out == "":
+		return cli.Usage(cmd, "--out is required")
+	case !c.propose && (c.source.controlPlane != "" || c.source.environment != "" || c.forges != pullRequestFlags{}):
+		return cli.Usage(cmd, "--control-plane, --environment, --forge-config and --forge-kind go with --pull-request")
+	case !c.propose:
+		return nil
+	case kind != "" && !slices.Contains(kindsOfTokens(), kind):
+		return cli.Usage(cmd, "--forge-kind %q is none of %s", kind, strings.Join(kindsOfTokens(), ", "))
+	case fleet.IsLocal(c.source.controlPlane):
+		return cli.Usage(cmd, "--pull-request needs the URL of the control plane on its forge, as --control-plane https://HOST/OWNER/REPOSITORY")
+	case !filepath.IsLocal(c.out):
+		return cli.Usage(cmd, "with --pull-request, --out %q is a folder of the environment branch, such as clusters", c.out)
+	}
+	return c.source.wantEnvironment(cmd)
+}
+
+// open proposes the clusters.
+func (c *clusterImportCommand) open(ctx context.Context, clusters []v1alpha1.Cluster) error {
+	hosts, access, err := c.forges.forges(c.t.Env)
+	if err != nil {
+		return err
+	}
+	s, err := c.source.open(ctx, c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.Maps...), access.Credentials
+	importer := &schedule.Importer{
+		Loader: s.drafter.Loader, Committer: repository.Committer{Client: s.client, Author: repository.Author(c.t.Env)}, Forges: hosts,
+	}
+	result, err := importer.Import(ctx, schedule.Import{Request: s.request, Clusters: clusters, Folder: filepath.ToSlash(c.out), Overwrite: c.overwrite})
+	if errors.Is(err, schedule.ErrExists) {
+		return cli.Failed(err, "propose to replace them with --overwrite")
+	}
+	if err != nil {
+		return err
+	}
+	s.progress.End()
+	return c.showProposed(result, len(clusters))
+}
+
+// showProposed says what was done.
+func (c *clusterImportCommand) showProposed(r *schedule.Imported, count int) error {
+	for _, where := range r.Elsewhere {
+		fmt.Fprintln(c.t.Err, "left alone: "+terminal.Printable(where))
+	}
+	fmt.Fprintf(c.t.Out, "%s: %d new, %d changed, %d unchanged in %s of %s\n", terminal.Count(count, "cluster"),
+		len(r.New), len(r.Changed), r.Unchanged, terminal.Printable(c.out), terminal.Printable(c.source.environment))
+	for _, line := range r.Did {
+		fmt.Fprintln(c.t.Out, terminal.Printable(line))
+	}
+	line := "nothing to propose: the environment branch has all of them"
+	switch {
+	case r.Waits != "":
+		line = "waits: " + r.Waits
+	case r.PullRequest != nil && len(r.New)+len(r.Changed) > 0 && len(r.Did) == 0:
+		line = "up to date: " + r.PullRequest.URL
+	case r.PullRequest != nil && len(r.New)+len(r.Changed) > 0:
+		line = r.PullRequest.URL
+	}
+	_, err := fmt.Fprintln(c.t.Out, terminal.Printable(line))
+	return err
+}
+
+// write writes the files of the clusters.
+func (c *clusterImportCommand) write(clusters []v1alpha1.Cluster) error {
 	files := make(map[string][]byte, len(clusters))
 	var names, differ []string
 	for i := range clusters {
 		at := filepath.Join(c.out, clusters[i].Name+".yaml")
-		files[at] = clusterDocument(&clusters[i])
+		files[at] = fleet.ClusterDocument(&clusters[i])
 		switch before, err := os.ReadFile(at); {
 		case errors.Is(err, fs.ErrNotExist):
 			names = append(names, at)
@@ -95,10 +190,7 @@ func (c *clusterImportCommand) run(cmd *cobra.Command, file string) error {
 			return err
 		}
 	}
-	for _, note := range notes {
-		fmt.Fprintln(c.t.Err, terminal.Printable(note))
-	}
-	_, err = fmt.Fprintf(c.t.Out, "%s: %d new, %d changed, %d unchanged in %s\n", terminal.Count(len(clusters), "cluster"),
+	_, err := fmt.Fprintf(c.t.Out, "%s: %d new, %d changed, %d unchanged in %s\n", terminal.Count(len(clusters), "cluster"),
 		len(names)-len(differ), len(differ), len(clusters)-len(names), terminal.Printable(c.out))
 	return err
 }
@@ -108,20 +200,4 @@ func (c *clusterImportCommand) read(file string) ([]byte, error) {
 		return io.ReadAll(io.LimitReader(c.t.In, fleet.MaxFileSize+1))
 	}
 	return os.ReadFile(file)
-}
-
-// clusterDocument returns a Cluster as people write it.
-func clusterDocument(c *v1alpha1.Cluster) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %q\nspec:\n  clusterType: %q\n", c.APIVersion, c.Kind, c.Name, c.Spec.ClusterType)
-	if c.Spec.Ring != "" {
-		fmt.Fprintf(&b, "  ring: %q\n", c.Spec.Ring)
-	}
-	if len(c.Spec.Labels) > 0 {
-		b.WriteString("  labels:\n")
-		for _, key := range slices.Sorted(maps.Keys(c.Spec.Labels)) {
-			fmt.Fprintf(&b, "    %q: %q\n", key, c.Spec.Labels[key])
-		}
-	}
-	return b.Bytes()
 }

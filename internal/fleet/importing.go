@@ -215,3 +215,19 @@ func textsIn(v any) map[string]string {
 	}
 	return texts
 }
+
+// ClusterDocument returns a Cluster as users write it. Equal Clusters give equal bytes.
+func ClusterDocument(c *v1alpha1.Cluster) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %q\nspec:\n  clusterType: %q\n", c.APIVersion, c.Kind, c.Name, c.Spec.ClusterType)
+	if c.Spec.Ring != "" {
+		fmt.Fprintf(&b, "  ring: %q\n", c.Spec.Ring)
+	}
+	if len(c.Spec.Labels) > 0 {
+		b.WriteString("  labels:\n")
+		for _, key := range slices.Sorted(maps.Keys(c.Spec.Labels)) {
+			fmt.Fprintf(&b, "    %q: %q\n", key, c.Spec.Labels[key])
+		}
+	}
+	return b.Bytes()
+}
