@@ -38,7 +38,8 @@
 //	internal/ledger                port: what ran where and when; adapters below it
 //	internal/promote/comply        expected reconcilers and their reports -> verdict on a commit
 //	internal/promote/decide        the state of a chain of environments -> next actions, and why the rest waits
-//	internal/promote/verify        checks after a rollout: URLs and programs
+//	internal/promote/measure       answers of verifications -> passed, or why not
+//	internal/promote/verify        checks after a rollout: URLs, programs and queries
 //	internal/promote               gathers that state, and carries out the actions
 //
 //	internal/hub/ingest            takes reports of clusters into the ledger

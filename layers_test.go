@@ -67,7 +67,7 @@ var layers = []layer{
 		folders: []string{
 			"internal/fleet",
 			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision", "internal/schedule/pull",
-			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply",
+			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply", "internal/promote/measure",
 			"internal/chart", "internal/check", "internal/text",
 		},
 		imports: []string{"api"},

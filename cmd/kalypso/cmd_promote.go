@@ -41,6 +41,7 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
   kalypso promote --to prod --commit 3f2a9c1 --why "the fix for the outage"
   kalypso promote pause prod --why "sale until Monday"
   kalypso promote rollback prod --why "sign-in is broken"
+  kalypso promote approve prod release --commit 3f2a9c1
   kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -62,6 +63,10 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 		newPromoteAction(t, backend.Resume, "Resume promoting commits to an environment", "Resume promoting commits to a paused environment.", ""),
 		newPromoteAction(t, backend.Abort, "Abort a commit in an environment",
 			"Abort a commit in an environment: it is not promoted to the environment, nor from there to the next. A newer commit replaces it.\nTo lift the abort, request the commit with \"kalypso promote --to\".", "it breaks sign-in"),
+		newPromoteCheck(t, backend.Approve, "Approve a commit in an environment",
+			"Approve a commit in an environment, for a verification that waits for it. The verification says who may: groups of the sign-on, and\nwhether the author of the commit may. Who approved is recorded.", "reviewed the dashboards"),
+		newPromoteCheck(t, backend.Bypass, "Do without a verification of a commit",
+			"Do without a verification of a commit in an environment. The reason is required. It is shown for ever, with your name: on the\ncommit's statuses, and in the history. On a server, this needs the role admin.", "the load test is broken, see #1234"),
 		newPromoteAction(t, backend.Rollback, "Roll back an environment to an earlier commit",
 			"Roll back an environment to the last earlier commit that ran well there, or to the one given with --commit.\nThe rules of the environment apply, as for any other commit.", "sign-in is broken"),
 	)

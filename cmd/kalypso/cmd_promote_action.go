@@ -93,6 +93,10 @@ func whatNext(action string, a api.Accepted) string {
 		return fmt.Sprintf("%s is paused; resume with kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
 	case backend.Resume:
 		return environment + " is resumed"
+	case backend.Approve:
+		return fmt.Sprintf("approved %s in %s, for %s; kalypso promote shows what it waits for", commit, environment, terminal.Printable(a.Check))
+	case backend.Bypass:
+		return fmt.Sprintf("%s of %s is bypassed in %s by %s: %s", terminal.Printable(a.Check), commit, environment, terminal.Printable(a.By), terminal.Printable(a.Why))
 	case backend.Abort:
 		return fmt.Sprintf("%s is aborted in %s; a newer commit replaces it", commit, environment)
 	}

@@ -122,7 +122,7 @@ func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts}, nil
+	return wiring.NewVerifier(config.Verify, c.t.Env)
 }
 
 // show says what was done, and why the rest waits.

@@ -43,7 +43,10 @@ type Pipeline struct {
 	outcomes map[string]*Outcome
 }
 
-var _ promote.Pipeline = (*Pipeline)(nil)
+var (
+	_ promote.Pipeline     = (*Pipeline)(nil)
+	_ promote.StatusReader = (*Pipeline)(nil)
+)
 
 // Outcomes returns the results of the rounds of an application's environments.
 type Outcomes interface {
@@ -344,6 +347,9 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		Context: p.app.StatusContext(s.Environment), State: forge.StatusState(s.State),
 		Description: forge.OneLine(p.describe(s, configured), host.Limits().StatusDescription),
 	}
+	if s.Check != "" {
+		status.Context += "/" + s.Check
+	}
 	if p.Link != nil {
 		status.URL = p.Link(s.Environment)
 	}
@@ -354,9 +360,28 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	return err
 }
 
+// ReadStatuses returns the statuses of a commit of the source.
+func (p *Pipeline) ReadStatuses(ctx context.Context, commit string) ([]forge.Status, error) {
+	host, err := p.Deliverer.Forges.Forge(p.Request.Source)
+	if errors.Is(err, forge.ErrInvalid) {
+		return nil, promote.ErrNoCommit
+	}
+	if err != nil {
+		return nil, err
+	}
+	repo, err := host.Repository(p.Request.Source)
+	if err != nil {
+		return nil, err
+	}
+	return promote.StatusesOf(ctx, repo, commit)
+}
+
 // describe returns a status's description. It adds the version once that is deployed, and mentions deployed
 // configuration changes.
 func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
+	if s.Check != "" {
+		return s.Description
+	}
 	o := p.outcomes[s.Environment]
 	version := p.builds[s.Commit].Version
 	if b, ok := o.of(s.Commit); ok {

@@ -22,10 +22,12 @@ import (
 // Limits of expressions. The cost is estimated before an expression is used, for the largest facts, so that evaluating
 // it needs no limit.
 const (
-	maxExpression     = 4096 // bytes
-	maxExpressionCost = 1_000_000
-	maxFacts          = 256  // labels, features or resources
-	maxFactSize       = 1024 // bytes of one of their names and values
+	maxExpression = 4096 // bytes
+	// MaxExpressionCost is how much one evaluation may cost, in units of CEL.
+	MaxExpressionCost = 1_000_000
+
+	maxFacts    = 256  // labels, features or resources
+	maxFactSize = 1024 // bytes of one of their names and values
 )
 
 // Expression is a CEL expression (https://cel.dev) about a pair of a target and a cluster type, with the libraries of
@@ -58,16 +60,41 @@ var variables = map[string]*cel.Type{
 }
 
 var expressionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	options := []cel.EnvOption{
-		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
-		ext.Strings(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(), ext.Lists(ext.ListsVersion(3)),
-		kubecel.Lists(kubecel.ListsVersion(1)), kubecel.Regex(), kubecel.SemverLib(kubecel.SemverVersion(1)),
-	}
+	options := ExpressionLanguage()
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		options = append(options, cel.Variable(name, variables[name]))
 	}
 	return cel.NewEnv(options...)
 })
+
+// ExpressionLanguage returns the language of expressions, without variables: CEL with the libraries of Kubernetes for lists,
+// regular expressions and semantic versions.
+func ExpressionLanguage() []cel.EnvOption {
+	return []cel.EnvOption{
+		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
+		ext.Strings(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(), ext.Lists(ext.ListsVersion(3)),
+		kubecel.Lists(kubecel.ListsVersion(1)), kubecel.Regex(), kubecel.SemverLib(kubecel.SemverVersion(1)),
+	}
+}
+
+// CheckExpression parses an expression whose result has one of the given types, within the limits of expressions except for
+// their cost. Errors name the line and column.
+func CheckExpression(env *cel.Env, text string, results ...*cel.Type) (*cel.Ast, error) {
+	if len(text) > maxExpression {
+		return nil, fmt.Errorf("it has %d bytes; the maximum is %d", len(text), maxExpression)
+	}
+	ast, issues := env.Compile(text)
+	for _, e := range issues.Errors() { // the first one is the most specific
+		return nil, fmt.Errorf("line %d, column %d: %.300s", e.Location.Line(), e.Location.Column()+1, strings.TrimSuffix(e.Message, " (in container '')"))
+	}
+	if result := ast.OutputType(); !slices.ContainsFunc(results, func(t *cel.Type) bool { return t.IsExactType(result) }) {
+		return nil, fmt.Errorf("the result is %s, want %s", result, alternatives(results))
+	}
+	if patternOfData(ast) {
+		return nil, fmt.Errorf("the pattern of a regular expression must be a text, because it is compiled for each evaluation otherwise")
+	}
+	return ast, nil
+}
 
 // compiled keeps expressions, which rounds compile again and again.
 var compiled = sync.OnceValues(func() (*lru.Cache[string, *Expression], error) { return lru.New[string, *Expression](1024) })
@@ -82,29 +109,20 @@ func compileExpression(text string, results ...*cel.Type) (*Expression, error) {
 	if e, ok := cache.Get(key); ok {
 		return e, nil
 	}
-	if len(text) > maxExpression {
-		return nil, fmt.Errorf("it has %d bytes; the maximum is %d", len(text), maxExpression)
-	}
 	env, err := expressionEnvironment()
 	if err != nil {
 		return nil, err
 	}
-	ast, issues := env.Compile(text)
-	for _, e := range issues.Errors() { // the first one is the most specific
-		return nil, fmt.Errorf("line %d, column %d: %.300s", e.Location.Line(), e.Location.Column()+1, strings.TrimSuffix(e.Message, " (in container '')"))
-	}
-	if result := ast.OutputType(); !slices.ContainsFunc(results, func(t *cel.Type) bool { return t.IsExactType(result) }) {
-		return nil, fmt.Errorf("the result is %s, want %s", result, alternatives(results))
+	ast, err := CheckExpression(env, text, results...)
+	if err != nil {
+		return nil, err
 	}
 	cost, err := env.EstimateCost(ast, &kubecel.CostEstimator{SizeEstimator: factSizes{}})
 	if err != nil {
 		return nil, err
 	}
-	if cost.Max > maxExpressionCost {
-		return nil, fmt.Errorf("it may take too long: its estimated cost is %d, the maximum is %d", cost.Max, maxExpressionCost)
-	}
-	if patternOfData(ast) {
-		return nil, fmt.Errorf("the pattern of a regular expression must be a text, because it is compiled for each pair otherwise")
+	if cost.Max > MaxExpressionCost {
+		return nil, fmt.Errorf("it may take too long: its estimated cost is %d, the maximum is %d", cost.Max, MaxExpressionCost)
 	}
 	e := &Expression{text: text}
 	if e.program, err = env.Program(ast, cel.EvalOptions(cel.OptOptimize)); err != nil {

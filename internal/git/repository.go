@@ -48,6 +48,8 @@ type Commit struct {
 	// Time is when it was committed, Subject the first line of its message; zero for a plain folder.
 	Time             time.Time
 	Subject, Message string
+	// Author and Email are those of the author, as the commit says without proof; empty for a plain folder.
+	Author, Email string
 
 	tree plumbing.Hash
 }

@@ -100,7 +100,8 @@ func describeCommit(hash plumbing.Hash, content []byte, c *object.Commit) Commit
 	subject, _, _ := bytes.Cut([]byte(c.Message), []byte("\n"))
 	return Commit{
 		Hash: hash.String(), Unsigned: objectHash(plumbing.CommitObject, unsigned(content)).String(),
-		Time: c.Committer.When, Subject: secret.Line(string(subject)), Message: c.Message, tree: c.TreeHash,
+		Time: c.Committer.When, Subject: secret.Line(string(subject)), Message: c.Message,
+		Author: secret.Line(c.Author.Name), Email: secret.Line(c.Author.Email), tree: c.TreeHash,
 	}
 }
 

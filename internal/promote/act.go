@@ -194,8 +194,15 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 		return r.recordHistory(ctx, a)
 	case decide.SetStatus:
 		return r.show(ctx, place, a)
+	case decide.BeginCheck:
+		err := r.record(ctx, a.Environment, a.Commit, Verifying, "", Detail{Revision: a.Revision, Check: a.Check, Result: decide.CheckBegun})
+		if err != nil {
+			return err
+		}
+		r.did(a.String())
+		return nil
 	case decide.RunCheck:
-		return r.check(a)
+		return r.check(ctx, a)
 	case decide.CompleteRequest:
 		err := r.record(ctx, a.Environment, place.Commit, Completed, "", Detail{Order: a.ID})
 		if err != nil {
@@ -262,7 +269,7 @@ func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetSt
 	if _, stage := decide.SplitRing(a.Environment); stage != fleet.RingOfStage(stage) {
 		return nil
 	}
-	last := r.journal.page(a.Environment).shown[a.Commit]
+	last := r.journal.page(a.Environment).shown[decide.CheckCommit{Check: a.Check, Commit: a.Commit}]
 	if soon := last.at.Add(countInterval); last.State == a.State && topic(last.Description) == topic(a.Description) &&
 		r.at.Before(soon) && !r.at.Before(last.at) {
 		r.outcome.wake(soon)
@@ -279,7 +286,7 @@ func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetSt
 	if a.Commit != place.Head && a.Commit != place.Commit {
 		filed = last.filed // the commit was superseded
 	}
-	if err := r.record(ctx, a.Environment, filed, StatusPosted, a.Description, Detail{On: a.Commit, Status: a.State}); err != nil {
+	if err := r.record(ctx, a.Environment, filed, StatusPosted, a.Description, Detail{On: a.Commit, Check: a.Check, Status: a.State}); err != nil {
 		return err
 	}
 	r.did(a.String())

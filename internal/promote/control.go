@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -43,9 +44,12 @@ type Command struct {
 	Environment string // required
 	// Commit is a full hash; required for Abort and Order.
 	Commit string
-	// By is the user, Why the reason.
+	// By is the user, Why the reason, which is required for Bypass.
 	By  string // required
 	Why string
+	// Check is the name of a verification; required for Approve and Bypass. Groups are those of the user that it names.
+	Check  string
+	Groups []string
 }
 
 // Pause stops promotions to an environment until Resume. A rollout that has started continues.
@@ -82,6 +86,28 @@ func (c *Control) Skip(ctx context.Context, w Command) error {
 	return c.say(ctx, Skipped, w, true)
 }
 
+// Approve approves a commit in an environment, for a verification that waits for it. The caller checks that the user may:
+// an approval of a user who may not is recorded, and does not count.
+func (c *Control) Approve(ctx context.Context, w Command) error {
+	return c.aboutCheck(ctx, Approved, w)
+}
+
+// Bypass does without a verification of a commit in an environment. The caller checks that the user may. The reason is required:
+// it is shown wherever the result of the verification is.
+func (c *Control) Bypass(ctx context.Context, w Command) error {
+	if strings.TrimSpace(w.Why) == "" {
+		return fmt.Errorf("%w: say why the verification is bypassed", ledger.ErrInvalid)
+	}
+	return c.aboutCheck(ctx, Bypassed, w)
+}
+
+func (c *Control) aboutCheck(ctx context.Context, kind decide.StepKind, w Command) error {
+	if w.Check == "" {
+		return fmt.Errorf("%w: name the verification", ledger.ErrInvalid)
+	}
+	return c.say(ctx, kind, w, true)
+}
+
 func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, aboutCommit bool) error {
 	if !aboutCommit {
 		w.Commit = EveryCommit
@@ -98,10 +124,18 @@ func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, abou
 	if c.Now != nil {
 		now = c.Now
 	}
-	return c.Ledger.RecordStep(ctx, ledger.Step{
+	s := ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: ledger.CleanSubject(w.Subject), Commit: w.Commit, Environment: w.Environment},
 		Kind:        string(kind), By: secret.Scrub(w.By), Reason: secret.Scrub(w.Why), At: now().UTC().Truncate(time.Microsecond),
-	})
+	}
+	if w.Check != "" {
+		detail, err := json.Marshal(Detail{Check: w.Check, Groups: w.Groups})
+		if err != nil {
+			return err
+		}
+		s.Detail = detail
+	}
+	return c.Ledger.RecordStep(ctx, s)
 }
 
 // lookupTimeout limits how long Order waits for a repository.

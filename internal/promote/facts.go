@@ -12,9 +12,23 @@ import (
 func (p *page) environment(place EnvironmentState) decide.Environment {
 	e := decide.Environment{
 		Name: place.Environment, Unknown: place.Unknown, Commit: place.Commit, Head: place.Head, Rollout: place.Rollout,
-		History: slices.CompactFunc(slices.Clone(p.history), same), Statuses: p.statuses(place), Checks: p.checks(place),
+		History: slices.CompactFunc(slices.Clone(p.history), same), Checks: p.checks(place),
 		Proposals: p.proposals(place), Aborts: p.aborted(), Request: p.pendingOrder(), Skips: p.skipped(),
 	}
+	e.Statuses, e.CheckStatuses = p.statuses(place)
+	asked := p.ordered[place.Commit]
+	for _, b := range p.bypasses[place.Commit] {
+		if !b.At.Before(asked) {
+			e.Bypasses = append(e.Bypasses, b)
+		}
+	}
+	for _, a := range p.approvals[place.Commit] {
+		if !a.At.Before(asked) {
+			e.Approvals = append(e.Approvals, a)
+		}
+	}
+	slices.SortStableFunc(e.Bypasses, func(a, b decide.Bypass) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(e.Approvals, func(a, b decide.Approval) int { return a.At.Compare(b.At) })
 	if p.pause != nil && p.pause.At.After(p.resumed) {
 		pause := *p.pause
 		e.Pause = &pause
@@ -53,17 +67,16 @@ func (p *page) pendingOrder() *decide.Request {
 	return &order
 }
 
-// checks returns the results of a rollout's verifications. A new request for the commit discards earlier results.
+// checks returns what is recorded of a rollout's verifications, oldest first. A new request for the commit discards earlier
+// results, approvals and bypasses.
 func (p *page) checks(place EnvironmentState) []decide.CheckResult {
 	var all []decide.CheckResult
 	for _, r := range p.results {
-		if r.Revision != place.Rollout.Commit || r.commit != place.Commit || r.at.Before(p.ordered[place.Commit]) {
-			continue
+		if r.Revision == place.Rollout.Commit && r.commit == place.Commit && !r.At.Before(p.ordered[place.Commit]) {
+			all = append(all, r.CheckResult)
 		}
-		// The last result counts.
-		all = slices.DeleteFunc(all, func(c decide.CheckResult) bool { return c.Name == r.Name })
-		all = append(all, r.CheckResult)
 	}
+	slices.SortStableFunc(all, func(a, b decide.CheckResult) int { return a.At.Compare(b.At) })
 	return all
 }
 
@@ -80,15 +93,20 @@ func (p *page) proposals(place EnvironmentState) []decide.Proposal {
 	return all
 }
 
-// statuses returns the statuses of the current commits, and those of earlier commits that are still pending.
-func (p *page) statuses(place EnvironmentState) map[string]decide.Status {
-	all := map[string]decide.Status{}
-	for commit, s := range p.shown {
-		if commit == place.Commit || commit == place.Head || s.State == decide.Pending {
-			all[commit] = s.Status
+// statuses returns the statuses of the current commits, and those of earlier commits that are still pending: those of the
+// environment, and those of its verifications.
+func (p *page) statuses(place EnvironmentState) (map[string]decide.Status, map[decide.CheckCommit]decide.Status) {
+	all, checks := map[string]decide.Status{}, map[decide.CheckCommit]decide.Status{}
+	for at, s := range p.shown {
+		switch {
+		case at.Commit != place.Commit && at.Commit != place.Head && s.State != decide.Pending:
+		case at.Check == "":
+			all[at.Commit] = s.Status
+		default:
+			checks[at] = s.Status
 		}
 	}
-	return all
+	return all, checks
 }
 
 // next returns a time for a new step. It is later than all recorded steps, even if the clock was set back.

@@ -43,7 +43,7 @@ type page struct {
 	published map[string]time.Time
 	// revisions are the commits under which those commits were published.
 	revisions map[string]string
-	// results holds the results of verifications, oldest first.
+	// results holds what is recorded of verifications, in the order in which it was read.
 	results []result
 	pause   *decide.Pause
 	resumed time.Time
@@ -56,7 +56,11 @@ type page struct {
 	// edited is the commit that a user wrote into the environment without a promotion, if it is the last promoted one.
 	edited  string
 	decided recordedDecision
-	shown   map[string]postedStatus
+	// shown holds the last statuses, by verification and commit.
+	shown map[decide.CheckCommit]postedStatus
+	// bypasses and approvals are the users' commands for verifications, by commit.
+	bypasses  map[string][]decide.Bypass
+	approvals map[string][]decide.Approval
 	// proposed and withdrawn hold the proposals that were opened and withdrawn.
 	proposed, withdrawn map[proposalKey]bool
 	// last is the time of the newest step.
@@ -66,7 +70,6 @@ type page struct {
 type result struct {
 	decide.CheckResult
 	commit string
-	at     time.Time
 }
 
 // recordedDecision is the last recorded decision.
@@ -134,7 +137,8 @@ func (j *journal) page(environment string) *page {
 	if p == nil {
 		p = &page{
 			published: map[string]time.Time{}, revisions: map[string]string{}, skips: map[string]decide.Skip{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
-			fulfilled: map[string]bool{}, shown: map[string]postedStatus{}, proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{},
+			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{},
+			proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{},
 		}
 		j.pages[environment] = p
 	}
@@ -176,16 +180,16 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
 			p.published[d.Revision], p.revisions[d.Revision] = s.At, s.Commit
 		}
-	case Verified:
-		check := decide.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Reason: s.Reason}
-		p.results = append(p.results, result{check, s.Commit, s.At})
+	case Verifying, Verified:
+		check := decide.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Value: d.Value, Reason: s.Reason, At: s.At}
+		p.results = append(p.results, result{check, s.Commit})
 	case StateChanged:
 		if !s.At.Before(p.decided.at) {
 			p.decided = recordedDecision{d, s.Commit, s.Reason, s.At}
 		}
 	case StatusPosted:
-		if !s.At.Before(p.shown[d.On].at) {
-			p.shown[d.On] = postedStatus{decide.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
+		if on := (decide.CheckCommit{Check: d.Check, Commit: d.On}); !s.At.Before(p.shown[on].at) {
+			p.shown[on] = postedStatus{decide.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
 		}
 	case Proposed:
 		p.proposed[proposalKey{s.Commit, d.URL}] = true
@@ -221,6 +225,10 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 		p.ordered[s.Commit] = later(p.ordered[s.Commit], s.At)
 	case Completed:
 		p.fulfilled[d.Order] = true
+	case Approved:
+		p.approvals[s.Commit] = append(p.approvals[s.Commit], decide.Approval{Check: d.Check, By: s.By, Groups: d.Groups, Why: s.Reason, At: s.At})
+	case Bypassed:
+		p.bypasses[s.Commit] = append(p.bypasses[s.Commit], decide.Bypass{Check: d.Check, By: s.By, Why: s.Reason, At: s.At})
 	}
 }
 

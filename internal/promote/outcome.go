@@ -43,6 +43,8 @@ type Standing struct {
 	// Commit is the promoted commit; optional. Head is the head of the environment's branch.
 	Commit string `json:"commit,omitempty"`
 	Head   string `json:"head,omitempty"`
+	// Authors holds the names and mail addresses of the author of Commit, as far as they are known.
+	Authors []string `json:"-"`
 	// Candidate is the commit to promote next; optional.
 	Candidate string `json:"candidate,omitempty"`
 	// Behind is the number of commits of the line that are newer than Commit.
@@ -60,12 +62,12 @@ type Standing struct {
 	GitOps  GitOps         `json:"gitOps"`
 	Rollout decide.Rollout `json:"rollout"`
 	Verdict comply.Verdict `json:"verdict"`
-	// Checks holds the results of the rollout's verifications.
-	Checks    []decide.CheckResult `json:"checks,omitempty"`
-	Proposals []Proposal           `json:"proposals,omitempty"`
-	Pause     *decide.Pause        `json:"pause,omitempty"`
-	Request   *decide.Request      `json:"order,omitempty"`
-	Aborts    []decide.Abort       `json:"aborts,omitempty"`
+	// Checks holds the progress of the rollout's verifications.
+	Checks    []decide.CheckProgress `json:"checks,omitempty"`
+	Proposals []Proposal             `json:"proposals,omitempty"`
+	Pause     *decide.Pause          `json:"pause,omitempty"`
+	Request   *decide.Request        `json:"order,omitempty"`
+	Aborts    []decide.Abort         `json:"aborts,omitempty"`
 	// Rings holds the rings of the environment, and the batches of rings, in the order of rollouts.
 	Rings []RingStanding `json:"rings,omitempty"`
 	// Actions describes the next actions. [Outcome.Did] describes the completed ones.
@@ -90,13 +92,13 @@ type RingStanding struct {
 	// Reason describes the state of Commit, and what Candidate waits for.
 	Reason string `json:"reason"`
 	// Since is when the phase began, if that is recorded. Next is when the state may change without an event.
-	Since   time.Time            `json:"since,omitzero"`
-	Next    time.Time            `json:"next,omitzero"`
-	Counts  comply.Counts        `json:"counts"`
-	Checks  []decide.CheckResult `json:"checks,omitempty"`
-	Pause   *decide.Pause        `json:"pause,omitempty"`
-	Request *decide.Request      `json:"order,omitempty"`
-	Aborts  []decide.Abort       `json:"aborts,omitempty"`
-	Skips   []decide.Skip        `json:"skips,omitempty"`
-	Actions []string             `json:"actions,omitempty"`
+	Since   time.Time              `json:"since,omitzero"`
+	Next    time.Time              `json:"next,omitzero"`
+	Counts  comply.Counts          `json:"counts"`
+	Checks  []decide.CheckProgress `json:"checks,omitempty"`
+	Pause   *decide.Pause          `json:"pause,omitempty"`
+	Request *decide.Request        `json:"order,omitempty"`
+	Aborts  []decide.Abort         `json:"aborts,omitempty"`
+	Skips   []decide.Skip          `json:"skips,omitempty"`
+	Actions []string               `json:"actions,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -26,6 +27,13 @@ type Pipeline interface {
 	Withdraw(ctx context.Context, w decide.Withdraw) error
 	// SetStatus posts the status of a commit in an environment. It returns [ErrNoCommit] if the forge does not have the commit.
 	SetStatus(ctx context.Context, s decide.SetStatus) error
+}
+
+// StatusReader is a [Pipeline] that can read what others posted on a promoted commit.
+type StatusReader interface {
+	// ReadStatuses returns the statuses of a commit of the source, and the results of the forge's own CI.
+	// It returns [ErrNoCommit] if no forge hosts the repository, or the forge does not have the commit.
+	ReadStatuses(ctx context.Context, commit string) ([]forge.Status, error)
 }
 
 // State is the state of all environments of a pipeline.
@@ -56,6 +64,8 @@ type Commit struct {
 	// Subject is the first line of the message.
 	Subject string    `json:"subject,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
+	// Authors holds the name and the mail address of its author.
+	Authors []string `json:"-"`
 }
 
 // EnvironmentState is the state of one environment in Git and on the forge.

@@ -52,7 +52,10 @@ type Lines interface {
 	Line(ctx context.Context, branch schedule.Location, limit int) ([]Commit, error)
 }
 
-var _ Pipeline = (*Platform)(nil)
+var (
+	_ Pipeline     = (*Platform)(nil)
+	_ StatusReader = (*Platform)(nil)
+)
 
 // ProposalBranch returns the branch of an environment's promotion pull requests.
 func ProposalBranch(environment string) string { return "kalypso-promote/" + environment }
@@ -214,7 +217,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		return ErrNoCommit
 	}
 	// The description can contain messages of clusters.
-	status := forge.Status{Context: s.Environment, State: forge.StatusState(s.State), Description: secret.Scrub(s.Description)}
+	status := forge.Status{Context: s.Context(), State: forge.StatusState(s.State), Description: secret.Scrub(s.Description)}
 	if p.Link != nil {
 		status.URL = p.Link(environment)
 	}
@@ -223,6 +226,31 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		return errors.Join(ErrNoCommit, err)
 	}
 	return err
+}
+
+// ReadStatuses returns the statuses of a commit of the control plane.
+func (p *Platform) ReadStatuses(ctx context.Context, commit string) ([]forge.Status, error) {
+	_, repo, err := p.locate(p.ControlPlane)
+	if err != nil {
+		return nil, err
+	}
+	return StatusesOf(ctx, repo, commit)
+}
+
+// StatusesOf reads the statuses and CI results of a commit. repo is nil if no forge hosts the repository.
+func StatusesOf(ctx context.Context, repo forge.Repository, commit string) ([]forge.Status, error) {
+	if repo == nil {
+		return nil, ErrNoCommit
+	}
+	read := repo.Statuses
+	if checker, ok := repo.(forge.Checker); ok {
+		read = checker.Checks
+	}
+	all, err := read(ctx, commit)
+	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {
+		return nil, errors.Join(ErrNoCommit, err)
+	}
+	return all, err
 }
 
 // locate returns the forge that hosts a repository, or nil.

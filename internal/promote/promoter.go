@@ -10,6 +10,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 )
 
 var (
@@ -35,21 +36,21 @@ type Ancestry interface {
 
 // Checks runs verifications.
 type Checks interface {
-	// Run runs a verification. A nil error means that it passed. The output is limited in size and contains no credentials.
-	Run(ctx context.Context, check decide.RunCheck) (output string, err error)
+	// Run measures a verification once. A nil error means that it passed. The evidence is limited in size and contains no credentials.
+	Run(ctx context.Context, check decide.RunCheck) (measure.Evidence, error)
 }
 
 // Promoter promotes commits along their chains, in rounds.
 //
 // It is level-triggered: a round can be killed after any step and repeated, and two concurrent rounds lead to the same state.
-// Verifications run in the background; a round after their end uses the results.
+// Measurements of verifications run in the background; a round after their end uses the results.
 // It is safe for concurrent use. Do not change or copy it after the first round.
 type Promoter struct {
 	Ledger   Ledger   // required
 	Ancestry Ancestry // required
 	// Checks runs verifications. If nil, all verifications fail with an explanation.
 	Checks Checks
-	// MaxChecks is how many verifications run concurrently; defaults to 4.
+	// MaxChecks is how many measurements run concurrently; defaults to 4. The one that has waited longest is the next.
 	MaxChecks int
 	// Checked is called with the pipeline's subject when a verification ends; optional.
 	Checked func(subject string)
@@ -66,6 +67,8 @@ type Promoter struct {
 type subject struct {
 	sync.Mutex // held during a round
 	journal    journal
+	// read is when the statuses of a commit were last read for a verification.
+	read map[checkKey]time.Time
 }
 
 func (p *Promoter) subject(name string) *subject {
@@ -107,7 +110,7 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	s := p.subject(reading.Subject)
 	s.Lock()
 	defer s.Unlock()
-	r := &round{Promoter: p, pipeline: pipeline, reading: reading, journal: &s.journal, at: p.now(), running: p.checks.snapshot()}
+	r := &round{Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, at: p.now(), running: p.checks.snapshot()}
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 )
 
 // bench is a promoter with a ledger and a clock that the test sets.
@@ -190,14 +191,14 @@ type gate struct {
 
 func newGate() *gate { return &gate{begun: make(chan string, 10), result: make(chan error)} }
 
-func (g *gate) Run(ctx context.Context, check decide.RunCheck) (string, error) {
+func (g *gate) Run(ctx context.Context, check decide.RunCheck) (measure.Evidence, error) {
 	g.ran.Add(1)
 	g.begun <- check.Check.Name
 	select {
 	case err := <-g.result:
-		return "what it wrote", err
+		return measure.Evidence{Output: "what it wrote"}, err
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return measure.Evidence{}, ctx.Err()
 	}
 }
 

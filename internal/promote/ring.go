@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -56,8 +57,12 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 		stages[i] = s.Stage
 	}
 	l.facts.Chain = decide.NewRings(r.stage(place.Environment), stages)
+	l.facts.Authors = map[string][]string{}
 	for _, c := range place.Rings.Line {
 		l.facts.Line = append(l.facts.Line, c.SHA)
+		if authors := r.authors(r.source(place.Environment+"/", c.SHA)); authors != nil {
+			l.facts.Authors[c.SHA] = authors
+		}
 	}
 	var failed error
 	members, err := clusters.members(ctx)
@@ -154,6 +159,8 @@ func (r *round) ring(place, stage EnvironmentState) decide.Environment {
 		commands := ring.environment(stage)
 		e.Aborts = append(e.Aborts, commands.Aborts...)
 		e.Skips = append(e.Skips, commands.Skips...)
+		e.Bypasses = append(e.Bypasses, commands.Bypasses...)
+		e.Approvals = append(e.Approvals, commands.Approvals...)
 		if e.Pause == nil {
 			e.Pause = commands.Pause
 		}
@@ -174,6 +181,26 @@ func (r *round) ring(place, stage EnvironmentState) decide.Environment {
 		}
 	}
 	return e
+}
+
+// source returns the commit of the source branch from which the manifests at a commit of a place come. In a ring, whose commits
+// are those of the GitOps branch, it is empty if the publication is not recorded.
+func (r *round) source(place, commit string) string {
+	environment, _, rings := strings.Cut(place, "/")
+	if !rings {
+		return commit
+	}
+	return r.journal.page(environment).revisions[commit]
+}
+
+// authors returns the names of the author of a commit of the source branch, as far as they are known.
+func (r *round) authors(commit string) []string {
+	for _, c := range r.reading.Line {
+		if c.SHA == commit {
+			return c.Authors
+		}
+	}
+	return nil
 }
 
 // ringVerdict sets the verdict of an environment with rings, and the earlier commits that they still roll out.
@@ -213,7 +240,7 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 	place, e, l := r.place(d.Environment), r.environment(d.Environment), r.rings(environment)
 	s := RingStanding{
 		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Candidate: d.Candidate,
-		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: e.Checks, Pause: e.Pause, Request: e.Request,
+		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
 		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
 	}
 	if rings := r.place(environment).Rings; rings != nil {

@@ -16,6 +16,7 @@ type round struct {
 	*Promoter
 	pipeline Pipeline
 	reading  *State
+	subject  *subject
 	journal  *journal
 	// running holds the verifications that were running before the journal was read. One that ends in between counts as running,
 	// because its result may be missing from the journal.
@@ -39,9 +40,12 @@ type lane struct {
 // An environment with missing facts is unknown, and the error explains why.
 func (r *round) gather(ctx context.Context) error {
 	clusters := &registry{ledger: r.Ledger}
-	environments := &lane{places: r.reading.Places, facts: decide.Facts{Chain: r.reading.Chain}}
+	environments := &lane{places: r.reading.Places, facts: decide.Facts{Chain: r.reading.Chain, Authors: map[string][]string{}}}
 	for _, c := range r.reading.Line {
 		environments.facts.Line = append(environments.facts.Line, c.SHA)
+		if len(c.Authors) > 0 {
+			environments.facts.Authors[c.SHA] = c.Authors
+		}
 	}
 	r.lanes = []*lane{environments}
 	var failed error
@@ -148,9 +152,9 @@ func (o *Outcome) wake(at time.Time) {
 func (r *round) standing(d decide.Decision) Standing {
 	place, e := r.place(d.Environment), r.environment(d.Environment)
 	s := Standing{
-		Environment: d.Environment, Phase: d.Phase, Commit: d.Commit, Head: place.Head, Candidate: d.Candidate,
+		Environment: d.Environment, Phase: d.Phase, Commit: d.Commit, Head: place.Head, Authors: r.lanes[0].facts.Authors[d.Commit], Candidate: d.Candidate,
 		Behind: r.behind(d.Commit), Reason: d.Reason, Since: r.since(d), Next: d.Next, Rules: r.rules(d.Environment),
-		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: e.Checks, Proposals: place.Proposals,
+		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: d.Checks, Proposals: place.Proposals,
 		Pause: e.Pause, Request: e.Request, Aborts: e.Aborts,
 	}
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {

@@ -45,6 +45,6 @@ func (p *Promoter) Settle(ctx context.Context, round func(context.Context) (Sett
 // verifying reports whether verifications are running.
 func (o *Outcome) verifying() bool {
 	return slices.ContainsFunc(o.Environments, func(s Standing) bool {
-		return slices.ContainsFunc(s.Checks, func(c decide.CheckResult) bool { return c.State == decide.CheckRunning })
+		return slices.ContainsFunc(s.Checks, func(c decide.CheckProgress) bool { return c.State == decide.CheckRunning })
 	})
 }

@@ -18,8 +18,9 @@ const (
 	// Proposed means that a pull request to promote the commit was opened, Withdrawn that it was closed by the promoter.
 	Proposed  decide.StepKind = "proposed"
 	Withdrawn decide.StepKind = "withdrawn"
-	// Verified is the result of a verification.
-	Verified decide.StepKind = "verified"
+	// Verifying means that a verification began that has a timeout or waits for users, Verified is one measurement of it.
+	Verifying decide.StepKind = "verifying"
+	Verified  decide.StepKind = "verified"
 
 	// Paused and Resumed are a user's commands for an environment; their commit is [EveryCommit].
 	Paused  decide.StepKind = "paused"
@@ -31,6 +32,10 @@ const (
 	Completed decide.StepKind = "fulfilled"
 	// Skipped is a user's command to let a commit pass a ring without waiting for it. A later request for the commit reverts it.
 	Skipped decide.StepKind = "skipped"
+	// Approved is a user's approval of a commit, for a verification that waits for it. Bypassed is a user's command to do
+	// without a verification of a commit.
+	Approved decide.StepKind = "approved"
+	Bypassed decide.StepKind = "bypassed"
 )
 
 // EveryCommit is the commit of steps that apply to an environment as a whole.
@@ -38,7 +43,7 @@ const EveryCommit = "*"
 
 // Detail holds the data of a step. Its kind determines which fields are set.
 type Detail struct {
-	// Revision is the commit of the GitOps branch; set for arrived, failed, published, decided and verified.
+	// Revision is the commit of the GitOps branch; set for arrived, failed, published, decided, verifying and verified.
 	Revision string `json:"revision,omitempty"`
 	// Version and Image are the build of the commit that was published; only of applications.
 	Version string `json:"version,omitempty"`
@@ -55,11 +60,19 @@ type Detail struct {
 	On string `json:"on,omitempty"`
 	// Status is the posted state.
 	Status decide.StatusState `json:"status,omitempty"`
-	// Check is the name of a verification, Result its result, Output the end of its output, and Took its duration.
-	Check  string            `json:"check,omitempty"`
+	// Check is the name of a verification: of a measurement, a status, an approval or a bypass.
+	Check string `json:"check,omitempty"`
+	// Result is the result of a measurement: passed, failed, or waiting for a commit status.
 	Result decide.CheckState `json:"result,omitempty"`
-	Output string            `json:"output,omitempty"`
-	Took   string            `json:"took,omitempty"`
+	// Value is the answer in short, Expression what it had to satisfy, and Baseline what it was compared with.
+	Value      string `json:"value,omitempty"`
+	Expression string `json:"expression,omitempty"`
+	Baseline   string `json:"baseline,omitempty"`
+	// Output is the end of the output of a measurement, and Took its duration.
+	Output string `json:"output,omitempty"`
+	Took   string `json:"took,omitempty"`
+	// Groups are those of an approval's user, as far as the verification names them.
+	Groups []string `json:"groups,omitempty"`
 	// URL is the page of a proposal.
 	URL string `json:"url,omitempty"`
 	// From is the commit that a proposal replaces.

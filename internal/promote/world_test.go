@@ -12,6 +12,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
@@ -29,13 +30,20 @@ func sha(letters string) string {
 type fakePipeline struct {
 	mu       sync.Mutex
 	reading  promote.State
-	statuses map[string]decide.Status // by commit and environment
+	statuses map[string]decide.Status // by commit and context
+	others   []forge.Status           // statuses of others, on every commit
 	posted   int                      // number of statuses
+	reads    int                      // how often statuses were read
 	refusal  error                    // of SetStatus
-	moves    []string
+	// unreadable is the error of ReadStatuses.
+	unreadable error
+	moves      []string
 }
 
-var _ promote.Pipeline = (*fakePipeline)(nil)
+var (
+	_ promote.Pipeline     = (*fakePipeline)(nil)
+	_ promote.StatusReader = (*fakePipeline)(nil)
+)
 
 // newFakePipeline returns a pipeline of environments in order, which all have the first commit.
 func newFakePipeline(rules map[string]*v1alpha1.Promotion, line ...string) *fakePipeline {
@@ -119,9 +127,16 @@ func (p *fakePipeline) SetStatus(_ context.Context, s decide.SetStatus) error {
 	if p.refusal != nil {
 		return p.refusal
 	}
-	p.statuses[s.Commit+" "+s.Environment] = s.Status
+	p.statuses[s.Commit+" "+s.Context()] = s.Status
 	p.posted++
 	return nil
+}
+
+func (p *fakePipeline) ReadStatuses(context.Context, string) ([]forge.Status, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads++
+	return slices.Clone(p.others), p.unreadable
 }
 
 // equals is a history in which no commit contains another.

@@ -33,7 +33,8 @@ func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([
 	}
 	line := make([]promote.Commit, 0, len(history))
 	for _, c := range history {
-		line = append(line, promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time})
+		authors := slices.DeleteFunc([]string{c.Author, c.Email}, func(name string) bool { return name == "" })
+		line = append(line, promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time, Authors: authors})
 	}
 	slices.Reverse(line)
 	return line, nil

@@ -82,6 +82,21 @@ type VerifyConfig struct {
 	Programs []string `json:"programs,omitempty"`
 	// Hosts are the private host names and addresses that verifications may send requests to: smoke.internal, or 10.0.0.7. Default: none.
 	Hosts []string `json:"hosts,omitempty"`
+	// Credentials are sent with the requests of verifications to their hosts. Whoever can write to a control plane can send
+	// requests with them: use credentials that can only read. Default: none.
+	Credentials []VerifyCredential `json:"credentials,omitempty"`
+}
+
+// VerifyCredential is a credential for one host: a bearer token, or a user and a password. It is only sent by https, or to a
+// loopback address.
+type VerifyCredential struct {
+	// Host is the host of the URLs, with the port if they have one: prometheus.example.com, or 10.0.0.7:9090.
+	Host string `json:"host"`
+	// TokenEnv is the environment variable with a bearer token.
+	TokenEnv string `json:"tokenEnv,omitempty"`
+	// UserEnv and PasswordEnv are the environment variables with a user and a password.
+	UserEnv     string `json:"userEnv,omitempty"`
+	PasswordEnv string `json:"passwordEnv,omitempty"`
 }
 
 // AccessConfig configures access besides tokens, which are always accepted; see kalypso token.
@@ -214,6 +229,11 @@ func (c *Config) Check() error {
 			problem("verify.programs: %q is not an absolute path", program)
 		}
 	}
+	for i, v := range c.Verify.Credentials {
+		if err := v.check(); err != nil {
+			problem("verify.credentials[%d]: %w", i, err)
+		}
+	}
 	if !slices.Contains([]string{"never", "local", "always"}, c.Access.Anonymous) {
 		problem("access.anonymous: %q is not never, local or always", c.Access.Anonymous)
 	}
@@ -238,6 +258,16 @@ func (c *Config) Check() error {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
 	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers))...)
+}
+
+func (v *VerifyCredential) check() error {
+	if u, err := url.Parse("https://" + v.Host); err != nil || v.Host == "" || u.Host != v.Host {
+		return fmt.Errorf("host: %q is not a host such as prometheus.example.com or 10.0.0.7:9090", v.Host)
+	}
+	if (v.TokenEnv != "") == (v.UserEnv != "" || v.PasswordEnv != "") || (v.UserEnv == "") != (v.PasswordEnv == "") {
+		return errors.New("want tokenEnv, or userEnv and passwordEnv")
+	}
+	return nil
 }
 
 func (o *OIDCConfig) check() error {

@@ -18,11 +18,7 @@ type Applications struct{ Client *client.Client }
 
 // Do requests an action of an application in an environment. The commit of c is required, except for a rollback.
 func (a Applications) Do(ctx context.Context, name string, c Command) (accepted api.Accepted, err error) {
-	body := struct {
-		Commit string `json:"commit,omitempty"`
-		Why    string `json:"why,omitempty"`
-	}{c.Commit, c.Why}
-	err = a.Client.Post(ctx, client.Path("applications", name, "environments", c.Environment, c.Action), body, &accepted)
+	err = a.Client.Post(ctx, client.Path("applications", name, "environments", c.Environment, c.Action), c.body(), &accepted)
 	return accepted, Hint(err)
 }
 

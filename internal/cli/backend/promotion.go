@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -26,6 +27,8 @@ const (
 	Resume   = "resume"
 	Abort    = "abort"
 	Rollback = "rollback"
+	Approve  = "approve"
+	Bypass   = "bypass"
 )
 
 // Command is what a user requests of an environment's promotion.
@@ -34,9 +37,20 @@ type Command struct {
 	// Commit is the commit to promote, abort or roll back to: its hash, or at least seven digits of it.
 	// A rollback without one goes back to the last commit that ran well.
 	Commit, Why string
+	// Check is the verification to approve or bypass. Application is set if the environment is that of an application.
+	Check, Application string
 	// ControlPlane is only needed if several control planes have an environment of this name.
 	ControlPlane string
 }
+
+// commandBody is a command as the API wants it.
+type commandBody struct {
+	Check  string `json:"check,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Why    string `json:"why,omitempty"`
+}
+
+func (c *Command) body() commandBody { return commandBody{c.Check, c.Commit, c.Why} }
 
 // Controller accepts commands: [promote.Control] on a ledger, or a server.
 type Controller interface {
@@ -62,13 +76,16 @@ type localController struct {
 }
 
 func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, error) {
+	if c.Application != "" {
+		return api.Accepted{}, cli.Failed(errors.New("applications are known to servers only"), "name a server with --server")
+	}
 	if err := l.complete(ctx, &c); err != nil {
 		return api.Accepted{}, err
 	}
-	if err := record(ctx, l.t, l.ledger, c.Action, c.Environment, strings.TrimSpace(c.Commit+" "+c.Why)); err != nil {
+	if err := record(ctx, l.t, l.ledger, c.Action, c.Environment, strings.Join(strings.Fields(c.Check+" "+c.Commit+" "+c.Why), " ")); err != nil {
 		return api.Accepted{}, err
 	}
-	w := promote.Command{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, By: localUser(l.t).String(), Why: c.Why}
+	w := promote.Command{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, Check: c.Check, By: localUser(l.t).String(), Why: c.Why}
 	control := promote.Control{Ledger: l.ledger, Now: l.t.Now}
 	action := control.Order // of promote and rollback
 	switch c.Action {
@@ -78,8 +95,12 @@ func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, erro
 		action = control.Resume
 	case Abort:
 		action = control.Abort
+	case Approve:
+		action = control.Approve
+	case Bypass:
+		action = control.Bypass
 	}
-	accepted := api.Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}
+	accepted := api.Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}
 	return accepted, action(ctx, w)
 }
 
@@ -167,14 +188,13 @@ func fullCommit(steps []ledger.Step, subject, commit string) (string, error) {
 type serverController struct{ client *client.Client }
 
 func (s serverController) Do(ctx context.Context, c Command) (accepted api.Accepted, err error) {
+	if c.Application != "" {
+		return Applications{s.client}.Do(ctx, c.Application, c)
+	}
 	path := client.Path("environments", c.Environment, c.Action)
 	if c.ControlPlane != "" {
 		path += "?" + newParameters().text("controlPlane", c.ControlPlane).values.Encode()
 	}
-	body := struct {
-		Commit string `json:"commit,omitempty"`
-		Why    string `json:"why,omitempty"`
-	}{c.Commit, c.Why}
-	err = s.client.Post(ctx, path, body, &accepted)
+	err = s.client.Post(ctx, path, c.body(), &accepted)
 	return accepted, err
 }

@@ -33,6 +33,28 @@ func (v Printer) WaitReasons(w io.Writer, environments []query.EnvironmentDetail
 	return nil
 }
 
+// checkText describes a verification: its state and why, and the last answer with what it has to satisfy.
+func checkText(c decide.CheckProgress) string {
+	text := c.Name + ": " + cmp.Or(string(c.State), "not run yet")
+	if c.Value != "" && c.State == decide.CheckPassed {
+		text += ", " + c.Value
+		if c.Expression != "" {
+			text += " (" + c.Expression + ")"
+		}
+	}
+	if c.Bypass != nil {
+		return text + terminal.ByUser(c.Bypass.By) + terminal.Because(c.Bypass.Why)
+	}
+	for i, a := range c.Approvals {
+		if i == 0 {
+			text += ", approved" + terminal.ByUser(a.By)
+			continue
+		}
+		text += ", " + a.By
+	}
+	return text + terminal.Because(c.Reason)
+}
+
 func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 	row := func(what, text string) {
 		if text != "" {
@@ -50,7 +72,7 @@ func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 		}
 	}
 	for _, check := range e.Checks {
-		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+terminal.Because(check.Reason))
+		row("verified", checkText(check))
 	}
 	for _, a := range e.Aborted {
 		row("aborted", a.Commit+terminal.ByUser(a.By)+terminal.Because(a.Why))

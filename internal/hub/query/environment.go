@@ -142,8 +142,8 @@ type EnvironmentDetail struct {
 type Details struct {
 	// Rules are the rules of promotion; absent if there are none, or only the ledger is known.
 	Rules *v1alpha1.Promotion `json:"rules,omitempty"`
-	// Checks are the verifications of the commit, in the order of the rules.
-	Checks []Check `json:"checks"`
+	// Checks is the progress of the commit's verifications, in the order of the rules.
+	Checks []decide.CheckProgress `json:"checks"`
 	// Proposals are the pull requests that would promote another commit.
 	Proposals []decide.Proposal `json:"proposals"`
 	// Aborted are the commits whose promotion was aborted here.
@@ -190,14 +190,6 @@ type ComplianceCounts struct {
 	Failed  int `json:"failed"`
 	Offline int `json:"offline"`
 	Missing int `json:"missing"`
-}
-
-// Check is a verification and its result.
-type Check struct {
-	Name string `json:"name"`
-	// State is running, passed or failed; empty if it has not run yet.
-	State  decide.CheckState `json:"state,omitempty"`
-	Reason string            `json:"reason,omitempty"`
 }
 
 // EnvironmentsQuery selects environments. Empty fields match all.

@@ -123,10 +123,7 @@ func (d *EnvironmentDetail) addDetails(p *promote.Standing) {
 // detailsOf returns the rules, verifications, proposals and commands.
 func detailsOf(p *promote.Standing) Details {
 	w := Details{
-		Rules: p.Rules, Checks: []Check{}, Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Request,
-	}
-	for _, c := range p.Checks {
-		w.Checks = append(w.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
+		Rules: p.Rules, Checks: append([]decide.CheckProgress{}, p.Checks...), Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Request,
 	}
 	for _, c := range p.Proposals {
 		w.Proposals = append(w.Proposals, c.Proposal)

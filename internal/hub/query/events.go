@@ -62,11 +62,33 @@ func promotionEvent(s ledger.Step) Event {
 		return e // details of an unknown format
 	}
 	e.Phase, e.Version = detail.Phase, detail.Version
+	if detail.Check != "" {
+		e.Summary += checkText(s.Kind, detail)
+	}
 	// The status can be on another commit than the promoted one: a commit of the environment's own branch.
 	if s.Kind == string(promote.StatusPosted) && detail.On != "" {
 		e.Summary = fmt.Sprintf("%s: status of %s", where, fleet.ShortCommit(detail.On))
 	}
 	return e
+}
+
+// checkText describes what a step says about a verification: its name and, of a measurement, the answer.
+func checkText(kind string, d promote.Detail) string {
+	text := " " + d.Check
+	if kind != string(promote.Verified) {
+		return text
+	}
+	text += ": " + string(d.Result)
+	if d.Value != "" {
+		text += ", " + d.Value
+	}
+	if d.Expression != "" {
+		text += " (" + d.Expression + ")"
+	}
+	if d.Baseline != "" {
+		text += ", baseline " + d.Baseline
+	}
+	return text
 }
 
 // commits returns the commits of GitOps branches, with the time at which they were recorded.

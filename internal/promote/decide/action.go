@@ -6,11 +6,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 )
 
 // Action is one action to carry out. Actions are idempotent: carrying one out again has no effect.
 //
-// The actions are [Record], [CompleteRequest], [SetStatus], [RunCheck], [Promote], [ProposeRollback] and [Withdraw].
+// The actions are [Record], [CompleteRequest], [SetStatus], [BeginCheck], [RunCheck], [Promote], [ProposeRollback] and [Withdraw].
 type Action interface {
 	fmt.Stringer
 	isAction()
@@ -31,17 +32,40 @@ type CompleteRequest struct {
 	Environment, ID string
 }
 
-// SetStatus posts the status of a commit in an environment. The context of the status is the environment's name.
+// SetStatus posts the status of a commit in an environment, or of one of its verifications.
 type SetStatus struct {
 	Environment, Commit string
+	// Check is the name of the verification; empty for the environment itself.
+	Check string
 	Status
 }
 
-// RunCheck runs a verification and stores its result.
+// Context returns the context of the status: the name of the environment, and the name of the verification after a slash.
+func (a SetStatus) Context() string {
+	if a.Check == "" {
+		return a.Environment
+	}
+	return a.Environment + "/" + a.Check
+}
+
+// BeginCheck records that a verification begins. Its timeout starts then, and users can be told that it waits for them.
+type BeginCheck struct {
+	Environment      string
+	Commit, Revision string
+	Check            string
+}
+
+// RunCheck measures a verification once, and records the answer.
 type RunCheck struct {
 	Environment      string
 	Commit, Revision string
 	Check            Check
+	// Source is the commit of the source branch that is verified. It is Commit, unless this is a ring, whose commits are those of
+	// the GitOps branch; empty if it is not known. It is set when the action is carried out.
+	Source string
+	// Baseline is what the answer is compared with; nil without a baseline. It is set when the action is carried
+	// out.
+	Baseline *measure.Comparison
 }
 
 // Promote promotes a commit to an environment, directly or with a pull request.
@@ -72,6 +96,7 @@ type Withdraw struct {
 func (Record) isAction()          {}
 func (CompleteRequest) isAction() {}
 func (SetStatus) isAction()       {}
+func (BeginCheck) isAction()      {}
 func (RunCheck) isAction()        {}
 func (Promote) isAction()         {}
 func (ProposeRollback) isAction() {}
@@ -93,10 +118,15 @@ func (a CompleteRequest) String() string {
 
 // String describes the status.
 func (a SetStatus) String() string {
-	return fmt.Sprintf("status of %s in %s: %s %q", fleet.ShortCommit(a.Commit), a.Environment, a.State, a.Description)
+	return fmt.Sprintf("status of %s in %s: %s %q", fleet.ShortCommit(a.Commit), a.Context(), a.State, a.Description)
 }
 
 // String describes the verification.
+func (a BeginCheck) String() string {
+	return fmt.Sprintf("begin to verify %s in %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Check)
+}
+
+// String describes the measurement.
 func (a RunCheck) String() string {
 	return fmt.Sprintf("verify %s in %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Check.Name)
 }

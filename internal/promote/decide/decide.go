@@ -38,7 +38,7 @@ func newRound(f Facts, now time.Time) *round {
 		r.positions[commit] = i
 	}
 	for _, s := range f.Chain.stages {
-		r.places[s.name] = &place{stage: s, env: &Environment{Name: s.name, Unknown: "the environment cannot be found"}}
+		r.places[s.name] = &place{stage: s, now: now, authors: f.Authors, check: -1, env: &Environment{Name: s.name, Unknown: "the environment cannot be found"}}
 	}
 	for i := range f.Environments {
 		if p := r.places[f.Environments[i].Name]; p != nil {
@@ -55,7 +55,7 @@ func newRound(f Facts, now time.Time) *round {
 // decide returns the decision for an environment: first record steps, then post statuses, then promote.
 // A commit is replaced only in a later round, after its steps are recorded.
 func (r *round) decide(p *place) Decision {
-	d := Decision{Environment: p.name, Phase: p.phase, Commit: p.env.Commit, Reason: r.standing(p)}
+	d := Decision{Environment: p.name, Phase: p.phase, Commit: p.env.Commit, Reason: r.standing(p), Checks: p.checks}
 	if p.phase == Unknown {
 		return d
 	}
@@ -67,9 +67,7 @@ func (r *round) decide(p *place) Decision {
 	}
 	unrecorded := p.unrecorded(r.now)
 	d.Actions = append(unrecorded, p.statuses()...)
-	if p.check != nil && p.env.result(p.check.Name).State != CheckRunning {
-		d.Actions = append(d.Actions, RunCheck{p.name, p.env.Commit, p.env.Rollout.Commit, *p.check})
-	}
+	p.measure(&d)
 	if o := p.env.Request; o != nil && o.Commit == p.env.Commit {
 		d.Actions = append(d.Actions, CompleteRequest{p.name, o.ID})
 	}

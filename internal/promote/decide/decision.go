@@ -16,6 +16,8 @@ type Decision struct {
 	Failure string
 	// Asks are what users have to do before this environment continues, such as merging a pull request.
 	Asks []string
+	// Checks is the progress of the verifications of Commit, in the order of the rules; nil before its manifests are merged.
+	Checks []CheckProgress
 	// Actions are carried out in order. It is safe to stop after any of them.
 	Actions []Action
 	// Next is when the decision may change although no fact changes; zero if it cannot.

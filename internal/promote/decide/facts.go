@@ -16,6 +16,8 @@ type Facts struct {
 	Line []string
 	// Environments holds the facts of each environment. Environments that are not in Chain are ignored.
 	Environments []Environment
+	// Authors holds the names and addresses of the authors of commits on Line, as far as they are known.
+	Authors map[string][]string
 }
 
 // Environment holds the facts of one environment.
@@ -35,13 +37,18 @@ type Environment struct {
 	Rollout Rollout
 	// Verdict is the result of the gate for Rollout.Commit. A verdict for another commit is ignored.
 	Verdict comply.Verdict
-	// Checks holds the results of the verifications of Rollout.Commit.
+	// Checks holds what is recorded of the verifications of Rollout.Commit, oldest first, and those that are running.
 	Checks []CheckResult
+	// Bypasses and Approvals are the users' commands for verifications of Commit, oldest first.
+	Bypasses  []Bypass
+	Approvals []Approval
 	// History holds the recorded steps, oldest first.
 	History []Step
 	// Statuses holds the posted statuses of this environment by commit: those of Commit and Head,
 	// and those of earlier commits that are still pending.
 	Statuses map[string]Status
+	// CheckStatuses holds those of its verifications, in the same way.
+	CheckStatuses map[CheckCommit]Status
 
 	Pause  *Pause
 	Aborts []Abort
@@ -103,26 +110,6 @@ const (
 	RolloutClosed RolloutState = "closed"
 	// RolloutMerged means that the GitOps branch contains the manifests.
 	RolloutMerged RolloutState = "merged"
-)
-
-// CheckResult is the result of a verification of a rollout.
-type CheckResult struct {
-	Name string `json:"name"` // required, as in the rules
-	// Revision is the verified commit of the GitOps branch.
-	Revision string     `json:"revision"` // required
-	State    CheckState `json:"state"`
-	// Reason explains a failure.
-	Reason string `json:"reason,omitempty"`
-}
-
-// CheckState is the state of a verification.
-type CheckState string
-
-// The states of a verification. A verification that was interrupted has no result, and runs again.
-const (
-	CheckRunning CheckState = "running"
-	CheckPassed  CheckState = "passed"
-	CheckFailed  CheckState = "failed"
 )
 
 // Step is one entry in the history of an environment.

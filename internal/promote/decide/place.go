@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,9 +20,13 @@ type place struct {
 	why string
 	// failure is the cause of a failure for its status: it stays the same while more clusters fail in the same way.
 	failure string
-	// check is the verification to run next.
-	check *Check
-	runs  []run // by position on the line
+	now     time.Time
+	authors map[string][]string
+	// checks is the progress of the verifications; nil before the manifests are merged. check is the position of the one
+	// that the commit waits for, or -1.
+	checks []CheckProgress
+	check  int
+	runs   []run // by position on the line
 	// floor is the position of the newest commit that was ever promoted, or -1.
 	floor int
 }
@@ -82,13 +85,14 @@ func (e *Environment) deployedBefore() bool {
 // assessVerdict sets the phase from the verdict. A deployed commit stays deployed if a cluster goes offline later
 // or a new cluster is added. A failure changes the phase.
 func (p *place) assessVerdict() {
+	p.readChecks()
 	v := p.env.Verdict
 	current := v.Commit == p.env.Rollout.Commit
 	switch {
 	case current && v.Result == comply.Failed && v.Counts.Failed > 0:
 		p.fail(v.Reason, v.Cause())
 	case p.env.outcome() == StepDeployed:
-		p.phase, p.why = Deployed, "is deployed"
+		p.phase, p.why = Deployed, "is deployed"+p.bypasses()
 	case current && (v.Result == comply.Failed || v.Result == comply.TimedOut):
 		p.fail(v.Reason, v.Cause())
 	case current && v.Result == comply.NoClusters:
@@ -110,35 +114,6 @@ func (p *place) asksUser() bool {
 
 func (p *place) fail(reason, cause string) {
 	p.phase, p.why, p.failure = Failed, "failed: "+reason, cause
-}
-
-// assessChecks sets the phase from the results of the verifications, in order.
-func (p *place) assessChecks() {
-	for i := range p.rules.Verify {
-		check := &p.rules.Verify[i]
-		switch result := p.env.result(check.Name); result.State {
-		case CheckPassed:
-			continue
-		case CheckFailed:
-			reason := fmt.Sprintf("verification %q%s", check.Name, because(result.Reason))
-			p.fail(reason, reason)
-		default:
-			p.phase, p.why = Verifying, fmt.Sprintf("waits for verification %q", check.Name)
-			p.check = check
-		}
-		return
-	}
-	p.phase, p.why = Deployed, "is deployed"
-}
-
-// result returns the result of a verification of this rollout.
-func (e *Environment) result(name string) CheckResult {
-	for _, c := range e.Checks {
-		if c.Name == name && c.Revision == e.Rollout.Commit {
-			return c
-		}
-	}
-	return CheckResult{}
 }
 
 // outcome returns the last recorded result of this rollout, or "".

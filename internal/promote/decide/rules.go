@@ -31,12 +31,6 @@ type Rules struct {
 // byHand reports whether promotions need a merged pull request.
 func (r *Rules) byHand() bool { return r.Approval == v1alpha1.ApprovalPullRequest }
 
-// Check is a verification with a name that is unique in its environment.
-type Check struct {
-	Name string
-	v1alpha1.Verification
-}
-
 // parseRules parses the rules of an environment, except After. state is the default of the gate's.
 // If it returns problems, nothing may be promoted with the returned rules.
 func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []string) {
@@ -80,30 +74,12 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 			wrong(fmt.Sprintf("freezes[%d]", i), errors.New("it ends before it begins"))
 		}
 	}
-	rules.Verify, err = parseChecks(p.Verify)
-	wrong("verify", err)
-	return rules, problems
-}
-
-// parseChecks names verifications that have no name.
-func parseChecks(verify []v1alpha1.Verification) ([]Check, error) {
-	var checks []Check
-	taken := map[string]bool{}
-	for i, v := range verify {
-		name := v.Name
-		if name == "" {
-			name = fmt.Sprintf("verification %d", i+1)
-		}
-		switch {
-		case taken[name]:
-			return nil, fmt.Errorf("two are called %q", name)
-		case (v.HTTP == nil) == (v.Command == nil):
-			return nil, fmt.Errorf("%q is either http or command", name)
-		}
-		taken[name] = true
-		checks = append(checks, Check{name, v})
+	var broken []checkProblem
+	rules.Verify, broken = parseChecks(p.Verify)
+	for _, b := range broken {
+		wrong(b.field, b.err)
 	}
-	return checks, nil
+	return rules, problems
 }
 
 // choice validates one of two values. If value is empty, it returns the first.

@@ -20,6 +20,7 @@ type facts struct {
 	// Explicit is an explicit chain.
 	Explicit     []string
 	Line         []string
+	Authors      map[string][]string
 	Environments []environment
 }
 
@@ -38,6 +39,8 @@ type environment struct {
 	Statuses map[string]string
 	// Proposals are written as "open c3 c4", checks as "smoke g4 passed", pauses, aborts and orders as "c4 anna no good".
 	Proposals, Checks, Aborts []string
+	Bypasses, Approvals       []string
+	CheckStatuses             map[string]string `json:"checkStatuses"`
 	Pause, Order              string
 }
 
@@ -63,7 +66,7 @@ func TestRules(t *testing.T) {
 // parse returns the facts, and writes the problems of the chain.
 func (f *facts) parse(problems *strings.Builder) decide.Facts {
 	var stages []decide.Stage
-	parsed := decide.Facts{Line: f.Line}
+	parsed := decide.Facts{Line: f.Line, Authors: f.Authors}
 	for i := range f.Environments {
 		e := &f.Environments[i]
 		stages = append(stages, decide.Stage{Name: e.Name, Promotion: e.Promotion})
@@ -111,6 +114,7 @@ func (e *environment) parse() decide.Environment {
 		parsed.Statuses[commit] = decide.Status{State: decide.StatusState(state), Description: description}
 	}
 	e.parsePeople(&parsed)
+	e.parseChecks(&parsed)
 	return parsed
 }
 
@@ -121,8 +125,7 @@ func (e *environment) parsePeople(parsed *decide.Environment) {
 		parsed.Proposals = append(parsed.Proposals, decide.Proposal{State: decide.ProposalState(w[0]), From: w[1], Commit: w[2], URL: "https://forge.example/" + w[2]})
 	}
 	for _, text := range e.Checks {
-		w := strings.SplitN(text+" ", " ", 4)
-		parsed.Checks = append(parsed.Checks, decide.CheckResult{Name: w[0], Revision: w[1], State: decide.CheckState(w[2]), Reason: strings.TrimSpace(w[3])})
+		parsed.Checks = append(parsed.Checks, checkResult(text))
 	}
 	for _, text := range e.Aborts {
 		w := strings.SplitN(text, " ", 3)
@@ -136,6 +139,37 @@ func (e *environment) parsePeople(parsed *decide.Environment) {
 		w := strings.SplitN(e.Order, " ", 3)
 		parsed.Request = &decide.Request{ID: "7", Commit: w[0], By: w[1], Why: w[2]}
 	}
+}
+
+// parseChecks parses the commands for verifications, and their statuses.
+func (e *environment) parseChecks(parsed *decide.Environment) {
+	for _, text := range e.Bypasses { // smoke 10:05 anna it is known to fail
+		w := strings.SplitN(text, " ", 4)
+		parsed.Bypasses = append(parsed.Bypasses, decide.Bypass{Check: w[0], At: clock(w[1]), By: w[2], Why: w[3]})
+	}
+	for _, text := range e.Approvals { // release 10:05 anna group group
+		w := strings.Fields(text)
+		parsed.Approvals = append(parsed.Approvals, decide.Approval{Check: w[0], At: clock(w[1]), By: w[2], Groups: w[3:]})
+	}
+	for at, text := range e.CheckStatuses { // smoke c5: "pending Measuring"
+		check, commit, _ := strings.Cut(at, " ")
+		state, description, _ := strings.Cut(text, " ")
+		if parsed.CheckStatuses == nil {
+			parsed.CheckStatuses = map[decide.CheckCommit]decide.Status{}
+		}
+		parsed.CheckStatuses[decide.CheckCommit{Check: check, Commit: commit}] = decide.Status{State: decide.StatusState(state), Description: description}
+	}
+}
+
+// checkResult parses "smoke g5 passed" and, with a time and a value, "smoke g5 failed 10:05 0.2 the reason".
+func checkResult(text string) decide.CheckResult {
+	w := strings.SplitN(text+" ", " ", 4)
+	r := decide.CheckResult{Name: w[0], Revision: w[1], State: decide.CheckState(w[2]), Reason: strings.TrimSpace(w[3])}
+	if first, rest, _ := strings.Cut(r.Reason, " "); !clock(first).IsZero() {
+		r.At = clock(first)
+		r.Value, r.Reason, _ = strings.Cut(rest, " ")
+	}
+	return r
 }
 
 // step parses "entered c4 09:00" and "arrived c4 g4 09:10".

@@ -20,7 +20,7 @@ const (
 	Failure StatusState = "failure"
 )
 
-// Status is the status of a commit in an environment. Its context is the environment's name.
+// Status is the status of a commit in an environment, or of one of its verifications.
 type Status struct {
 	State       StatusState
 	Description string
@@ -49,9 +49,9 @@ func (p *place) status() (s Status, ok bool) {
 		}
 		return Status{Pending, text}, true
 	case Verifying:
-		return Status{Pending, "Verifying: " + p.check.Name}, true
+		return Status{Pending, "Verifying: " + p.checks[p.check].Name}, true
 	case Deployed:
-		return Status{Success, "Deployed"}, true
+		return p.deployed(), true
 	case Failed:
 		return Status{Failure, "Failed: " + p.failure}, true
 	case Aborted:
@@ -72,12 +72,12 @@ func (p *place) statuses() []Action {
 	var actions []Action
 	post := func(commit string, s Status) {
 		if commit != "" && e.Statuses[commit] != s {
-			actions = append(actions, SetStatus{p.name, commit, s})
+			actions = append(actions, SetStatus{Environment: p.name, Commit: commit, Status: s})
 		}
 	}
 	switch {
 	case p.later && p.phase != Aborted:
-		post(e.Commit, Status{Success, "Deployed"})
+		post(e.Commit, p.deployed())
 	default:
 		post(e.Commit, want)
 	}
@@ -90,10 +90,14 @@ func (p *place) statuses() []Action {
 				post(commit, u.status())
 				continue
 			}
-			actions = append(actions, SetStatus{p.name, commit, Status{Failure, "Superseded by " + fleet.ShortCommit(e.Commit)}})
+			actions = append(actions, SetStatus{Environment: p.name, Commit: commit, Status: p.superseded()})
 		}
 	}
-	return actions
+	return append(actions, p.checkStatuses()...)
+}
+
+func (p *place) superseded() Status {
+	return Status{Failure, "Superseded by " + fleet.ShortCommit(p.env.Commit)}
 }
 
 // sentence describes the state of the commit without its name: "Aborted by anna" for "was aborted by anna".

@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -55,7 +56,7 @@ func newWorld(t *rapid.T) *world {
 	for i := range rapid.IntRange(1, 5).Draw(t, "environments") {
 		name := fmt.Sprintf("e%d", i)
 		stages = append(stages, decide.Stage{Name: name, Promotion: w.drawRules(stages)})
-		e := &simEnvironment{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
+		e := &simEnvironment{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}, CheckStatuses: map[decide.CheckCommit]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
 		for c := range rapid.SampledFrom([]int{0, 1, 2, 2, 3}).Draw(t, "clusters") {
 			e.clusters = append(e.clusters, &cluster{name: fmt.Sprintf("%s-%d", name, c), heard: w.now})
 		}
@@ -91,7 +92,10 @@ func (w *world) drawRules(before []decide.Stage) *v1alpha1.Promotion {
 	}
 	if odds&4 != 0 {
 		p.Soak = &metav1.Duration{Duration: 90 * time.Minute}
-		p.Verify = []v1alpha1.Verification{{Name: "smoke", HTTP: &v1alpha1.HTTPVerification{URL: "https://shop.example"}}}
+		p.Verify = []v1alpha1.Verification{{
+			Name: "smoke", HTTP: &v1alpha1.HTTPVerification{URL: "https://shop.example"},
+			Count: rapid.IntRange(0, 3).Draw(w.T, "count"), FailureLimit: rapid.IntRange(0, 2).Draw(w.T, "failure limit"),
+		}}
 	}
 	if odds&8 != 0 {
 		p.Windows = []v1alpha1.Window{{Cron: "0 */4 * * *", Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "Europe/Berlin"}}
@@ -119,6 +123,7 @@ func (w *world) facts() decide.Facts {
 		for commit, s := range e.Statuses {
 			known.Statuses[commit] = s
 		}
+		known.Checks, known.CheckStatuses = slices.Clone(e.Checks), maps.Clone(e.CheckStatuses)
 		if e.Rollout.State == decide.RolloutMerged {
 			known.Verdict = w.verdict(e)
 		}
@@ -180,7 +185,14 @@ func (w *world) apply(actions []decide.Action) {
 			e.History = append(e.History, a.Step)
 			w.checkRecord(e, a.Step)
 		case decide.SetStatus:
-			w.simEnvironment(a.Environment).Statuses[a.Commit] = a.Status
+			if e := w.simEnvironment(a.Environment); a.Check != "" {
+				e.CheckStatuses[decide.CheckCommit{Check: a.Check, Commit: a.Commit}] = a.Status
+			} else {
+				e.Statuses[a.Commit] = a.Status
+			}
+		case decide.BeginCheck:
+			e := w.simEnvironment(a.Environment)
+			e.Checks = append(e.Checks, decide.CheckResult{Name: a.Check, Revision: a.Revision, State: decide.CheckBegun, At: w.now})
 		case decide.RunCheck:
 			w.verify(w.simEnvironment(a.Environment), a)
 		case decide.Promote:
@@ -227,20 +239,38 @@ func (w *world) verify(e *simEnvironment, a decide.RunCheck) {
 	if a.Revision != e.Rollout.Commit {
 		return
 	}
-	result := decide.CheckResult{Name: a.Check.Name, Revision: a.Revision, State: decide.CheckPassed}
-	if w.bad[a.Commit] == e.Name {
+	result := decide.CheckResult{Name: a.Check.Name, Revision: a.Revision, State: decide.CheckPassed, At: w.now}
+	if w.bad[a.Commit] == e.Name || e.failures(a.Revision) < a.Check.FailureLimit && rapid.Bool().Draw(w.T, "measurement fails") {
 		result.State = decide.CheckFailed
 	}
 	e.Checks = append(e.Checks, result)
 }
 
+// failures returns how many measurements of a revision failed.
+func (e *simEnvironment) failures(revision string) (n int) {
+	for _, c := range e.Checks {
+		if c.Revision == revision && c.State == decide.CheckFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// verified reports whether enough measurements of the rollout really passed.
+func (e *simEnvironment) verified() bool {
+	passed := 0
+	for _, c := range e.Checks {
+		if c.Revision == e.Rollout.Commit && c.State == decide.CheckPassed {
+			passed++
+		}
+	}
+	return len(e.rules.Verify) == 0 || passed >= max(e.rules.Verify[0].Count, 1)
+}
+
 // look records which commits really run.
 func (w *world) look() {
 	for _, e := range w.envs {
-		verified := len(e.rules.Verify) == 0 || slices.ContainsFunc(e.Checks, func(c decide.CheckResult) bool {
-			return c.Revision == e.Rollout.Commit && c.State == decide.CheckPassed
-		})
-		if e.complies() && verified {
+		if e.complies() && e.verified() {
 			e.ran[e.Commit] = true
 		}
 	}

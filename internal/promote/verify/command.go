@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -25,13 +26,18 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 const afterwards = 5 * time.Second
 
 // Variables returns the environment variables of a program, in addition to PATH, HOME and TMPDIR, which is its own empty folder:
-// the environment, the promoted commit, and the verified commit of the GitOps branch.
+// the environment, the promoted commit, the verified commit of the GitOps branch, and the ring if the environment has rings.
 func Variables(check decide.RunCheck) []string {
-	return []string{
-		"KALYPSO_ENVIRONMENT=" + check.Environment,
-		"KALYPSO_COMMIT=" + check.Commit,
+	environment, stage := decide.SplitRing(check.Environment)
+	all := []string{
+		"KALYPSO_ENVIRONMENT=" + environment,
+		"KALYPSO_COMMIT=" + check.Source,
 		"KALYPSO_REVISION=" + check.Revision,
 	}
+	if stage != "" {
+		all = append(all, "KALYPSO_RING="+fleet.RingOfStage(stage))
+	}
+	return all
 }
 
 // runProgram runs a program and returns an error unless its exit code is 0.

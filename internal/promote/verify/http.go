@@ -11,36 +11,67 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // maxRedirects is how many redirects on the same host are followed.
 const maxRedirects = 5
 
-// ask requests a URL and returns an error unless the status is below 400.
-func (r *Runner) ask(ctx context.Context, address string) (output string, err error) {
+// ask requests a URL. It returns an error unless the expression holds for the response or, without one, the status is below 400.
+func (r *Runner) ask(ctx context.Context, address string, e *measure.Expression) (measure.Evidence, error) {
 	request, err := newRequest(ctx, address)
 	if err != nil {
-		return "", err
+		return measure.Evidence{}, err
+	}
+	credential, err := r.authorize(request)
+	if err != nil {
+		return measure.Evidence{}, err
 	}
 	transport := r.transport(request.URL.Hostname())
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	answer, err := client.Do(request)
 	if err != nil {
-		return "", reason(ctx, err)
+		return measure.Evidence{}, reason(ctx, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing was written
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxOutput))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	evidence := measure.Evidence{Value: secret.Line(answer.Status), Output: answer.Status}
 	if err != nil {
-		return answer.Status, reason(ctx, err)
+		return evidence, reason(ctx, err)
 	}
-	output = answer.Status
-	if answer.StatusCode >= http.StatusBadRequest {
-		// The body is only included after a failure: a successful response may contain unrelated data.
-		return strings.TrimSpace(output + "\n" + clean(body, false)), fmt.Errorf("%s answers %s", request.URL.Redacted(), secret.Line(answer.Status))
+	if err = judge(e, answer, body); err == nil {
+		return evidence, nil
 	}
-	return output, nil
+	if credential == nil {
+		// The body is only included after a failure: a successful response may contain unrelated data. What only the holder of
+		// a credential can read is not included at all.
+		shown := clean(body[:min(len(body), maxOutput)], false)
+		evidence.Output = strings.TrimSpace(answer.Status + "\n" + shown)
+	}
+	return evidence, fmt.Errorf("%s answers %s%s", request.URL.Redacted(), secret.Line(answer.Status), hide(err, credential))
+}
+
+// errStatus means that the status of a response is an error, which the message names in any case.
+var errStatus = errors.New("")
+
+// judge returns why a response does not pass.
+func judge(e *measure.Expression, answer *http.Response, body []byte) error {
+	if e == nil {
+		if answer.StatusCode >= http.StatusBadRequest {
+			return errStatus
+		}
+		return nil
+	}
+	response := measure.Response{Status: answer.StatusCode, Header: map[string]string{}, Body: body[:min(len(body), maxAnswer)], Cut: len(body) > maxAnswer}
+	for name := range answer.Header {
+		response.Header[name] = answer.Header.Get(name)
+	}
+	if err := e.Check(response); err != nil {
+		return fmt.Errorf(", and %w", err)
+	}
+	return nil
 }
 
 // transport connects to the permitted addresses of a host. They are checked when connecting, after names are resolved, so that a

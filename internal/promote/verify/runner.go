@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -21,6 +22,8 @@ type Runner struct {
 	// Hosts lists names and addresses that may be requested although they are private. Addresses of cloud metadata services must
 	// be listed themselves; a name that resolves to one is not enough.
 	Hosts []string
+	// Credentials are sent with the requests of verifications to their hosts.
+	Credentials []Credential
 	// Path is the PATH of programs; defaults to /usr/local/bin:/usr/bin:/bin.
 	Path string
 	// Temp is the folder for the programs' folders; defaults to that of the system.
@@ -35,22 +38,29 @@ const (
 	longest = time.Hour
 	// maxOutput is how many bytes at the end of the output are kept.
 	maxOutput = 4 << 10
+	// maxAnswer is how many bytes of an answer an expression can see.
+	maxAnswer = 256 << 10
 )
 
-// Run runs a verification. A nil error means that it passed. The error explains the failure, and how to fix a configuration.
-func (r *Runner) Run(ctx context.Context, check decide.RunCheck) (output string, err error) {
+// Run measures a verification once. A nil error means that it passed. The error explains the failure, and how to fix a configuration.
+func (r *Runner) Run(ctx context.Context, check decide.RunCheck) (measure.Evidence, error) {
 	v := check.Check.Verification
 	switch {
 	case v.HTTP != nil:
 		ctx, cancel := context.WithTimeout(ctx, timeout(v.HTTP.Timeout, requestTimeout))
 		defer cancel()
-		return r.ask(ctx, v.HTTP.URL)
+		return r.ask(ctx, v.HTTP.URL, check.Check.Expression)
 	case v.Command != nil:
 		ctx, cancel := context.WithTimeout(ctx, timeout(v.Command.Timeout, programTimeout))
 		defer cancel()
-		return r.runProgram(ctx, v.Command.Args, check)
+		output, err := r.runProgram(ctx, v.Command.Args, check)
+		return measure.Evidence{Output: output}, err
+	case v.Prometheus != nil:
+		ctx, cancel := context.WithTimeout(ctx, timeout(v.Prometheus.Timeout, requestTimeout))
+		defer cancel()
+		return r.query(ctx, check)
 	default:
-		return "", fmt.Errorf("verification %q is neither http nor command", check.Check.Name)
+		return measure.Evidence{}, fmt.Errorf("verification %q is not measured by requests and programs", check.Check.Name)
 	}
 }
 

@@ -30,7 +30,7 @@ func asking(url string, timeout time.Duration) decide.RunCheck {
 func running(timeout time.Duration, args ...string) decide.RunCheck {
 	command := &v1alpha1.CommandVerification{Args: args, Timeout: &metav1.Duration{Duration: timeout}}
 	return decide.RunCheck{
-		Environment: "dev", Commit: "c0", Revision: "r0",
+		Environment: "dev", Commit: "c0", Source: "c0", Revision: "r0",
 		Check: decide.Check{Name: "smoke", Verification: v1alpha1.Verification{Command: command}},
 	}
 }
@@ -66,7 +66,8 @@ func TestAsking(t *testing.T) {
 			if name == "too slow" {
 				timeout = 50 * time.Millisecond
 			}
-			output, err := (&Runner{Hosts: loopback}).Run(t.Context(), asking(tc.url, timeout))
+			evidence, err := (&Runner{Hosts: loopback}).Run(t.Context(), asking(tc.url, timeout))
+			output := evidence.Output
 			if !strings.HasPrefix(output, tc.output) || tc.output == "" && output != "" || len(output) > maxOutput+100 {
 				t.Errorf("output %.300q", output)
 			}
@@ -133,10 +134,11 @@ func TestRunningPrograms(t *testing.T) {
 			if name == "it does not end" {
 				timeout = 300 * time.Millisecond
 			}
-			output, err := r.Run(t.Context(), running(timeout, tc.args...))
-			for ; output == "" && tc.output != "" && timeout < time.Minute; timeout *= 2 { // it had not started
-				output, err = r.Run(t.Context(), running(2*timeout, tc.args...))
+			evidence, err := r.Run(t.Context(), running(timeout, tc.args...))
+			for ; evidence.Output == "" && tc.output != "" && timeout < time.Minute; timeout *= 2 { // it had not started
+				evidence, err = r.Run(t.Context(), running(2*timeout, tc.args...))
 			}
+			output := evidence.Output
 			if output != tc.output && (tc.output != "..." || !strings.HasPrefix(output, "...\nline ") || !strings.HasSuffix(output, "line 1999")) {
 				t.Errorf("output %q", output)
 			}

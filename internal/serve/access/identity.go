@@ -24,6 +24,8 @@ type Identity struct {
 	Name string `json:"name"`
 	// Role is the role; empty for none.
 	Role Role `json:"role,omitempty"`
+	// Groups are those of the issuer's groups that have a role on this server.
+	Groups []string `json:"groups,omitempty"`
 	// Source is how the client authenticated.
 	Source Source `json:"source"`
 	// Cluster is the cluster of the credential, for the role cluster.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,8 +93,9 @@ func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*
 	if err := verified.Claims(&claims); err != nil {
 		return Identity{}, notVerified(err)
 	}
+	role, groups := s.groups(claims)
 	return Identity{
-		Name: s.name(claims, verified.Subject), Role: s.role(claims), Source: BySignOn, Expires: verified.Expiry,
+		Name: s.name(claims, verified.Subject), Role: role, Groups: groups, Source: BySignOn, Expires: verified.Expiry,
 	}, nil
 }
 
@@ -182,8 +184,8 @@ func (s *SignOn) name(claims map[string]any, subject string) string {
 	return clean(subject)
 }
 
-// role returns the highest role of the groups in a token.
-func (s *SignOn) role(claims map[string]any) Role {
+// groups returns the groups in a token that have a role, sorted, and the highest of their roles.
+func (s *SignOn) groups(claims map[string]any) (most Role, groups []string) {
 	name := s.RolesClaim
 	if name == "" {
 		name = "groups"
@@ -192,12 +194,17 @@ func (s *SignOn) role(claims map[string]any) Role {
 	if !ok {
 		values = []any{claims[name]}
 	}
-	var most Role
 	for _, v := range values {
 		text, _ := v.(string)
-		if r := s.Roles[text]; text != "" && r.rank() > most.rank() {
+		r, known := s.Roles[text]
+		if text == "" || !known {
+			continue
+		}
+		groups = append(groups, text)
+		if r.rank() > most.rank() {
 			most = r
 		}
 	}
-	return most
+	slices.Sort(groups)
+	return most, slices.Compact(groups)
 }

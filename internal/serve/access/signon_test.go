@@ -100,13 +100,13 @@ func TestSignOn(t *testing.T) {
 		replaced map[string]any
 		want     access.Identity
 	}{
-		"the group that may do most": {nil, access.Identity{Name: "ada@example.com", Role: access.Operator}},
-		"one group, as a text":       {map[string]any{"groups": "root"}, access.Identity{Name: "ada@example.com", Role: access.Admin}},
+		"the group that may do most": {nil, access.Identity{Name: "ada@example.com", Role: access.Operator, Groups: []string{"platform", "staff"}}},
+		"one group, as a text":       {map[string]any{"groups": "root"}, access.Identity{Name: "ada@example.com", Role: access.Admin, Groups: []string{"root"}}},
 		"unknown groups":             {map[string]any{"groups": []string{"sales"}}, access.Identity{Name: "ada@example.com"}},
 		"no groups":                  {map[string]any{"groups": nil}, access.Identity{Name: "ada@example.com"}},
 		"groups of another shape":    {map[string]any{"groups": []any{1, map[string]any{"root": true}, []string{"root"}}}, access.Identity{Name: "ada@example.com"}},
-		"an unverified address":      {map[string]any{"email_verified": false}, access.Identity{Name: "248289761001", Role: access.Operator}},
-		"several audiences":          {map[string]any{"aud": []string{"other", audience}}, access.Identity{Name: "ada@example.com", Role: access.Operator}},
+		"an unverified address":      {map[string]any{"email_verified": false}, access.Identity{Name: "248289761001", Role: access.Operator, Groups: []string{"platform", "staff"}}},
+		"several audiences":          {map[string]any{"aud": []string{"other", audience}}, access.Identity{Name: "ada@example.com", Role: access.Operator, Groups: []string{"platform", "staff"}}},
 		"a name with controls":       {map[string]any{"email": "ada\x1b[31m\nroot"}, access.Identity{Name: "ada [31m root", Role: access.Operator}},
 	} {
 		tc.want.Source, tc.want.Expires, tc.want.Address = access.BySignOn, g.now.Add(time.Hour), "192.0.2.1"

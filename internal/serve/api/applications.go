@@ -49,6 +49,10 @@ type (
 		ApplicationPath
 		Body CommitCommand
 	}
+	applicationCheckInput struct {
+		ApplicationPath
+		Body CheckCommand
+	}
 	applicationRollbackInput struct {
 		ApplicationPath
 		Body RollbackCommand
@@ -84,6 +88,14 @@ func registerApplications(s *service) {
 		func(ctx context.Context, in *applicationCommitInput) (Accepted, error) {
 			return s.applicationCommand(ctx, "abort", in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Abort)
 		})
+	tell(s, environment("approve", "Approve a commit of an application, for a verification that waits for it", "As for an environment of a control plane."),
+		func(ctx context.Context, in *applicationCheckInput) (Accepted, error) {
+			return s.applicationCheck(ctx, "approve", in.ApplicationPath, in.Body, control.Approve)
+		})
+	tell(s, environment(bypass, "Do without a verification of a commit of an application", "The reason is required, and shown for ever with who gave it."),
+		func(ctx context.Context, in *applicationCheckInput) (Accepted, error) {
+			return s.applicationCheck(ctx, bypass, in.ApplicationPath, in.Body, control.Bypass)
+		})
 	tell(s, environment(rollback, "Roll an application back to a commit that was deployed before", "It is promoted like any other commit, as the build that ran."),
 		func(ctx context.Context, in *applicationRollbackInput) (Accepted, error) {
 			return s.applicationCommand(ctx, rollback, in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Order)
@@ -109,15 +121,24 @@ func (s *service) applicationCommand(
 		return Accepted{}, err
 	}
 	w := promote.Command{Subject: a.Subject, Environment: at.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why)}
-	about := detail("application", a.Subject, "commit", w.Commit, "why", w.Why)
+	return s.giveApplication(ctx, action, &a.Application, w, give)
+}
+
+// giveApplication records a command about an application in the audit trail, passes it on, and wakes its rounds.
+func (s *service) giveApplication(
+	ctx context.Context, action string, a *query.Application, w promote.Command, give func(context.Context, promote.Command) error,
+) (Accepted, error) {
+	about := detail("application", a.Subject, "commit", w.Commit, "check", w.Check, "why", w.Why)
 	if err := s.audit(ctx, action, w.Environment, about); err != nil {
 		return Accepted{}, err
 	}
 	if err := give(ctx, w); err != nil {
 		return Accepted{}, err
 	}
-	s.tellApplication(&a.Application, at.Environment, commit)
-	return Accepted{ControlPlane: a.ControlPlane, Application: a.Name, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}, nil
+	s.tellApplication(a, w.Environment, w.Commit)
+	return Accepted{
+		ControlPlane: a.ControlPlane, Application: a.Name, Environment: w.Environment, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why,
+	}, nil
 }
 
 // hasEnvironment returns an error that lists the environments if an application does not have one.

@@ -40,6 +40,8 @@ type Accepted struct {
 	Environment string `json:"environment"`
 	// Commit is the full hash; absent for commands without a commit.
 	Commit string `json:"commit,omitempty"`
+	// Check is the verification that the command is about; absent for other commands.
+	Check string `json:"check,omitempty"`
 	// By is the user who gave the command, Why the reason.
 	By  string `json:"by"`
 	Why string `json:"why,omitempty"`
@@ -53,6 +55,10 @@ type (
 	commitInput struct {
 		EnvironmentPath
 		Body CommitCommand
+	}
+	checkInput struct {
+		EnvironmentPath
+		Body CheckCommand
 	}
 	rollbackInput struct {
 		EnvironmentPath
@@ -81,6 +87,16 @@ func registerMoves(s *service) {
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
 			return s.command(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
 		})
+	tell(s, environment("approve", "Approve a commit, for a verification that waits for it",
+		"The verification says who may: groups of the sign-on, and whether the author of the commit may. It is recorded who approved."),
+		func(ctx context.Context, in *checkInput) (Accepted, error) {
+			return s.checkCommand(ctx, "approve", in.EnvironmentPath, in.Body, s.Control.Approve)
+		})
+	tell(s, environment("bypass", "Do without a verification of a commit",
+		"The reason is required. It is shown for ever, with who gave it: on the commit's statuses, and in the history."),
+		func(ctx context.Context, in *checkInput) (Accepted, error) {
+			return s.checkCommand(ctx, bypass, in.EnvironmentPath, in.Body, s.Control.Bypass)
+		})
 	tell(s, environment("rollback", "Roll back to a commit that was deployed before", "It is promoted like any other commit."),
 		func(ctx context.Context, in *rollbackInput) (Accepted, error) {
 			return s.command(ctx, rollback, in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
@@ -104,7 +120,13 @@ func (s *service) command(
 	w := promote.Command{
 		Subject: standing.ControlPlane, Environment: standing.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why),
 	}
-	if err := s.audit(ctx, action, w.Environment, detail("controlPlane", w.Subject, "commit", w.Commit, "why", w.Why)); err != nil {
+	return s.give(ctx, action, w, give)
+}
+
+// give records a command in the audit trail, passes it on, and wakes who carries it out.
+func (s *service) give(ctx context.Context, action string, w promote.Command, give func(context.Context, promote.Command) error) (Accepted, error) {
+	about := detail("controlPlane", w.Subject, "commit", w.Commit, "check", w.Check, "why", w.Why)
+	if err := s.audit(ctx, action, w.Environment, about); err != nil {
 		return Accepted{}, err
 	}
 	if err := give(ctx, w); err != nil {
@@ -114,7 +136,7 @@ func (s *service) command(
 		s.OnCommand(w.Subject, w.Environment)
 	}
 	s.Events.Publish(Signal{Type: SignalEnvironment, ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit})
-	return Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}, nil
+	return Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}, nil
 }
 
 var wholeHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)

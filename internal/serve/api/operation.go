@@ -30,9 +30,11 @@ var roles = map[string]access.Role{
 	"get-application-progress": access.Reader, listen: access.Reader,
 
 	"promote": access.Operator, "pause": access.Operator, "resume": access.Operator, "abort": access.Operator, "rollback": access.Operator,
+	"approve": access.Operator, "bypass": access.Admin,
 
 	"promote-application": access.Operator, "pause-application": access.Operator, "resume-application": access.Operator,
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
+	"approve-application": access.Operator, "bypass-application": access.Admin,
 
 	"register-cluster": access.Admin, "rotate-cluster": access.Admin, "revoke-cluster": access.Admin,
 	"list-tokens": access.Admin, "create-token": access.Admin, "revoke-token": access.Admin, "list-audit": access.Admin,

@@ -28,6 +28,8 @@ var rights = map[string]string{
 
 	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
 	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa",
+	"POST /environments/{name}/approve": "oa", "POST /environments/{name}/bypass": "a",
+	"POST /applications/{name}/environments/{environment}/approve": "oa", "POST /applications/{name}/environments/{environment}/bypass": "a",
 	"POST /applications/{name}/environments/{environment}/promote": "oa", "POST /applications/{name}/environments/{environment}/pause": "oa",
 	"POST /applications/{name}/environments/{environment}/resume": "oa", "POST /applications/{name}/environments/{environment}/abort": "oa",
 	"POST /applications/{name}/environments/{environment}/rollback": "oa", "POST /applications/{name}/builds": "oa",

@@ -23,6 +23,8 @@ type Control interface {
 	Resume(ctx context.Context, w promote.Command) error
 	Abort(ctx context.Context, w promote.Command) error
 	Order(ctx context.Context, w promote.Command) error
+	Approve(ctx context.Context, w promote.Command) error
+	Bypass(ctx context.Context, w promote.Command) error
 }
 
 // Ledger is what the API itself reads and writes.

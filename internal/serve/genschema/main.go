@@ -53,6 +53,7 @@ var rules = map[string]schema{
 	"App.privateKeyFile":  {"minLength": 1},
 	"SchedulerConfig":     {"oneOf": []schema{having("command"), having("url"), having("placementDecisions")}},
 	"SchedulerConfig.url": {"pattern": "^https?://[^@]+$"},
+	"VerifyCredential":    {"oneOf": []schema{having("tokenEnv"), {"required": []string{"userEnv", "passwordEnv"}}}},
 	"LogConfig.format":    {"enum": []string{"text", "json"}},
 	"LogConfig.level":     {"enum": []string{"debug", "info", "warn", "error"}},
 }

@@ -96,9 +96,10 @@ type state struct {
 	ID []byte `json:"id"`
 	// Token is the hash of the token.
 	Token string `json:"token,omitempty"`
-	// Name and Role are from the issuer, SignOn is the fingerprint of its configuration.
+	// Name, Role and Groups are from the issuer, SignOn is the fingerprint of its configuration.
 	Name   string      `json:"name,omitempty"`
 	Role   access.Role `json:"role,omitempty"`
+	Groups []string    `json:"groups,omitempty"`
 	SignOn string      `json:"signOn,omitempty"`
 	// Begun is when the user signed in, Seen when the user last loaded a page.
 	Begun time.Time `json:"begun"`
@@ -169,7 +170,7 @@ func (s *Sessions) Authenticate(r *http.Request) (access.Identity, bool, error) 
 	if v == nil {
 		return access.Identity{}, false, nil
 	}
-	who := access.Identity{Name: v.Name, Role: v.Role}
+	who := access.Identity{Name: v.Name, Role: v.Role, Groups: v.Groups}
 	if v.Token != "" {
 		if who, err = s.Guard.IdentifyHash(r.Context(), v.Token); err != nil {
 			if errors.Is(err, access.ErrUnauthenticated) {

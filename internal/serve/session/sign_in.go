@@ -112,7 +112,7 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	session := state{Token: access.Hash(token)}
 	if who.Source == access.BySignOn { // tokens of the issuer are not stored
-		session = state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint(), Ends: who.Expires}
+		session = state{Name: who.Name, Role: who.Role, Groups: who.Groups, SignOn: s.fingerprint(), Ends: who.Expires}
 	}
 	s.enter(w, r, session, who, v.To)
 }

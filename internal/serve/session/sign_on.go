@@ -101,7 +101,7 @@ func (s *Sessions) signedOn(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, v, err)
 		return
 	}
-	s.enter(w, r, state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint()}, who, f.To)
+	s.enter(w, r, state{Name: who.Name, Role: who.Role, Groups: who.Groups, SignOn: s.fingerprint()}, who, f.To)
 }
 
 // exchanged exchanges the code for the user's identity.

@@ -53,6 +53,10 @@ func (s *Server) wirePromotion() error {
 	if err != nil {
 		return err
 	}
+	verifier, err := NewVerifier(s.Config.Verify, s.Env)
+	if err != nil {
+		return err
+	}
 	events := &api.Events{}
 	s.chains = &chains{
 		flows: s.Flows, ledger: s.Ledger, explicit: s.Config.Chains, board: s.Flows.board, events: events,
@@ -60,7 +64,7 @@ func (s *Server) wirePromotion() error {
 		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.Flows.Client}, Ledger: s.Ledger, Now: time.Now},
 		promoter: &promote.Promoter{
 			Ledger: s.Ledger, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
-			Checks:  &verify.Runner{Programs: s.Config.Verify.Programs, Hosts: s.Config.Verify.Hosts},
+			Checks:  verifier,
 			Checked: s.Keeper.RunChain,
 		},
 	}

@@ -46,6 +46,12 @@ func TestActions(t *testing.T) {
 			"3333333 is aborted in prod.",
 			ledger.AuditEntry{Action: "abort", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" why="because"`},
 		},
+		"approve": {
+			"/environments/prod/approve-check?check=release",
+			[]string{"Approve a commit in prod", "release", "0 of 1 approvals"},
+			"3333333 is approved in prod.",
+			ledger.AuditEntry{Action: "approve", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" check="release" why="because"`},
+		},
 		"roll back": { // the one in between failed
 			"/environments/prod/rollback",
 			[]string{"Roll back prod", "1111111"},
@@ -167,5 +173,38 @@ func TestPromoteShowsConditions(t *testing.T) {
 	}
 	if text := w.browser(access.Operator).see("/environments/prod/promote?commit=" + next).text; strings.Contains(text, "until it is deployed in dev") {
 		t.Errorf("it waits for what was reached:\n%s", text)
+	}
+}
+
+// TestBypassing: an admin bypasses a verification with a reason; an operator is refused.
+func TestBypassing(t *testing.T) {
+	const path = "/environments/prod/bypass?check=smoke"
+	w := newWorld(t)
+	if a := w.browser(access.Operator).confirm(path); a.status != http.StatusForbidden || !strings.Contains(a.text, "role operator, and this needs admin") {
+		t.Errorf("an operator: %d\n%s", a.status, a.text)
+	}
+	b := w.browser(access.Admin)
+	if page := b.see(path); !strings.Contains(page.text, "503") || !strings.Contains(page.text, "required, kept in the history") {
+		t.Errorf("it shows\n%s", page.text)
+	}
+	if page := b.see("/environments/prod/bypass?check=other"); !strings.Contains(page.text, "no such verification") || page.fields().Has("csrf") {
+		t.Errorf("an unknown verification:\n%s", page.text)
+	}
+	form := b.see(path).fields()
+	form.Set("check", "other")
+	form.Set("why", "because")
+	if a := b.send("/environments/prod/bypass", form); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("an unknown verification is sent: %d", a.status)
+	}
+	if a := b.confirm(path); a.status != http.StatusSeeOther {
+		t.Fatalf("got %d\n%s", a.status, a.text)
+	}
+	if got := b.see("/told").text; got != "smoke is bypassed for 3333333 in prod." {
+		t.Errorf("it says %q", got)
+	}
+	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Kind: "bypassed"})
+	must(t, err)
+	if len(steps) != 1 || steps[0].By != "ada" || steps[0].Reason != "because" || !strings.Contains(string(steps[0].Detail), `"smoke"`) {
+		t.Errorf("recorded: %+v", steps)
 	}
 }

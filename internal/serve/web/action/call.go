@@ -19,11 +19,18 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 	if v.Commit != "" {
 		input["commit"] = v.Commit
 	}
+	operation := r.action
+	if v.Check != nil {
+		input["check"] = v.Check.Name
+	}
+	if operation == approveCheck {
+		operation = "approve"
+	}
 	body, err := json.Marshal(input)
 	if err != nil {
 		return nil, nil, err
 	}
-	address := api.Root + "/environments/" + url.PathEscape(r.name) + "/" + r.action + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
+	address := api.Root + "/environments/" + url.PathEscape(r.name) + "/" + operation + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
 	asked, err := http.NewRequestWithContext(r.Context(), http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err

@@ -34,6 +34,8 @@ type view struct {
 	Waits []string
 	// Difference compares the environment that runs the commit with this one; nil if unknown.
 	Difference *query.Comparison
+	// Check is the verification that the action is about; nil for other actions, and for an unknown one.
+	Check *decide.CheckProgress
 	// Open is the pull request to approve; nil if none is open.
 	Open *openPullRequest
 	// Planned is the preview, PlanAddress its page, and PlanNote why there is no preview.
@@ -55,11 +57,13 @@ type choice struct {
 
 // verbs has the heading and the description of each action.
 var verbs = map[string]struct{ verb, does string }{
-	"promote": {"Promote to", "The commit is promoted next. The environment's rules apply: gates, windows, approval. This replaces an earlier request."},
-	"pause":   {"Pause", "No promotion starts until the environment is resumed. A rollout that has started continues."},
-	"resume":  {"Resume", "The pause ends. Waiting commits are promoted by the environment's rules."},
-	"approve": {"Approve a pull request for", "Kalypso merges it at the commit shown here. The environment's rules decide what happens next."},
-	"abort":   {"Abort a commit in", "The commit is not promoted to or beyond this environment. Clusters keep what they run. To undo this, promote the commit again."},
+	"promote":    {"Promote to", "The commit is promoted next. The environment's rules apply: gates, windows, approval. This replaces an earlier request."},
+	"pause":      {"Pause", "No promotion starts until the environment is resumed. A rollout that has started continues."},
+	"resume":     {"Resume", "The pause ends. Waiting commits are promoted by the environment's rules."},
+	"approve":    {"Approve a pull request for", "Kalypso merges it at the commit shown here. The environment's rules decide what happens next."},
+	approveCheck: {"Approve a commit in", "The commit continues when enough users have approved it. Your name is shown with the result."},
+	bypassCheck:  {"Bypass a verification in", "The commit continues without the verification. Your name and the reason are shown for ever, with the result and in the history."},
+	"abort":      {"Abort a commit in", "The commit is not promoted to or beyond this environment. Clusters keep what they run. To undo this, promote the commit again."},
 	"rollback": {"Roll back", "The environment returns to a commit that it ran before. Clusters follow when the " +
 		"pull request is merged."},
 }
@@ -83,7 +87,7 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 	why := strings.TrimSpace(given.Get("why"))
 	v := &view{
 		Environment: detail, Action: r.action, Verb: verbs[r.action].verb, Effect: verbs[r.action].does, Reason: strings.ToValidUTF8(why[:min(len(why), maxReason)], ""),
-		NeedsCommit: r.action != "pause" && r.action != "resume" && r.action != "approve",
+		NeedsCommit: !slices.Contains([]string{"pause", "resume", "approve", approveCheck, bypassCheck}, r.action),
 		Back:        "/environments/" + url.PathEscape(detail.Name) + "?controlPlane=" + url.QueryEscape(detail.ControlPlane),
 	}
 	if r.action == "approve" {
@@ -91,6 +95,9 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 			v.Note = "The pull request cannot be read from the forge: " + sentence(secret.Line(secret.Redact(err.Error())))
 		}
 		return v, nil
+	}
+	if r.action == approveCheck || r.action == bypassCheck {
+		v.chooseCheck(given.Get("check"))
 	}
 	if !v.NeedsCommit {
 		return v, nil
@@ -107,6 +114,16 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 		v.Commit = v.Choices[0].Commit
 	}
 	return v, s.describe(r, v)
+}
+
+// chooseCheck selects a verification of the environment's commit.
+func (v *view) chooseCheck(name string) {
+	i := slices.IndexFunc(v.Environment.Checks, func(c decide.CheckProgress) bool { return c.Name == name })
+	if i < 0 {
+		v.Note = "The commit of this environment has no such verification."
+		return
+	}
+	v.Check, v.Commit = &v.Environment.Checks[i], v.Environment.Commit
 }
 
 // describe adds the promotion of the selected commit.
@@ -252,6 +269,10 @@ func (v *view) notice(a *api.Accepted) string {
 		return a.Environment + " is resumed."
 	case "abort":
 		return short + " is aborted in " + a.Environment + "."
+	case approveCheck:
+		return short + " is approved in " + a.Environment + "."
+	case bypassCheck:
+		return a.Check + " is bypassed for " + short + " in " + a.Environment + "."
 	case "rollback":
 		return a.Environment + " rolls back to " + short + ". This takes effect in a few seconds."
 	}

@@ -41,8 +41,15 @@ type Handlers struct {
 	Merged func(controlPlane, environment string)
 }
 
-// names lists the actions. The API has all but approve: programs use the forge.
-var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback"}
+// names lists the actions. The API has all but approve, which is about a pull request: programs use the forge. What it calls
+// approve is about a verification.
+var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback", approveCheck, bypassCheck}
+
+// The actions about a verification.
+const (
+	approveCheck = "approve-check"
+	bypassCheck  = "bypass"
+)
 
 // Register adds the actions to a mux.
 func (h *Handlers) Register(mux *http.ServeMux) {
@@ -125,6 +132,9 @@ func (s *service) submit(r *request) error {
 	case r.PostForm.Get("seen") != v.Environment.Commit:
 		v.Note = "The environment has changed since this page was loaded. Review it again."
 		s.show(r, http.StatusConflict, v)
+		return nil
+	case v.Check == nil && (r.action == approveCheck || r.action == bypassCheck):
+		s.show(r, http.StatusUnprocessableEntity, v)
 		return nil
 	case v.NeedsCommit && v.Commit == "":
 		v.Note = cmp.Or(v.Note, "Choose a commit.")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -67,6 +68,17 @@ func (w *world) ControlPlanes() []query.ControlPlane {
 	}}
 }
 
+// verified are the rules of prod, and progress is how far their verifications are.
+var (
+	verified = v1alpha1.Promotion{Verify: []v1alpha1.Verification{
+		{Name: "release", Approval: &v1alpha1.ApprovalVerification{}}, {Name: "smoke", HTTP: &v1alpha1.HTTPVerification{URL: "https://shop.example"}},
+	}}
+	progress = []decide.CheckProgress{
+		{Name: "release", Kind: "approval", State: decide.CheckWaiting, Reason: "0 of 1 approvals", Required: 1},
+		{Name: "smoke", Kind: "http", State: decide.CheckFailed, Value: "503 Service Unavailable", Required: 1},
+	}
+)
+
 // newWorld is a fleet in which dev runs the next commit, and prod the present one after two others.
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -75,7 +87,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = l.Close() })
 	w := &world{t: t, ledger: l, host: newHost(), guard: &access.Guard{Store: l}, standings: []promote.Standing{
 		{Environment: "dev", Phase: decide.Deployed, Commit: next, Reason: "4444444 is deployed"},
-		{Environment: "prod", Phase: decide.Deployed, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}},
+		{Environment: "prod", Phase: decide.Deployed, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}, Rules: &verified, Checks: progress},
 	}}
 	for i, c := range []string{older, old, present} {
 		w.step(c, "prod", decide.StepStarted, 10*(5-i))
