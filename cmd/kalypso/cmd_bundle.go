@@ -53,7 +53,8 @@ func newBundle(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bundle -e ENVIRONMENT --cluster-type NAME --out FILE --key FILE",
 		Short: "Pack what clusters need into one signed file, and apply it behind an air gap",
-		Long: `Pack what the clusters of a type need of an environment into one signed file, for clusters without a connection.
+		Long: `Pack what the clusters of a type need of an environment into one signed file, for clusters without a connection. It includes what clusters
+of this type need that have values of their own.
 The file has the GitOps branch at its current commit, the branches of the applications, their charts, and their images.
 
     GitOps branch, applications, registries ─► kalypso bundle ─► a file, signed
@@ -196,23 +197,31 @@ func (c *bundleCommand) request(ctx context.Context, s *session) (carry.Request,
 			known = append(known, f.Name)
 		}
 	}
-	i := slices.IndexFunc(gitOps.Published.Folders, func(f *bundle.Folder) bool { return f.Name == c.clusterType && f.Cluster == "" })
-	if i < 0 {
+	if !slices.Contains(known, c.clusterType) {
 		return none, cli.Failed(fmt.Errorf("%s has no cluster type %q", gitOps, c.clusterType), "it has "+cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	request := carry.Request{
 		Environment: c.source.environment, ClusterType: c.clusterType, Made: c.t.Now(),
 		GitOps: carry.GitOps{Repository: gitOps.Location.Repo, Branch: gitOps.Location.Branch, Commit: gitOps.Commit},
 	}
-	request.Assignments, err = publishedFiles(gitOps, gitOps.Published.Folders[i])
-	return request, err
+	for _, f := range gitOps.Published.Folders {
+		if f.ClusterType != c.clusterType {
+			continue
+		}
+		assignments, err := publishedFiles(gitOps, f)
+		if err != nil {
+			return none, err
+		}
+		request.Assignments = append(request.Assignments, assignments...)
+	}
+	return request, nil
 }
 
-// publishedFiles reads the files of a cluster type.
+// publishedFiles reads the files of a folder.
 func publishedFiles(gitOps *schedule.GitOps, folder *bundle.Folder) ([]carry.Assignment, error) {
 	var all []carry.Assignment
 	for _, a := range folder.Assignments {
-		one := carry.Assignment{Target: a.Target, Files: map[string][]byte{}}
+		one := carry.Assignment{Cluster: a.Cluster, Target: a.Target, Files: map[string][]byte{}}
 		for _, f := range a.Files {
 			content, err := gitOps.Published.Read(f.Path)
 			if err != nil {

@@ -45,11 +45,22 @@ type Renderer interface {
 	Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error)
 }
 
-// Assignment is an assignment of the cluster type, with the files that the GitOps branch has for it.
+// Assignment is an assignment of the cluster type, or of one of its clusters that has a folder of its own, with the files that the
+// GitOps branch has for it.
 type Assignment struct {
-	Target string
+	// Cluster is the cluster that has a folder of its own; empty for the cluster type.
+	Cluster string
+	Target  string
 	// Files maps names to contents.
 	Files map[string][]byte
+}
+
+// Name returns the name of the target, or "clusters/<cluster>/<target>".
+func (a *Assignment) Name() string {
+	if a.Cluster == "" {
+		return a.Target
+	}
+	return fleet.ClusterFolder(a.Cluster) + "/" + a.Target
 }
 
 // Request says what to pack.
@@ -57,7 +68,7 @@ type Request struct {
 	Environment, ClusterType string // required
 	// GitOps is the branch that clusters follow, at the published commit. // required
 	GitOps GitOps
-	// Assignments are those of the cluster type at that commit.
+	// Assignments are those of the cluster type at that commit, and of its clusters that have a folder of their own.
 	Assignments []Assignment
 	// Made is the time of the bundle. // required
 	Made time.Time
@@ -75,14 +86,14 @@ type Packer struct {
 // Gather fetches everything that a bundle has into a folder, and returns the manifest for [Write]. What cannot be fetched is in
 // Manifest.Missing; an error means that the GitOps branch itself cannot be packed.
 func (p *Packer) Gather(ctx context.Context, r Request, dir string) (*Manifest, error) {
-	g := &gathering{Packer: p, dir: dir, images: map[string]Image{}, charts: map[string]Chart{}, tried: map[string]error{}, m: &Manifest{
+	g := &gathering{Packer: p, dir: dir, images: map[string]Image{}, charts: map[string]Chart{}, tried: map[string]error{}, read: map[string][]string{}, m: &Manifest{
 		Version: version, Environment: r.Environment, ClusterType: r.ClusterType, Made: r.Made.UTC(), GitOps: r.GitOps,
 		Targets: []Target{},
 	}}
 	g.m.GitOps.Repository = withoutPassword(r.GitOps.Repository)
 	g.follow(g.m.GitOps.Repository, r.GitOps.reference())
 	assignments := slices.Clone(r.Assignments)
-	slices.SortFunc(assignments, func(a, b Assignment) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortFunc(assignments, func(a, b Assignment) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, a := range assignments {
 		if err := g.assignment(ctx, a); err != nil {
 			return nil, err
@@ -103,6 +114,8 @@ type gathering struct {
 	charts map[string]Chart // by reference
 	// tried are the errors of images that were tried.
 	tried map[string]error
+	// read are the images of sources that were read, by target and source: clusters mostly have the sources of their type.
+	read map[string][]string
 }
 
 func (g *gathering) progress(format string, args ...any) {
@@ -145,7 +158,7 @@ func (g *gathering) follow(repository string, ref Reference) Reference {
 
 // assignment adds what an assignment needs.
 func (g *gathering) assignment(ctx context.Context, a Assignment) error {
-	t := Target{Name: a.Target}
+	t := Target{Name: a.Name()}
 	for _, name := range slices.Sorted(maps.Keys(a.Files)) {
 		ext := path.Ext(name)
 		if ext != ".yaml" {
@@ -159,16 +172,18 @@ func (g *gathering) assignment(ctx context.Context, a Assignment) error {
 			var found []source
 			if found, err = sourcesOf(a.Files[name]); err == nil {
 				for _, s := range found {
-					images, err := g.source(ctx, a.Target, s)
-					if err != nil {
-						return err
+					key := fmt.Sprintf("%s %+v", a.Target, s)
+					if _, known := g.read[key]; !known {
+						if g.read[key], err = g.source(ctx, a.Target, s); err != nil {
+							return err
+						}
 					}
-					t.Images = append(t.Images, images...)
+					t.Images = append(t.Images, g.read[key]...)
 				}
 			}
 		}
 		if err != nil {
-			if err := g.missing(ctx, "target", a.Target, fmt.Errorf("%s: %w", name, err)); err != nil {
+			if err := g.missing(ctx, "target", a.Name(), fmt.Errorf("%s: %w", name, err)); err != nil {
 				return err
 			}
 		}

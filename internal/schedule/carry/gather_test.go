@@ -157,6 +157,44 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// TestGatherForClusters adds what clusters with folders of their own need, which can be more than their type needs.
+func TestGatherForClusters(t *testing.T) {
+	sourced := func(tag string) map[string][]byte {
+		return map[string][]byte{"reconciler.yaml": argo("repoURL: https://charts.example, chart: shop, targetRevision: 1.x, helm: {valuesObject: {tag: " + tag + "}}")}
+	}
+	rendered := new(counted)
+	packer := &carry.Packer{Repositories: example, Registries: registries{}, Renderer: rendered}
+	m, err := packer.Gather(t.Context(), carry.Request{
+		Environment: "prod", ClusterType: "drone", Made: manifest().Made,
+		GitOps: carry.GitOps{Repository: "https://git.example/gitops", Branch: "prod", Commit: strings.Repeat("a", 40)},
+		Assignments: []carry.Assignment{
+			{Target: "shop", Files: sourced("one")}, {Cluster: "vessel-8", Target: "shop", Files: sourced("one")}, {Cluster: "vessel-7", Target: "shop", Files: sourced("two")},
+		},
+	}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []carry.Target{
+		{Name: "clusters/vessel-7/shop", Images: []string{"registry.example/charted:two"}},
+		{Name: "clusters/vessel-8/shop", Images: []string{"registry.example/charted:one"}},
+		{Name: "shop", Images: []string{"registry.example/charted:one"}},
+	}
+	if diff := cmp.Diff(want, m.Targets); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(m.Images) != 2 || rendered.jobs != 2 {
+		t.Errorf("got %+v from %d jobs", m.Images, rendered.jobs)
+	}
+}
+
+// counted renders in this process, and counts.
+type counted struct{ jobs int }
+
+func (c *counted) Render(_ context.Context, job *chart.Job, _ *chart.Result) (*chart.Result, error) {
+	c.jobs++
+	return job.Run(nil), nil
+}
+
 // TestGatherNamesWhatIsMissing, and that each can be allowed.
 func TestGatherNamesWhatIsMissing(t *testing.T) {
 	flux := "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: a}\nspec: {url: oci://registry.example/manifests, ref: {tag: v1}}\n"

@@ -39,7 +39,7 @@ type Manifest struct {
 	GitOps GitOps `json:"gitops"`
 	// Repositories are the GitOps repository and those of the applications, sorted by URL.
 	Repositories []Repository `json:"repositories"`
-	// Targets are the assignments of the cluster type, sorted by target.
+	// Targets are the assignments of the cluster type, and of its clusters that have a folder of their own, sorted by name.
 	Targets []Target `json:"targets"`
 	// Images and Charts are sorted by reference.
 	Images []Image `json:"images,omitempty"`
@@ -72,8 +72,9 @@ type Reference struct {
 	Commit string `json:"commit"`
 }
 
-// Target is an assignment of the cluster type, with the images of its manifests at the commits in the bundle, sorted.
+// Target is an assignment, with the images of its manifests at the commits in the bundle, sorted.
 type Target struct {
+	// Name is that of the target, or "clusters/<cluster>/<target>" for a cluster that has a folder of its own.
 	Name   string   `json:"name"`
 	Images []string `json:"images,omitempty"`
 }

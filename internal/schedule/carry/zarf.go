@@ -21,6 +21,7 @@ const zarfName = "zarf.yaml"
 //	<target>/zarf.yaml              the description on the GitOps branch, completed
 //	<target>/namespace.yaml ...     the other files of the assignment, which the package deploys first
 //	<target>/manifests/...          manifests of a folder that is not a kustomization
+//	clusters/<cluster>/<target>/... the same for a cluster that has a folder of its own
 //
 // The GitOps branch names branches of applications and does not know what is on them: its files are a function of the control plane alone.
 // A bundle is made of fixed commits, so its packages list the images of the manifests, and name commits instead of branches.
@@ -33,17 +34,17 @@ func (p *Packer) ZarfPackages(ctx context.Context, m *Manifest, assignments []As
 		}
 		var o map[string]any
 		if err := fleet.UnmarshalYAML(text, &o); err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", zarfName, a.Target, err)
+			return nil, fmt.Errorf("%s of %s: %w", zarfName, a.Name(), err)
 		}
 		z := &zarfPackage{Packer: p, m: m, assignment: a, files: files}
 		if err := z.complete(ctx, o); err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", zarfName, a.Target, err)
+			return nil, fmt.Errorf("%s of %s: %w", zarfName, a.Name(), err)
 		}
 		out, err := yaml.Marshal(o)
 		if err != nil {
 			return nil, err
 		}
-		files[path.Join(a.Target, zarfName)] = out
+		files[path.Join(a.Name(), zarfName)] = out
 	}
 	return files, nil
 }
@@ -79,7 +80,7 @@ func (z *zarfPackage) complete(ctx context.Context, o map[string]any) error {
 		if own := z.own(); len(own) > 0 {
 			component["manifests"] = slices.Insert(manifests, 0, any(map[string]any{"name": z.assignment.Target + "-platform", "files": own}))
 		}
-		at := slices.IndexFunc(z.m.Targets, func(t Target) bool { return t.Name == z.assignment.Target })
+		at := slices.IndexFunc(z.m.Targets, func(t Target) bool { return t.Name == z.assignment.Name() })
 		if at >= 0 && len(z.m.Targets[at].Images) > 0 {
 			component["images"] = z.m.Targets[at].Images
 		}
@@ -92,7 +93,7 @@ func (z *zarfPackage) own() []string {
 	var names []string
 	for name, content := range z.assignment.Files {
 		if name != zarfName && path.Ext(name) == ".yaml" {
-			z.files[path.Join(z.assignment.Target, name)] = content
+			z.files[path.Join(z.assignment.Name(), name)] = content
 			names = append(names, name)
 		}
 	}
@@ -156,7 +157,7 @@ func (z *zarfPackage) copy(files []chart.File, folder string) []any {
 	for _, f := range files {
 		if slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(f.Path)) && !f.Symlink {
 			name := path.Join("manifests", fmt.Sprint(z.folders), strings.TrimPrefix(f.Path, joined(folder)))
-			z.files[path.Join(z.assignment.Target, name)] = f.Content
+			z.files[path.Join(z.assignment.Name(), name)] = f.Content
 			names = append(names, name)
 		}
 	}
