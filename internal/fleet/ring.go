@@ -44,6 +44,17 @@ func RingOfStage(name string) string {
 	return ring
 }
 
+// StageName returns the name of a batch of a ring; no bits mean the whole ring.
+func StageName(ring, bits string) string {
+	if bits == "" {
+		return ring
+	}
+	return ring + "." + bits
+}
+
+// Bits returns the bits of a batch: those of the batches that it was divided into begin with them. The whole ring has none.
+func (s *Stage) Bits() string { return strings.TrimPrefix(s.Name[len(s.Ring):], ".") }
+
 // RingBranch returns the branch that the clusters of a stage follow.
 func RingBranch(environment, stage string) string { return environment + "-ring-" + stage }
 
@@ -124,7 +135,7 @@ func (r *Ring) batches(clusters []string) []Stage {
 			return
 		}
 		if len(clusters) <= size || len(bits) == maxBatches {
-			stages = append(stages, Stage{Name: r.Name + "." + bits, Ring: r.Name, Clusters: clusters})
+			stages = append(stages, Stage{Name: StageName(r.Name, bits), Ring: r.Name, Clusters: clusters})
 			return
 		}
 		var halves [2][]string

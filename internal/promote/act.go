@@ -29,6 +29,9 @@ func (r *round) act(ctx context.Context) error {
 				return failed
 			}
 		}
+		if err := r.moveFormer(ctx, l); err != nil {
+			failed = errors.Join(failed, err)
+		}
 	}
 	return failed
 }

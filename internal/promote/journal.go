@@ -264,6 +264,16 @@ func (p *page) entered() string {
 	return ""
 }
 
+// gaveUp reports whether the last step of a commit is its failure.
+func (p *page) gaveUp(commit string) bool {
+	for _, s := range slices.Backward(p.history) {
+		if s.Commit == commit {
+			return s.Kind == decide.StepFailed
+		}
+	}
+	return false
+}
+
 func same(a, b decide.Step) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision
 }

@@ -1,9 +1,11 @@
 package promote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +26,9 @@ type Rings struct {
 	Line []Commit
 	// Stages are the rings, and the batches of rings, in the order of rollouts.
 	Stages []RingState
+	// Former are the other branches of rings: those of batches that were divided or joined, and of removed rings. They have no clusters, but
+	// clusters that have not noticed still follow them, and a batch may come back.
+	Former []RingState
 }
 
 // RingState is the state of a ring, or of a batch of a ring.
@@ -69,8 +74,9 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	if err != nil {
 		failed = joinIn(place.Environment, failed, err)
 	}
+	byStage := place.Rings.members(members)
 	for i := range place.Rings.Stages {
-		l.places = append(l.places, ringPlace(place, i, members))
+		l.places = append(l.places, r.ringPlace(place, i, byStage[place.Rings.Stages[i].Name]))
 	}
 	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
 	l.decisions = decide.Decide(l.facts, r.at)
@@ -87,8 +93,8 @@ func (r *round) stage(environment string) decide.Stage {
 	return decide.Stage{Name: environment}
 }
 
-// ringPlace returns a stage of an environment's rings as a place of its own.
-func ringPlace(place EnvironmentState, i int, members []comply.Cluster) EnvironmentState {
+// ringPlace returns a stage of an environment's rings as a place of its own. members are the clusters of the stage.
+func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluster) EnvironmentState {
 	s := &place.Rings.Stages[i]
 	ring := EnvironmentState{
 		Environment: decide.RingName(place.Environment, s.Name), Commit: s.Commit, GitOps: place.GitOps, exact: true,
@@ -98,54 +104,113 @@ func ringPlace(place EnvironmentState, i int, members []comply.Cluster) Environm
 	switch {
 	case s.Unknown != "":
 	case s.Head == "":
-		ring.start = place.Rings.start(s.Stage)
+		ring.start = place.Rings.start(s.Stage, func(before *RingState) bool {
+			return r.journal.page(decide.RingName(place.Environment, before.Name)).gaveUp(before.Commit)
+		})
 		ring.Rollout = decide.Rollout{}
 	case s.Stale:
 		ring.start = s.Commit
 	}
 	source := place.GitOps
 	source.Repository, source.Ref = ledger.CleanRepository(source.Repository), s.Branch
-	last := i == len(place.Rings.Stages)-1
 	ring.Expect = func([]comply.Cluster) []comply.Expected {
-		own := slices.DeleteFunc(slices.Clone(members), func(c comply.Cluster) bool {
-			// A registered cluster that Git does not list is in the last ring.
-			listed := place.Rings.stageOf(c.Name)
-			return listed != s.Name && !(last && listed == "")
-		})
-		return comply.ExpectPlatform(own, place.Environment, source, place.Folders)
+		return comply.ExpectPlatform(members, place.Environment, source, place.Folders)
 	}
 	return ring
 }
 
-// stageOf returns the stage of a cluster; empty if none lists it.
-func (r *Rings) stageOf(cluster string) string {
+// members divides clusters by the names of their stages. A registered cluster that Git does not list is in the last one.
+func (r *Rings) members(clusters []comply.Cluster) map[string][]comply.Cluster {
+	stageOf := map[string]string{}
+	last := ""
 	for i := range r.Stages {
-		if _, ok := slices.BinarySearch(r.Stages[i].Clusters, cluster); ok {
-			return r.Stages[i].Name
+		last = r.Stages[i].Name
+		for _, c := range r.Stages[i].Clusters {
+			stageOf[c] = last
+		}
+	}
+	byStage := map[string][]comply.Cluster{}
+	for _, c := range clusters {
+		stage, listed := stageOf[c.Name]
+		if !listed {
+			stage = last
+		}
+		byStage[stage] = append(byStage[stage], c)
+	}
+	return byStage
+}
+
+// start returns the commit at which the missing branch of a stage starts: that of the batch that was divided, or the newest of those
+// that were joined, unless it failed there, so that clusters keep what they run; or else the oldest of the ring, or of all rings, so that no
+// cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet, which is what clusters follow without rings.
+func (r *Rings) start(stage fleet.Stage, failed func(s *RingState) bool) string {
+	all := slices.Concat(r.Stages, r.Former)
+	for bits := stage.Bits(); bits != ""; {
+		bits = bits[:len(bits)-1]
+		name := fleet.StageName(stage.Ring, bits)
+		if i := slices.IndexFunc(all, func(s RingState) bool { return s.Name == name && s.Commit != "" }); i >= 0 {
+			return all[i].Commit
+		}
+	}
+	for _, c := range slices.Backward(r.Line) {
+		if slices.ContainsFunc(all, func(s RingState) bool { return s.Commit == c.SHA && s.partOf(stage) && !failed(&s) }) {
+			return c.SHA
+		}
+	}
+	return cmp.Or(r.oldest(all, stage), head(r.Line))
+}
+
+// partOf reports whether a batch is one of those into which another one was divided.
+func (s *RingState) partOf(whole fleet.Stage) bool {
+	return s.Ring == whole.Ring && s.Name != whole.Name && strings.HasPrefix(s.Bits(), whole.Bits())
+}
+
+// follows returns the commit that the branch of a former batch should have: that of the batches that its clusters are in now.
+func (r *Rings) follows(former fleet.Stage) string {
+	for bits := former.Bits(); bits != ""; {
+		bits = bits[:len(bits)-1]
+		name := fleet.StageName(former.Ring, bits)
+		if i := slices.IndexFunc(r.Stages, func(s RingState) bool { return s.Name == name && s.Commit != "" }); i >= 0 {
+			return r.Stages[i].Commit
+		}
+	}
+	return r.oldest(r.Stages, former)
+}
+
+// oldest returns the oldest commit of the batches that a batch consists of, or else of its ring, or else of all.
+func (r *Rings) oldest(all []RingState, of fleet.Stage) string {
+	for _, wanted := range []func(s *RingState) bool{
+		func(s *RingState) bool { return s.partOf(of) },
+		func(s *RingState) bool { return s.Ring == of.Ring },
+		func(*RingState) bool { return true },
+	} {
+		for _, c := range r.Line {
+			if slices.ContainsFunc(all, func(s RingState) bool { return s.Name != of.Name && s.Commit == c.SHA && wanted(&s) }) {
+				return c.SHA
+			}
 		}
 	}
 	return ""
 }
 
-// start returns the commit at which the missing branch of a stage starts: the oldest of the same ring, whose batches were
-// divided or joined; or else the oldest of all rings, so that no cluster gets a commit that earlier rings have not run; or the newest, if no
-// ring has a branch yet, which is what clusters follow without rings.
-func (r *Rings) start(stage fleet.Stage) string {
-	oldest := func(wanted func(s *RingState) bool) string {
-		for _, c := range r.Line {
-			if slices.ContainsFunc(r.Stages, func(s RingState) bool { return s.Commit == c.SHA && wanted(&s) }) {
-				return c.SHA
-			}
+// moveFormer moves the branches of former batches along with those that their clusters are in now.
+func (r *round) moveFormer(ctx context.Context, l *lane) error {
+	rings := r.place(l.environment).Rings
+	if rings == nil || slices.ContainsFunc(rings.Stages, func(s RingState) bool { return s.Head == "" }) {
+		return nil // clusters keep what they run until their new branches exist
+	}
+	var failed error
+	for _, s := range rings.Former {
+		to := rings.follows(s.Stage)
+		if s.Unknown != "" || to == "" || to == s.Commit && !s.Stale {
+			continue
 		}
-		return ""
+		m := Move{Environment: decide.RingName(l.environment, s.Name), From: s.Commit, Commit: to, Reason: "its clusters are in other batches now"}
+		if err := r.move(ctx, m); err != nil {
+			failed = joinIn(m.Environment, failed, err)
+		}
 	}
-	if c := oldest(func(s *RingState) bool { return s.Ring == stage.Ring }); c != "" {
-		return c
-	}
-	if c := oldest(func(*RingState) bool { return true }); c != "" {
-		return c
-	}
-	return head(r.Line)
+	return failed
 }
 
 // ring returns the facts of a stage, without the verdict. Commands for the environment and for the ring apply to each batch.
@@ -284,6 +349,15 @@ func (p *Platform) ringsOf(ctx context.Context, place *EnvironmentState, o *sche
 		}
 		rings.Stages = append(rings.Stages, state)
 	}
+	for _, branch := range slices.Sorted(maps.Keys(heads)) {
+		name, ours := strings.CutPrefix(branch, fleet.RingBranch(place.Environment, ""))
+		if !ours || slices.ContainsFunc(rings.Stages, func(s RingState) bool { return s.Name == name }) {
+			continue
+		}
+		state := RingState{Stage: fleet.Stage{Name: name, Ring: fleet.RingOfStage(name)}, Branch: branch, Head: heads[branch]}
+		p.findCommit(ctx, rings, place.GitOps, &state)
+		rings.Former = append(rings.Former, state)
+	}
 	return rings
 }
 
@@ -328,8 +402,8 @@ type ringSource struct {
 
 func ringSourceOf(place *EnvironmentState) ringSource {
 	s := ringSource{gitOps: place.GitOps, heads: map[string]string{}}
-	for i := range place.Rings.Stages {
-		s.heads[place.Rings.Stages[i].Name] = place.Rings.Stages[i].Head
+	for _, state := range slices.Concat(place.Rings.Stages, place.Rings.Former) {
+		s.heads[state.Name] = state.Head
 	}
 	return s
 }

@@ -101,6 +101,8 @@ func (p *place) holdsBack(commit string, ran run, soak time.Duration, now time.T
 		return waitFor("%s", p.progress())
 	case !ran.arrived:
 		return waitFor("it does not run in %s", p.name)
+	case p.rules.ring && p.gaveUp(commit):
+		return waitFor("it failed in %s", p.name) // after it was deployed there, and has been replaced since
 	case ran.longest >= soak:
 		return wait{}
 	case ran.start.IsZero():
