@@ -87,6 +87,9 @@ type RingStanding struct {
 	// Commit is the commit of Branch, one of the environment's GitOps branch. Candidate is the commit to roll out next; optional.
 	Commit    string `json:"commit,omitempty"`
 	Candidate string `json:"candidate,omitempty"`
+	// Source and CandidateSource are the promoted commits whose manifests these are; empty if unknown.
+	Source          string `json:"source,omitempty"`
+	CandidateSource string `json:"candidateSource,omitempty"`
 	// Behind is the number of commits of the environment's GitOps branch that are newer than Commit.
 	Behind int `json:"behind"`
 	// Reason describes the state of Commit, and what Candidate waits for.

@@ -276,9 +276,11 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 		return
 	}
 	l := r.rings(place.Environment)
-	if place.Rollout.State == decide.RolloutMerged {
-		e.Verdict = decide.RingProgress(l.facts, l.decisions, place.Rollout.Commit, r.at).Verdict
+	commit := place.Rollout.Commit
+	if place.Rollout.State != decide.RolloutMerged {
+		commit = head(place.Rings.Line) // the one before, which clusters run or get meanwhile
 	}
+	e.Verdict = decide.RingProgress(l.facts, l.decisions, commit, r.at).Verdict
 	page := r.journal.page(place.Environment)
 	for _, revision := range l.facts.Line {
 		commit := page.revisions[revision]
@@ -308,6 +310,8 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
 		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
 	}
+	revisions := r.journal.page(environment).revisions
+	s.Source, s.CandidateSource = revisions[d.Commit], revisions[d.Candidate]
 	if rings := r.place(environment).Rings; rings != nil {
 		for i := range rings.Stages {
 			if rings.Stages[i].Name == stage {

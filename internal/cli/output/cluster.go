@@ -71,6 +71,9 @@ func memberOf(m query.Membership) string {
 	if m.Ring != "" {
 		text += " ring " + m.Ring
 	}
+	if m.Branch != "" {
+		text += " branch " + m.Branch
+	}
 	if m.Folder != "" {
 		text += " in " + m.Folder
 	}

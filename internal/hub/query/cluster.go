@@ -50,8 +50,10 @@ type Membership struct {
 	Since time.Time `json:"since,omitzero"`
 	// Folder is the folder that the cluster has of its own in the GitOps branch; empty if it shares that of its type.
 	Folder string `json:"folder,omitempty"`
-	// Ring is the ring in its Cluster object.
+	// Ring is its ring in the GitOps branch, or else the one in its Cluster object.
 	Ring string `json:"ring,omitempty"`
+	// Branch is the branch of its ring, which it follows; empty in an environment without rings.
+	Branch string `json:"branch,omitempty"`
 	// Finding says how the registration differs from the Cluster object in Git; empty if it does not.
 	Finding string `json:"finding,omitempty"`
 }
@@ -63,8 +65,9 @@ type ClusterObject struct {
 	Ring        string            `json:"ring,omitempty"`
 	// Folder is the folder that the cluster has of its own in the GitOps branch; empty if it shares that of its type.
 	Folder string `json:"folder,omitempty"`
-	// Pull is the folder with the objects by which the cluster pulls, in an environment with rings.
-	Pull string `json:"pull,omitempty"`
+	// Pull is the folder with the objects by which the cluster pulls, and Branch the branch that they follow, in an environment with rings.
+	Pull   string `json:"pull,omitempty"`
+	Branch string `json:"branch,omitempty"`
 }
 
 // clusterObject returns what the Cluster object of a cluster says; nil if there is none.
@@ -88,7 +91,11 @@ func (s *Scheduled) clusterObject(name string) *ClusterObject {
 		object.Pull = pull.Folder(name)
 	}
 	if rings, _ := published.Rings(); rings != nil {
-		object.Ring = fleet.RingOfStage(rings.Stage(name))
+		stage := rings.Stage(name)
+		object.Ring = fleet.RingOfStage(stage)
+		if stage != "" {
+			object.Branch = fleet.RingBranch(s.Snapshot.Environment, stage)
+		}
 	}
 	return object
 }
@@ -259,7 +266,12 @@ func (v *verdicts) compareObject(c *ledger.Cluster, m *Membership) {
 	if object == nil {
 		return
 	}
-	m.Ring = object.Ring
+	m.Ring, m.Branch = object.Ring, object.Branch
+	for _, r := range v.environments[m.Environment].rings {
+		if r.Branch == m.Branch && r.Commit != "" {
+			m.Wanted = r.Commit
+		}
+	}
 	switch {
 	case object.ClusterType == m.ClusterType:
 		m.Folder = object.Folder

@@ -44,6 +44,8 @@ type Environment struct {
 	Paused *decide.Pause `json:"paused,omitempty"`
 	// Counts counts workloads, targets, clusters and so on.
 	Counts EnvironmentCounts `json:"counts"`
+	// Rings are the rings of the environment, in the order of rollouts; absent if it has none.
+	Rings []Ring `json:"rings,omitempty"`
 	// WithoutClusters are the cluster types that have assignments and no clusters, sorted. The gate checks nothing for them.
 	WithoutClusters []string `json:"withoutClusters,omitempty"`
 	// Error is why the last round failed.

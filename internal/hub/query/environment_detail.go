@@ -40,7 +40,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	d.Cluster = s.scheduled.clusterObject(q.Cluster)
 	d.addPlan(s.scheduled)
 	d.addDetails(s.promotion)
-	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
+	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, Parts: true, To: until(q.AsOf), Limit: lastEvents})
 	d.Steps = append([]ledger.Step{}, steps...)
 	return d, err
 }

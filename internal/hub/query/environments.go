@@ -44,6 +44,9 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 		if err != nil {
 			return page, err
 		}
+		for i := range e.Rings {
+			e.Rings[i].BatchList = nil
+		}
 		page.Items = append(page.Items, e)
 	}
 	return page, nil
@@ -63,7 +66,7 @@ func (sc *environmentView) gate(verdict comply.Verdict) *Gate {
 	if g == nil {
 		return nil
 	}
-	if p := sc.promotion; p != nil && p.Verdict.Commit == g.Commit {
+	if p := sc.promotion; p != nil && p.Verdict.Commit == g.Commit && isCurrent(p) {
 		g.SourceCommit = p.Commit
 		return g
 	}
@@ -73,6 +76,12 @@ func (sc *environmentView) gate(verdict comply.Verdict) *Gate {
 		}
 	}
 	return g
+}
+
+// isCurrent reports whether a verdict is about the environment's commit. That of rings is about the commit before while this one is only
+// proposed.
+func isCurrent(p *promote.Standing) bool {
+	return len(p.Rings) == 0 || p.Verdict.Commit == p.Rollout.Commit
 }
 
 // named returns an environment with its commit and phase.
@@ -96,7 +105,7 @@ func (e *Environment) addPromotion(p *promote.Standing) {
 			Repository: ledger.CleanRepository(p.GitOps.Repo), Branch: p.GitOps.Branch, Path: p.GitOps.Path, Commit: p.Rollout.Commit,
 		}
 	}
-	e.Paused = p.Pause
+	e.Paused, e.Rings = p.Pause, ringsOf(p.Rings)
 }
 
 // addRecorded adds the last decision and pause in the ledger.

@@ -13,11 +13,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // promotions returns the steps of promotions, without commit statuses, which repeat the decisions. A workload's history has those of its application.
 func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	q := ledger.StepQuery{Environment: t.q.Environment, WithoutKind: string(promote.StatusPosted), From: t.q.From, To: to, Limit: limit}
+	q := ledger.StepQuery{Environment: t.q.Environment, Parts: true, WithoutKind: string(promote.StatusPosted), From: t.q.From, To: to, Limit: limit}
+	if t.q.Ring != "" {
+		q.Environment = decide.RingName(t.q.Environment, t.q.Ring)
+	}
 	if t.q.Workload == "" {
 		steps, err := t.o.stepsOf(ctx, q, func(subject string) bool { return !t.former[subject] })
 		return promotionEvents(steps), err
@@ -56,6 +60,9 @@ func promotionEvent(s ledger.Step) Event {
 	if s.Commit != promote.EveryCommit {
 		e.Commit = s.Commit
 		e.Summary = fmt.Sprintf("%s: %s %s", where, fleet.ShortCommit(s.Commit), s.Kind)
+	}
+	if e.Environment, e.Ring = decide.SplitRing(e.Environment); e.Ring != "" {
+		e.Revision, e.Commit = e.Commit, ""
 	}
 	var detail promote.Detail
 	if json.Unmarshal(s.Detail, &detail) != nil {

@@ -28,9 +28,11 @@ type Event struct {
 	// Summary describes the event in one line.
 	Summary     string `json:"summary"`
 	Environment string `json:"environment,omitempty"`
-	Cluster     string `json:"cluster,omitempty"`
-	Workload    string `json:"workload,omitempty"`
-	Target      string `json:"target,omitempty"`
+	// Ring is the ring of the environment, or the batch of it. Revision is the commit that is rolled out there.
+	Ring     string `json:"ring,omitempty"`
+	Cluster  string `json:"cluster,omitempty"`
+	Workload string `json:"workload,omitempty"`
+	Target   string `json:"target,omitempty"`
 	// Reconciler is its kind, namespace and name in the cluster.
 	Reconciler string `json:"reconciler,omitempty"`
 	// Commit is the promoted commit, Revision the commit of the GitOps branch.
@@ -59,6 +61,7 @@ type Event struct {
 // everything. Empty fields match all.
 type HistoryQuery struct {
 	Environment string      `query:"environment" maxLength:"253" doc:"Only events of this environment; can be combined with a workload."`
+	Ring        string      `query:"ring" maxLength:"253" doc:"Only events of this ring of the environment, and of its batches."`
 	Workload    string      `query:"workload" maxLength:"253" doc:"Only events of this workload."`
 	Cluster     string      `query:"cluster" maxLength:"253" doc:"Only events of this cluster."`
 	Kinds       []EventKind `query:"kind" maxItems:"16" enum:"promotion,commit,rollout,transition,change,registration,audit" doc:"Only events of these kinds, separated by commas. audit requires the role admin."`

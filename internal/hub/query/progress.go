@@ -25,9 +25,11 @@ const (
 
 // Progress is the progress of a commit in an environment.
 type Progress struct {
-	Environment string         `json:"environment"`
-	Commit      string         `json:"commit"`
-	Result      ProgressResult `json:"result"`
+	Environment string `json:"environment"`
+	// Ring is the ring that was asked about. Commit is a commit of the GitOps branch then.
+	Ring   string         `json:"ring,omitempty"`
+	Commit string         `json:"commit"`
+	Result ProgressResult `json:"result"`
 	// Phase is the phase of the environment's commit.
 	Phase decide.Phase `json:"phase"`
 	// Reason explains the result: what the commit waits for, or what failed where.
@@ -43,11 +45,14 @@ type ProgressQuery struct {
 	Environment string // required
 	// ControlPlane distinguishes environments with the same name.
 	ControlPlane string
+	// Ring is a ring of the environment, or a batch of one; empty for the whole environment.
+	Ring string
 	// Application is the workload of an application; empty for the platform.
 	Application string
 	// Subject distinguishes applications with the same name.
 	Subject string
-	// Commit is the full hash, or at least seven digits of it. Default: the environment's commit.
+	// Commit is the full hash, or at least seven digits of it. Default: the environment's commit. With a ring, it may be one of the
+	// GitOps branch.
 	Commit string
 }
 
@@ -55,6 +60,9 @@ type ProgressQuery struct {
 func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, error) {
 	if q.Application != "" {
 		return o.applicationProgress(ctx, q)
+	}
+	if q.Ring != "" {
+		return o.ringProgress(ctx, q)
 	}
 	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Environment, time.Time{})
 	if err != nil {

@@ -56,6 +56,8 @@ type PromotionStage struct {
 	Reason string `json:"reason,omitempty"`
 	// Gate counts the clusters that run it, while it is current.
 	Gate *Gate `json:"gate,omitempty"`
+	// Rings are the rings of the environment, while the commit is current and published.
+	Rings []Ring `json:"rings,omitempty"`
 	// Entered, Arrived and Failed are when it was last started, deployed and failed; zero means never.
 	Entered time.Time `json:"entered,omitzero"`
 	Arrived time.Time `json:"arrived,omitzero"`
@@ -108,7 +110,7 @@ func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Prom
 		if former[s.Subject] {
 			continue
 		}
-		if p := promotionOf(s); s.Commit != promote.EveryCommit && s.Environment != deliver.Everywhere && q.wants(&p) {
+		if p := promotionOf(s); s.Commit != promote.EveryCommit && s.Environment != deliver.Everywhere && !isRing(s) && q.wants(&p) {
 			items = append(items, p)
 		}
 	}
@@ -122,6 +124,12 @@ func promotionOf(s ledger.Step) Promotion {
 	}
 	p.Kind, p.Workload = kindOf(s.Subject)
 	return p
+}
+
+// isRing reports whether a step is that of a ring, whose commits are those of a GitOps branch.
+func isRing(s ledger.Step) bool {
+	_, ring := decide.SplitRing(s.Environment)
+	return ring != ""
 }
 
 // wants reports whether a promotion matches the query.
@@ -199,8 +207,8 @@ func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 	if s.Current || s.Candidate {
 		s.Phase, s.Reason = string(p.Phase), p.Reason
 	}
-	if s.Current {
-		s.Gate = gateOf(p.Verdict)
+	if s.Current && isCurrent(p) {
+		s.Gate, s.Rings = gateOf(p.Verdict), ringsOf(p.Rings)
 	}
 }
 
@@ -240,7 +248,7 @@ func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.Promo
 		return none, err
 	}
 	for _, s := range last {
-		if !former[s.Subject] {
+		if !former[s.Subject] && !isRing(s) {
 			add(s.Subject, s.Commit)
 		}
 	}

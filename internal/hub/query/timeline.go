@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // History returns the events that q selects, newest first.
@@ -73,6 +74,9 @@ func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, err
 	if q.Cluster != "" && (q.Environment != "" || q.Workload != "") {
 		return nil, fmt.Errorf("%w: the history of a cluster, or of a workload or environment; not both", ledger.ErrInvalid)
 	}
+	if q.Ring != "" && (q.Environment == "" || q.Workload != "") {
+		return nil, fmt.Errorf("%w: the history of a ring is that of an environment: name it, and no workload", ledger.ErrInvalid)
+	}
 	return t, t.check(ctx)
 }
 
@@ -125,6 +129,8 @@ func (t *timeline) check(ctx context.Context) error {
 func (t *timeline) sources() []source {
 	var all []source
 	switch {
+	case t.q.Ring != "":
+		all = []source{{EventPromotion, t.promotions}}
 	case t.q.Cluster != "":
 		all = []source{{EventTransition, t.transitions}, {EventRegistration, t.registrations}}
 	case t.q.Workload != "":
@@ -177,7 +183,7 @@ func number(all []Event) {
 	for i := range all {
 		e := &all[i]
 		parts := []string{
-			newestFirst(e.At), string(e.Kind), e.Environment, e.Cluster, e.Reconciler, e.Workload, e.Target,
+			newestFirst(e.At), string(e.Kind), strings.TrimSuffix(decide.RingName(e.Environment, e.Ring), "/"), e.Cluster, e.Reconciler, e.Workload, e.Target,
 			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary,
 		}
 		if e.Kind != EventRollout { // a rollout's message can differ between reads

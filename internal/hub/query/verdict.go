@@ -57,6 +57,8 @@ type judged struct {
 	history comply.History
 	// scheduled is the last scheduling round; nil if there is none.
 	scheduled *Scheduled
+	// rings are the rings of the environment, according to the last round.
+	rings []promote.RingStanding
 	// unpublished means that head has no assignments of Kalypso yet.
 	unpublished bool
 }
@@ -77,7 +79,7 @@ func (v *verdicts) of(ctx context.Context, environment string) (*judged, error) 
 				j.scheduled = s.scheduled
 			}
 			if s.name == environment && s.promotion != nil && s.promotion.Verdict.Commit != "" {
-				j.known = &s.promotion.Verdict
+				j.known, j.rings = &s.promotion.Verdict, s.promotion.Rings
 			}
 		}
 	}

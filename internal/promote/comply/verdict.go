@@ -1,6 +1,8 @@
 package comply
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -117,4 +119,11 @@ func (v *Verdict) Add(part *Verdict, has bool) {
 	v.Counts.Expected += part.Counts.Expected
 	v.Counts.Counted += part.Counts.Counted
 	v.Counts.Required += part.Counts.Required
+}
+
+// Sort restores the order of the reconcilers after [Verdict.Add].
+func (v *Verdict) Sort() {
+	slices.SortFunc(v.Reconcilers, func(a, b Reconciler) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.Target, b.Target))
+	})
 }

@@ -164,6 +164,7 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 			v.Since = p.since(v.Since, position)
 		}
 	}
+	v.Sort()
 	switch {
 	case fails != "":
 		v.Result, v.Reason = comply.Failed, fails

@@ -54,6 +54,7 @@ var schemaNames = map[string]string{
 	"plan.Counts":         "PlanCounts",
 	"scheduler.Gate":      "GateRules",
 	"scheduler.Promotion": "PromotionRules",
+	"scheduler.Ring":      "RingRules",
 }
 
 // schemaName returns the name of a type's schema: that in schemaNames, or the type's name.

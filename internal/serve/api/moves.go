@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
@@ -25,6 +26,14 @@ type CommitCommand struct {
 	Command
 }
 
+// SkipCommand lets a commit pass a ring.
+type SkipCommand struct {
+	// Commit is a commit of the GitOps branch, or the promoted commit whose manifests it has: the full hash, or at least seven digits.
+	Commit string `json:"commit" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
+	// Why is the reason, which users see wherever the command is shown.
+	Why string `json:"why" minLength:"1" maxLength:"500"`
+}
+
 // RollbackCommand rolls an environment back.
 type RollbackCommand struct {
 	// Commit is the commit to roll back to. Default: the last one that was deployed successfully before the current one.
@@ -38,6 +47,8 @@ type Accepted struct {
 	// Application is the name of the application's workload; absent for a command about a control plane's environment.
 	Application string `json:"application,omitempty"`
 	Environment string `json:"environment"`
+	// Ring is the ring of the environment, or a batch of one; absent for a command about the environment.
+	Ring string `json:"ring,omitempty"`
 	// Commit is the full hash; absent for commands without a commit.
 	Commit string `json:"commit,omitempty"`
 	// Check is the verification that the command is about; absent for other commands.
@@ -49,11 +60,11 @@ type Accepted struct {
 
 type (
 	commandInput struct {
-		EnvironmentPath
+		RingPath
 		Body Command
 	}
 	commitInput struct {
-		EnvironmentPath
+		RingPath
 		Body CommitCommand
 	}
 	checkInput struct {
@@ -61,8 +72,13 @@ type (
 		Body CheckCommand
 	}
 	rollbackInput struct {
-		EnvironmentPath
+		RingPath
 		Body RollbackCommand
+	}
+	skipInput struct {
+		EnvironmentPath
+		Ring string `query:"ring" required:"true" maxLength:"253" doc:"The ring that the commit passes, or a batch of it."`
+		Body SkipCommand
 	}
 )
 
@@ -72,20 +88,20 @@ func registerMoves(s *service) {
 	}
 	tell(s, environment("promote", "Promote a commit next", "The rules of the environment apply: gates, windows, approval. It replaces an earlier request."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.command(ctx, "promote", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+			return s.command(ctx, "promote", in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Order)
 		})
 	tell(s, environment("pause", "Pause promotions to an environment", "A rollout that has started continues."),
 		func(ctx context.Context, in *commandInput) (Accepted, error) {
-			return s.command(ctx, "pause", in.EnvironmentPath, "", in.Body.Why, s.Control.Pause)
+			return s.command(ctx, "pause", in.RingPath, "", in.Body.Why, s.Control.Pause)
 		})
 	tell(s, environment("resume", "Resume promotions to an environment", ""),
 		func(ctx context.Context, in *commandInput) (Accepted, error) {
-			return s.command(ctx, "resume", in.EnvironmentPath, "", in.Body.Why, s.Control.Resume)
+			return s.command(ctx, "resume", in.RingPath, "", in.Body.Why, s.Control.Resume)
 		})
 	tell(s, environment("abort", "Abort the promotion of a commit",
 		"It is not promoted to or beyond this environment. To undo this, promote the commit again."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.command(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
+			return s.command(ctx, "abort", in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
 		})
 	tell(s, environment("approve", "Approve a commit, for a verification that waits for it",
 		"The verification says who may: groups of the sign-on, and whether the author of the commit may. It is recorded who approved."),
@@ -99,8 +115,18 @@ func registerMoves(s *service) {
 		})
 	tell(s, environment("rollback", "Roll back to a commit that was deployed before", "It is promoted like any other commit."),
 		func(ctx context.Context, in *rollbackInput) (Accepted, error) {
-			return s.command(ctx, rollback, in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+			return s.command(ctx, rollback, in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Order)
 		})
+	tell(s, environment("skip", "Let a commit pass a ring", "Later rings do not wait until it has run there. To undo this, promote the commit to the ring again."),
+		func(ctx context.Context, in *skipInput) (Accepted, error) {
+			return s.command(ctx, "skip", RingPath{in.EnvironmentPath, in.Ring}, in.Body.Commit, in.Body.Why, s.Control.Skip)
+		})
+}
+
+// RingPath identifies an environment, or a ring of it.
+type RingPath struct {
+	EnvironmentPath
+	Ring string `query:"ring" maxLength:"253" doc:"The command is for this ring of the environment, or for a batch of it. Its commits are those of the GitOps branch; a promoted commit means the newest one with its manifests."`
 }
 
 // rollback is the operation whose default commit is the last successful one.
@@ -108,17 +134,14 @@ const rollback = "rollback"
 
 // command records a command in the audit trail, and passes it on.
 func (s *service) command(
-	ctx context.Context, action string, at EnvironmentPath, commit, why string, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at RingPath, commit, why string, give func(context.Context, promote.Command) error,
 ) (Accepted, error) {
-	standing, err := s.Observer.Standing(at.Name, at.ControlPlane)
+	standing, name, commit, err := s.subject(ctx, action, at, commit)
 	if err != nil {
 		return Accepted{}, err
 	}
-	if commit, err = s.fullHash(ctx, standing, action, commit); err != nil {
-		return Accepted{}, err
-	}
 	w := promote.Command{
-		Subject: standing.ControlPlane, Environment: standing.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why),
+		Subject: standing.ControlPlane, Environment: name, Commit: commit, By: access.From(ctx).Name, Why: safe(why),
 	}
 	return s.give(ctx, action, w, give)
 }
@@ -132,11 +155,46 @@ func (s *service) give(ctx context.Context, action string, w promote.Command, gi
 	if err := give(ctx, w); err != nil {
 		return Accepted{}, err
 	}
+	environment, ring := decide.SplitRing(w.Environment)
 	if s.OnCommand != nil {
-		s.OnCommand(w.Subject, w.Environment)
+		s.OnCommand(w.Subject, environment)
 	}
-	s.Events.Publish(Signal{Type: SignalEnvironment, ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit})
-	return Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}, nil
+	s.Events.Publish(Signal{Type: SignalEnvironment, ControlPlane: w.Subject, Environment: environment, Commit: w.Commit})
+	return Accepted{ControlPlane: w.Subject, Environment: environment, Ring: ring, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}, nil
+}
+
+// subject returns the environment of a command, the name of what the command is about, and the full hash of its commit.
+func (s *service) subject(ctx context.Context, action string, at RingPath, commit string) (query.Standing, string, string, error) {
+	if at.Ring == "" {
+		standing, err := s.Observer.Standing(at.Name, at.ControlPlane)
+		if err != nil {
+			return standing, "", "", err
+		}
+		commit, err = s.fullHash(ctx, standing, action, commit)
+		return standing, standing.Environment, commit, err
+	}
+	standing, batches, err := s.Observer.Ring(at.Name, at.ControlPlane, at.Ring)
+	if err != nil {
+		return standing, "", "", err
+	}
+	switch {
+	case commit == "" && action == rollback:
+		var good []string
+		if good, err = s.Observer.GoodRingCommits(ctx, standing, batches); err == nil {
+			commit, err = firstGood(good, at.Name+"/"+at.Ring)
+		}
+	case commit != "":
+		commit, err = s.Observer.RingCommit(ctx, standing, commit)
+	}
+	return standing, decide.RingName(standing.Environment, at.Ring), commit, err
+}
+
+// firstGood returns the commit to roll back to.
+func firstGood(good []string, name string) (string, error) {
+	if len(good) == 0 {
+		return "", newProblem(http.StatusConflict, "no earlier successful commit of "+strconv.Quote(name)+" is recorded", "specify the commit to roll back to")
+	}
+	return good[0], nil
 }
 
 var wholeHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -145,13 +203,10 @@ var wholeHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 func (s *service) fullHash(ctx context.Context, standing query.Standing, action, commit string) (string, error) {
 	if commit == "" && action == rollback {
 		good, err := s.Observer.GoodCommits(ctx, standing.ControlPlane, standing.Environment)
-		if err == nil && len(good) == 0 {
-			err = newProblem(http.StatusConflict, "no earlier successful commit of "+strconv.Quote(standing.Environment)+" is recorded", "specify the commit to roll back to")
-		}
 		if err != nil {
 			return "", err
 		}
-		return good[0], nil
+		return firstGood(good, standing.Environment)
 	}
 	if commit == "" || wholeHash.MatchString(commit) {
 		return commit, nil

@@ -3,6 +3,7 @@ package api_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,69 @@ func TestWordsOfPeople(t *testing.T) {
 		t.Errorf("audit trail (-got +want):\n%s", diff)
 	}
 	if len(w.spoken) != 5 || w.spoken[4] != controlPlane+" prod" {
+		t.Errorf("told of %q", w.spoken)
+	}
+}
+
+// TestWordsForRings: a command for a ring is about commits of the GitOps branch, which promoted commits stand for.
+func TestWordsForRings(t *testing.T) {
+	w := newWorld(t)
+	for i, source := range []string{"c", "d"} {
+		sha := commit(strconv.Itoa(i + 1))
+		err := w.ledger.RecordCommit(t.Context(), ledger.Commit{
+			Repository: "https://git.example.com/gitops", Branch: "stage", Environment: "stage", Kind: ledger.BranchPlatform,
+			SHA: sha, SourceCommit: commit(source), Committed: time.Now(), Recorded: time.Now(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"entered", "arrived"} {
+			err := w.ledger.RecordStep(t.Context(), ledger.Step{
+				PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: sha, Environment: "stage/canary"}, Kind: kind, At: time.Now(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tc := range []struct {
+		path, body string
+		status     int
+	}{
+		{"pause?ring=canary", `{"why": "lunch"}`, 202},
+		{"resume?ring=others", `{}`, 202},
+		{"promote?ring=others.1", `{"commit": "` + commit("d")[:9] + `"}`, 202},
+		{"abort?ring=others", `{"commit": "` + commit("2")[:7] + `"}`, 202},
+		{"skip?ring=canary", `{"commit": "` + commit("2") + `", "why": "urgent"}`, 202},
+		{"rollback?ring=canary", `{}`, 202},
+		{"rollback?ring=others", `{}`, 409},
+		{"skip?ring=canary", `{"commit": "` + commit("2") + `"}`, 422},
+		{"skip", `{"commit": "` + commit("2") + `", "why": "urgent"}`, 422},
+		{"pause?ring=canry", `{}`, 404},
+		{"abort?ring=canary", `{"commit": "abcdef0"}`, 404},
+	} {
+		a := w.post("/api/v1/environments/stage/"+tc.path, w.tokens["operator"], tc.body)
+		if a.status != tc.status {
+			t.Errorf("%s: got %d: %s", tc.path, a.status, a.body)
+		}
+		if tc.status == http.StatusAccepted {
+			_, ring, _ := strings.Cut(tc.path, "=")
+			if got := decode[api.Accepted](t, a, tc.status); got.Environment != "stage" || got.Ring != ring {
+				t.Errorf("%s: got %+v", tc.path, got)
+			}
+		}
+	}
+	words := []string{
+		"paused stage/canary * operator lunch", "resumed stage/others * operator ", "ordered stage/others.1 222 operator ",
+		"aborted stage/others 222 operator ", "skipped stage/canary 222 operator urgent", "ordered stage/canary 111 operator ",
+	}
+	if diff := cmp.Diff(w.words(), words); diff != "" {
+		t.Errorf("words (-got +want):\n%s", diff)
+	}
+	if a := w.post("/api/v1/environments/dev/pause?ring=canary", w.tokens["operator"], `{}`); a.status != http.StatusNotFound {
+		t.Errorf("a ring of an environment without rings: got %d", a.status)
+	}
+	if len(w.spoken) != 6 || w.spoken[0] != controlPlane+" stage" {
 		t.Errorf("told of %q", w.spoken)
 	}
 }

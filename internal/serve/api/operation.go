@@ -31,6 +31,7 @@ var roles = map[string]access.Role{
 
 	"promote": access.Operator, "pause": access.Operator, "resume": access.Operator, "abort": access.Operator, "rollback": access.Operator,
 	"approve": access.Operator, "bypass": access.Admin,
+	"skip": access.Operator,
 
 	"promote-application": access.Operator, "pause-application": access.Operator, "resume-application": access.Operator,
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,

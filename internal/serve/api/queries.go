@@ -18,6 +18,7 @@ type EnvironmentPath struct {
 type progressInput struct {
 	EnvironmentPath
 	Commit string `query:"commit" maxLength:"64" doc:"The hash, or at least seven digits of it. Default: the environment's commit."`
+	Ring   string `query:"ring" maxLength:"253" doc:"Whether it passed this ring of the environment. The commit can be one of the GitOps branch."`
 }
 
 type applicationProgressInput struct {
@@ -47,7 +48,7 @@ func registerQueries(s *service) {
 		id: "get-progress", path: "/environments/{name}/progress", summary: "Get whether a commit passed, failed or waits",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap.",
 	}, func(ctx context.Context, in progressInput) (query.Progress, error) {
-		return o.Progress(ctx, query.ProgressQuery{Environment: in.Name, ControlPlane: in.ControlPlane, Commit: in.Commit})
+		return o.Progress(ctx, query.ProgressQuery{Environment: in.Name, ControlPlane: in.ControlPlane, Ring: in.Ring, Commit: in.Commit})
 	})
 	ask(s, operation{id: "list-assignments", path: "/assignments", summary: "List which target is on which cluster type, with the states of its clusters"}, o.Assignments)
 	ask(s, operation{

@@ -27,7 +27,7 @@ var rights = map[string]string{
 	"GET /events": "roa",
 
 	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
-	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa",
+	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa", "POST /environments/{name}/skip": "oa",
 	"POST /environments/{name}/approve": "oa", "POST /environments/{name}/bypass": "a",
 	"POST /applications/{name}/environments/{environment}/approve": "oa", "POST /applications/{name}/environments/{environment}/bypass": "a",
 	"POST /applications/{name}/environments/{environment}/promote": "oa", "POST /applications/{name}/environments/{environment}/pause": "oa",

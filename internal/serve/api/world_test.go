@@ -72,6 +72,17 @@ func hello() *query.Application {
 	}, nil)
 }
 
+// ringed is an environment with two rings.
+func ringed() promote.Standing {
+	ring := func(name, ring, sha string) promote.RingStanding {
+		return promote.RingStanding{Name: name, Ring: ring, Branch: "stage-ring-" + name, Clusters: 1, Commit: sha, Phase: decide.Deployed}
+	}
+	return promote.Standing{
+		Environment: "stage", Commit: commit("c"), GitOps: promote.GitOps{Repo: "https://git.example.com/gitops", Branch: "stage"},
+		Rings: []promote.RingStanding{ring("canary", "canary", commit("2")), ring("others.0", "others", commit("1")), ring("others.1", "others", commit("1"))},
+	}
+}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
@@ -86,7 +97,7 @@ func newWorld(t testing.TB) *world {
 	}
 	known := fleet{
 		{URL: controlPlane, Promotion: &promote.Outcome{
-			Subject: controlPlane, Environments: []promote.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules}, {Environment: "prod"}},
+			Subject: controlPlane, Environments: []promote.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules}, {Environment: "prod"}, ringed()},
 		}, Applications: []*query.Application{hello()}},
 		{URL: controlPlane + "-2", Promotion: &promote.Outcome{
 			Subject: controlPlane + "-2", Environments: []promote.Standing{{Environment: "prod"}},
