@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // historyCommand is "kalypso history".
@@ -40,13 +41,15 @@ func newHistory(t *terminal.Terminal) *cobra.Command {
 		Use:   "history (environment|workload|cluster) NAME",
 		Short: "Show the history of an environment, workload or cluster",
 		Long: `Show the events of an environment, workload or cluster, newest first: promotions with their reasons, commits of GitOps branches,
-registrations and state changes of clusters, pull requests.
+registrations and state changes of clusters, pull requests. The history of an environment has the steps of its rings; that of one ring is
+that of the environment ENVIRONMENT/RING.
 
 With --as-of, show the state at a point in time instead: what ran, and what was expected to run.
 
 Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h or 7d ago.`,
 		Example: `  kalypso history environment prod --from 7d
   kalypso history workload hello-world-app -e prod
+  kalypso history environment prod/canary
   kalypso history environment prod --as-of 2026-11-17T10:00`,
 		Args: cli.Exactly("environment|workload|cluster", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
@@ -67,7 +70,7 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 // complete completes the kind of subject, and then its name.
 func (c *historyCommand) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names := map[string]func(context.Context, *backend.Fleet) ([]string, error){
-		ofEnvironment: environmentNames, ofWorkload: applicationNames, ofCluster: clusterNames,
+		ofEnvironment: placeNames, ofWorkload: applicationNames, ofCluster: clusterNames,
 	}
 	if len(args) == 1 && names[args[0]] != nil {
 		return completeFleet(&c.place, c.t, names[args[0]])(cmd, args, word)
@@ -79,7 +82,7 @@ func (c *historyCommand) complete(cmd *cobra.Command, args []string, word string
 }
 
 func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
-	if err := c.check(cmd, of); err != nil {
+	if err := c.check(cmd, of, name); err != nil {
 		return err
 	}
 	fleet, err := c.place.Open(cmd, c.t)
@@ -109,8 +112,10 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 	})
 }
 
-func (c *historyCommand) check(cmd *cobra.Command, of string) error {
-	switch {
+func (c *historyCommand) check(cmd *cobra.Command, of, name string) error {
+	switch _, ring := decide.SplitRing(name); {
+	case of == ofEnvironment && ring != "" && !c.asOf.At.IsZero():
+		return cli.Usage(cmd, "--as-of needs an environment; a ring has no state at a time")
 	case !slices.Contains([]string{ofEnvironment, ofWorkload, ofCluster}, of):
 		return cli.Usage(cmd, "%q is not one of environment, workload and cluster", of)
 	case c.environment != "" && of != ofWorkload:
@@ -127,7 +132,7 @@ func (c *historyCommand) events(ctx context.Context, fleet backend.Querier, of, 
 	q := query.HistoryQuery{From: c.from.At, To: c.to.At}
 	switch of {
 	case ofEnvironment:
-		q.Environment = name
+		q.Environment, q.Ring = decide.SplitRing(name)
 	case ofWorkload:
 		q.Workload, q.Environment = name, c.environment
 	case ofCluster:

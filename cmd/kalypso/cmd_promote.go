@@ -34,12 +34,17 @@ Without flags, show for each environment its commit, the next commit, and what t
 With --to, request that a commit of main, which may be an older one, is the next in an environment. The rules of the environment
 still apply: earlier environments, soak time, windows and approval. If the commit was aborted there, the abort is lifted.
 
+A ring of an environment is named ENVIRONMENT/RING, as in prod/canary, here and in the subcommands. Its commits are those of the
+environment's GitOps branch; a promoted commit stands for the newest one with its manifests.
+
     candidate ─► promoted ─► proposed ─► deploying ─► verifying ─► deployed
 
 The server acts on requests within seconds. Without a server, run "kalypso promote round" in CI.`,
 		Example: `  kalypso promote
   kalypso promote --to prod --commit 3f2a9c1 --why "the fix for the outage"
+  kalypso promote --to prod/early --commit 3f2a9c1
   kalypso promote pause prod --why "sale until Monday"
+  kalypso promote skip prod/canary --commit 3f2a9c1 --why "the canary is being repaired"
   kalypso promote rollback prod --why "sign-in is broken"
   kalypso promote approve prod release --commit 3f2a9c1
   kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
@@ -53,8 +58,8 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 	}
 	c.place.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().StringVar(&c.to, "to", "", "request the commit for the environment with this `name`")
-	completeFlag(cmd, "to", completeFleet(&c.place.Flags, t, environmentNames))
+	cmd.Flags().StringVar(&c.to, "to", "", "request the commit for the environment or ring with this `name`")
+	completeFlag(cmd, "to", completeFleet(&c.place.Flags, t, placeNames))
 	c.request.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
@@ -69,6 +74,8 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 			"Do without a verification of a commit in an environment. The reason is required. It is shown for ever, with your name: on the\ncommit's statuses, and in the history. On a server, this needs the role admin.", "the load test is broken, see #1234"),
 		newPromoteAction(t, backend.Rollback, "Roll back an environment to an earlier commit",
 			"Roll back an environment to the last earlier commit that ran well there, or to the one given with --commit.\nThe rules of the environment apply, as for any other commit.", "sign-in is broken"),
+		newPromoteAction(t, backend.Skip, "Let a commit pass a ring without waiting for it",
+			"Let a commit pass a ring of an environment: later rings do not wait until it has run there. The reason is recorded.\nTo undo it, request the commit for the ring with \"kalypso promote --to\".", "the canary is being repaired"),
 	)
 	return cmd
 }

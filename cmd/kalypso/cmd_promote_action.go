@@ -3,16 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// promoteActionCommand is "kalypso promote pause", resume, abort and rollback.
+// promoteActionCommand is "kalypso promote pause", resume, abort, rollback and skip.
 type promoteActionCommand struct {
 	t            *terminal.Terminal
 	action       string
@@ -42,29 +44,37 @@ func (f *requestFlags) command(action, environment, controlPlane string) backend
 
 func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *cobra.Command {
 	c := &promoteActionCommand{t: t, action: action}
-	example := fmt.Sprintf("  kalypso promote %s prod", action)
-	if action == backend.Abort {
+	place, example := "ENVIRONMENT[/RING]", fmt.Sprintf("  kalypso promote %s prod", action)
+	if action == backend.Skip {
+		place, example = "ENVIRONMENT/RING", example+"/canary"
+	}
+	if action == backend.Abort || action == backend.Skip {
 		example += " --commit 3f2a9c1"
 	}
 	if why != "" {
 		example += fmt.Sprintf(" --why %q", why)
 	}
 	cmd := &cobra.Command{
-		Use: action + " ENVIRONMENT", Short: short, Long: long, Example: example,
-		Args: cli.Exactly("ENVIRONMENT"),
+		Use: action + " " + place, Short: short, Long: long, Example: example,
+		Args: cli.Exactly(place),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
-	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, environmentNames))
+	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, placeNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback)
+	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback || action == backend.Skip)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
 	return cmd
 }
 
 func (c *promoteActionCommand) run(cmd *cobra.Command, environment string) error {
-	if c.action == backend.Abort && c.request.commit == "" {
+	switch _, ring := decide.SplitRing(environment); {
+	case (c.action == backend.Abort || c.action == backend.Skip) && c.request.commit == "":
 		return cli.Usage(cmd, "no commit given; use --commit, for example --commit 3f2a9c1")
+	case c.action == backend.Skip && ring == "":
+		return cli.Usage(cmd, "%q is not a ring; use ENVIRONMENT/RING, for example prod/canary", environment)
+	case c.action == backend.Skip && strings.TrimSpace(c.request.why) == "":
+		return cli.Usage(cmd, "no reason given; use --why")
 	}
 	return request(cmd, c.t, &c.place, c.output, c.request.command(c.action, environment, c.controlPlane))
 }
@@ -87,10 +97,14 @@ func request(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.
 }
 
 func whatNext(action string, a api.Accepted) string {
-	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
+	name, follow := a.Environment, "-e "+terminal.ShellWord(a.Environment)
+	if a.Ring != "" {
+		name, follow = decide.RingName(name, a.Ring), follow+" --ring "+terminal.ShellWord(a.Ring)
+	}
+	environment, commit := terminal.Printable(name), terminal.Short(a.Commit)
 	switch action {
 	case backend.Pause:
-		return fmt.Sprintf("%s is paused; resume with kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
+		return fmt.Sprintf("%s is paused; resume with kalypso promote resume %s", environment, terminal.ShellWord(name))
 	case backend.Resume:
 		return environment + " is resumed"
 	case backend.Approve:
@@ -99,7 +113,9 @@ func whatNext(action string, a api.Accepted) string {
 		return fmt.Sprintf("%s of %s is bypassed in %s by %s: %s", terminal.Printable(a.Check), commit, environment, terminal.Printable(a.By), terminal.Printable(a.Why))
 	case backend.Abort:
 		return fmt.Sprintf("%s is aborted in %s; a newer commit replaces it", commit, environment)
+	case backend.Skip:
+		return fmt.Sprintf("later rings do not wait until %s has run in %s", commit, environment)
 	}
-	return fmt.Sprintf("%s is the next commit for %s, subject to its rules; follow it with kalypso wait -e %s --commit %s",
-		commit, environment, terminal.ShellWord(a.Environment), commit)
+	return fmt.Sprintf("%s is the next commit for %s, subject to its rules; follow it with kalypso wait %s --commit %s",
+		commit, environment, follow, commit)
 }

@@ -136,7 +136,7 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promote.Outcome) error {
 	fmt.Fprintln(w)
 	var standing []query.Environment
 	for _, s := range o.Environments {
-		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
+		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason, Rings: query.RingsOf(s.Rings)})
 	}
 	return output.NewPrinter(c.t).EnvironmentTable(w, standing)
 }

@@ -37,6 +37,8 @@ func newStatus(t *terminal.Terminal) *cobra.Command {
     stage        3f2a9c1  deploying  1/2    1 of 2 clusters behind: large-03
     prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
 
+An environment with rings has a line for each of them, such as prod/canary. Its batches are summed up.
+
 GATE counts the reconcilers that run the commit, of those that are expected to. While a commit is only proposed, it counts those
 that run the previous commit. Applications that a server delivers follow, with their build in each environment.
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // waitCommand is "kalypso wait".
@@ -23,6 +25,8 @@ type waitCommand struct {
 	place       fleetFlags
 	output      *cli.Output
 	environment string
+	// ring is a ring of the environment; empty for all.
+	ring string
 	// application is the name of a workload; empty for the platform.
 	application string
 	commit      string
@@ -34,9 +38,12 @@ type waitCommand struct {
 func newWait(t *terminal.Terminal) *cobra.Command {
 	c := &waitCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "wait -e ENVIRONMENT [--application NAME] [--commit COMMIT]",
+		Use:   "wait -e ENVIRONMENT [--ring RING | --application NAME] [--commit COMMIT]",
 		Short: "Wait until the clusters of an environment run a commit",
 		Long: `Wait until the clusters of an environment run a commit of main, or a newer one. Prints what it is waiting for.
+
+With --ring, wait until the commit has passed a ring of the environment: all its clusters that the ring's rules require ran it, or a user
+skipped the ring. The commit can be one of the GitOps branch.
 
 With --application, wait for a commit of the application's source on the clusters that have its targets. This needs a server
 that delivers the application, or the ledger that "kalypso app promote" writes to.
@@ -51,6 +58,7 @@ has lasted for the time of --failing-for.
 
 A gate without expected clusters never passes.`,
 		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
+  kalypso wait -e prod --ring canary --commit "$COMMIT" --timeout 1h
   kalypso wait -e dev --application hello-world-app --commit "$GITHUB_SHA" --timeout 30m
   kalypso wait -e dev --ledger kalypso-data/ledger.db`,
 		Args: cli.Exactly(),
@@ -60,6 +68,8 @@ A gate without expected clusters never passes.`,
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment (required)")
+	flags.StringVar(&c.ring, "ring", "", "wait for this `ring` of the environment")
+	completeFlag(cmd, "ring", completeFleet(&c.place.Flags, t, ringNames(&c.environment)))
 	flags.StringVar(&c.application, "application", "", "wait for the application of the workload with this `name`")
 	completeFlag(cmd, "environment", completeFleet(&c.place.Flags, t, environmentNames))
 	completeFlag(cmd, "application", completeFleet(&c.place.Flags, t, applicationNames))
@@ -73,6 +83,13 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.environment == "":
 		return cli.Usage(cmd, "no environment given; use -e, for example -e stage")
+	case c.ring == "" && cmd.Flags().Changed("ring"):
+		return cli.Usage(cmd, "--ring is empty; use the name of a ring")
+	case c.ring != "" && c.application != "":
+		return cli.Usage(cmd, "--ring and --application cannot be combined")
+	case strings.Contains(c.environment, "/"):
+		environment, ring := decide.SplitRing(c.environment)
+		return cli.Usage(cmd, "%q is a ring; use -e %s --ring %s", c.environment, terminal.ShellWord(environment), terminal.ShellWord(ring))
 	case c.timeout < 0:
 		return cli.Usage(cmd, "--timeout is %s, want a positive duration", c.timeout)
 	case c.failing < 0:
@@ -112,7 +129,7 @@ func (c *waitCommand) wait(ctx context.Context, fleet *backend.Fleet) (query.Pro
 	}
 	changes := fleet.Changes(limited)
 	last := query.Progress{
-		Environment: c.environment, Commit: c.commit, Result: query.ProgressWaits, Reason: "no answer within the timeout",
+		Environment: c.environment, Ring: c.ring, Commit: c.commit, Result: query.ProgressWaits, Reason: "no answer within the timeout",
 	}
 	for {
 		progress, err := c.progress(limited, fleet)
@@ -126,7 +143,7 @@ func (c *waitCommand) wait(ctx context.Context, fleet *backend.Fleet) (query.Pro
 			return progress, nil
 		}
 		if progress.Reason != last.Reason || progress.Phase != last.Phase {
-			fmt.Fprintf(c.t.Err, "%s  %s: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(c.environment), terminal.Printable(terminal.ShortHashes(cmp.Or(progress.Reason, string(progress.Phase)))))
+			fmt.Fprintf(c.t.Err, "%s  %s: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(placeOf(last)), terminal.Printable(terminal.ShortHashes(cmp.Or(progress.Reason, string(progress.Phase)))))
 		}
 		last = progress
 		var final <-chan time.Time
@@ -156,8 +173,13 @@ func (c *waitCommand) progress(ctx context.Context, fleet *backend.Fleet) (query
 		return query.Progress{}, err
 	}
 	return fleet.Progress(ctx, query.ProgressQuery{
-		Environment: c.environment, ControlPlane: c.place.subject(), Application: c.application, Commit: c.commit,
+		Environment: c.environment, ControlPlane: c.place.subject(), Ring: c.ring, Application: c.application, Commit: c.commit,
 	})
+}
+
+// placeOf returns the name of the environment, or of the ring.
+func placeOf(p query.Progress) string {
+	return strings.TrimSuffix(decide.RingName(p.Environment, p.Ring), "/")
 }
 
 func (c *waitCommand) show(w io.Writer, p query.Progress) error {
@@ -170,6 +192,6 @@ func (c *waitCommand) show(w io.Writer, p query.Progress) error {
 		result = terminal.Painted(s.Red, string(p.Result))
 	}
 	var t terminal.Table
-	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, output.GateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
+	t.Row(terminal.Plain(placeOf(p)), terminal.Plain(terminal.Short(p.Commit)), result, output.GateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
 	return t.Write(w)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -118,6 +119,33 @@ func environmentNames(ctx context.Context, f *backend.Fleet) (names []string, er
 		names = append(names, page.Items[i].Name)
 	}
 	return names, err
+}
+
+// placeNames are the names of environments, and of their rings.
+func placeNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
+	for i := range page.Items {
+		names = append(names, page.Items[i].Name)
+		for _, r := range page.Items[i].Rings {
+			names = append(names, decide.RingName(page.Items[i].Name, r.Name))
+		}
+	}
+	return names, err
+}
+
+// ringNames are the names of the rings of an environment.
+func ringNames(environment *string) func(context.Context, *backend.Fleet) ([]string, error) {
+	return func(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+		page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
+		for i := range page.Items {
+			for _, r := range page.Items[i].Rings {
+				if page.Items[i].Name == *environment {
+					names = append(names, r.Name)
+				}
+			}
+		}
+		return names, err
+	}
 }
 
 func clusterNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {

@@ -13,10 +13,13 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -29,11 +32,15 @@ const (
 	Rollback = "rollback"
 	Approve  = "approve"
 	Bypass   = "bypass"
+	Skip     = "skip"
 )
 
 // Command is what a user requests of an environment's promotion.
 type Command struct {
-	Action, Environment string
+	Action string
+	// Environment is the name of an environment, or ENVIRONMENT/RING. Commits of a ring are those of the GitOps branch; a promoted commit
+	// stands for the newest one with its manifests.
+	Environment string
 	// Commit is the commit to promote, abort or roll back to: its hash, or at least seven digits of it.
 	// A rollback without one goes back to the last commit that ran well.
 	Commit, Why string
@@ -99,8 +106,11 @@ func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, erro
 		action = control.Approve
 	case Bypass:
 		action = control.Bypass
+	case Skip:
+		action = control.Skip
 	}
-	accepted := api.Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}
+	environment, ring := decide.SplitRing(w.Environment)
+	accepted := api.Accepted{ControlPlane: w.Subject, Environment: environment, Ring: ring, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}
 	return accepted, action(ctx, w)
 }
 
@@ -116,10 +126,42 @@ func (l *localController) complete(ctx context.Context, c *Command) error {
 			return err
 		}
 	}
+	if environment, ring := decide.SplitRing(c.Environment); ring != "" {
+		return l.completeRing(ctx, c, steps, environment, ring)
+	}
 	if c.Action == Rollback && c.Commit == "" {
 		return l.lastGood(ctx, c)
 	}
 	c.Commit, err = fullCommit(steps, c.ControlPlane, c.Commit)
+	return err
+}
+
+// completeRing fills in the commit of a command for a ring.
+func (l *localController) completeRing(ctx context.Context, c *Command, steps []ledger.Step, environment, ring string) (err error) {
+	var names, batches []string
+	for _, s := range steps {
+		if at, stage := decide.SplitRing(s.Environment); at == environment && stage != "" && s.Subject == c.ControlPlane {
+			names = append(names, stage, fleet.RingOfStage(stage))
+			if stage == ring || fleet.RingOfStage(stage) == ring {
+				batches = append(batches, s.Environment)
+			}
+		}
+	}
+	if len(batches) == 0 {
+		return query.Unknown("ring of "+environment, ring, names)
+	}
+	switch {
+	case c.Commit == "" && c.Action == Rollback:
+		at := *c
+		at.Environment = slices.Min(batches) // batches go together
+		err = l.lastGood(ctx, &at)
+		c.Commit = at.Commit
+	case c.Commit != "":
+		var commits []ledger.Commit
+		if commits, err = l.ledger.Commits(ctx, ledger.CommitQuery{Environment: environment, Kind: ledger.BranchPlatform}); err == nil {
+			c.Commit, err = query.RingCommitOf(commits, strings.ToLower(c.Commit))
+		}
+	}
 	return err
 }
 
@@ -191,9 +233,10 @@ func (s serverController) Do(ctx context.Context, c Command) (accepted api.Accep
 	if c.Application != "" {
 		return Applications{s.client}.Do(ctx, c.Application, c)
 	}
-	path := client.Path("environments", c.Environment, c.Action)
-	if c.ControlPlane != "" {
-		path += "?" + newParameters().text("controlPlane", c.ControlPlane).values.Encode()
+	environment, ring := decide.SplitRing(c.Environment)
+	path := client.Path("environments", environment, c.Action)
+	if p := newParameters().text("controlPlane", c.ControlPlane).text("ring", ring); len(p.values) > 0 {
+		path += "?" + p.values.Encode()
 	}
 	err = s.client.Post(ctx, path, c.body(), &accepted)
 	return accepted, err

@@ -41,7 +41,7 @@ func (s ServerQuerier) Progress(ctx context.Context, q query.ProgressQuery) (que
 			newParameters().text("environment", q.Environment).text("subject", q.Subject).text("commit", q.Commit).values)
 	}
 	return get[query.Progress](ctx, s.Client, client.Path("environments", q.Environment, "progress"),
-		newParameters().text("controlPlane", q.ControlPlane).text("commit", q.Commit).values)
+		newParameters().text("controlPlane", q.ControlPlane).text("ring", q.Ring).text("commit", q.Commit).values)
 }
 
 // Compare compares two environments.
@@ -77,7 +77,7 @@ func (s ServerQuerier) Cluster(ctx context.Context, q query.ClusterQuery) (query
 
 // History lists events.
 func (s ServerQuerier) History(ctx context.Context, q query.HistoryQuery) (query.Page[query.Event], error) {
-	p := pageParameters(q.Paging).text("environment", q.Environment).text("workload", q.Workload).text("cluster", q.Cluster).time("from", q.From).time("to", q.To)
+	p := pageParameters(q.Paging).text("environment", q.Environment).text("ring", q.Ring).text("workload", q.Workload).text("cluster", q.Cluster).time("from", q.From).time("to", q.To)
 	return get[query.Page[query.Event]](ctx, s.Client, "history", p.values)
 }
 

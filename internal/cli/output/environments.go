@@ -51,6 +51,9 @@ func (v Printer) EnvironmentTable(w io.Writer, environments []query.Environment)
 	t.Row(v.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
 	for _, e := range environments {
 		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), gateOf(v.style, e), terminal.Plain(reasonOf(e)))
+		for i := range e.Rings {
+			t.Row(v.ringCells(decide.RingName(e.Name, e.Rings[i].Name), &e.Rings[i])...)
+		}
 	}
 	return t.Write(w)
 }
@@ -88,6 +91,12 @@ func notesOf(e query.Environment) []string {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if e.Paused != nil {
 		add("paused by %s%s; resume with kalypso promote resume %s", e.Paused.By, terminal.Because(e.Paused.Why), terminal.ShellWord(e.Name))
+	}
+	for _, r := range e.Rings {
+		if r.Paused != nil && (e.Paused == nil || *r.Paused != *e.Paused) {
+			add("ring %s is paused by %s%s; resume with kalypso promote resume %s", r.Name, r.Paused.By, terminal.Because(r.Paused.Why),
+				terminal.ShellWord(decide.RingName(e.Name, r.Name)))
+		}
 	}
 	if e.Change != nil {
 		add("pull request to merge: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))

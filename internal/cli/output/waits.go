@@ -29,6 +29,9 @@ func (v Printer) WaitReasons(w io.Writer, environments []query.EnvironmentDetail
 		if err := lines.Write(w); err != nil {
 			return err
 		}
+		if err := v.rings(w, e); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (e *Environment) addPromotion(p *promote.Standing) {
 			Repository: ledger.CleanRepository(p.GitOps.Repo), Branch: p.GitOps.Branch, Path: p.GitOps.Path, Commit: p.Rollout.Commit,
 		}
 	}
-	e.Paused, e.Rings = p.Pause, ringsOf(p.Rings)
+	e.Paused, e.Rings = p.Pause, RingsOf(p.Rings)
 }
 
 // addRecorded adds the last decision and pause in the ledger.

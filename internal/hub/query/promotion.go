@@ -208,7 +208,7 @@ func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 		s.Phase, s.Reason = string(p.Phase), p.Reason
 	}
 	if s.Current && isCurrent(p) {
-		s.Gate, s.Rings = gateOf(p.Verdict), ringsOf(p.Rings)
+		s.Gate, s.Rings = gateOf(p.Verdict), RingsOf(p.Rings)
 	}
 }
 

@@ -64,8 +64,8 @@ type Batch struct {
 	Counts   comply.Counts `json:"counts"`
 }
 
-// ringsOf sums up the batches of each ring.
-func ringsOf(stages []promote.RingStanding) []Ring {
+// RingsOf sums up the batches of each ring.
+func RingsOf(stages []promote.RingStanding) []Ring {
 	var rings []Ring
 	for len(stages) > 0 {
 		name := stages[0].Ring
