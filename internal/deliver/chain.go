@@ -22,6 +22,8 @@ type Chain struct {
 	Promoter  *promote.Promoter // required
 	Lines     promote.Lines     // required
 	Ledger    Ledger            // required
+	// Branches reads the branches of rings. // required
+	Branches promote.RingBranches
 	// Link returns the URL of an environment's page; optional.
 	Link func(environment string) string
 	// Now returns the current time. Default: time.Now.
@@ -140,7 +142,7 @@ func (c *Chain) promote(ctx context.Context, request Request, d *Delivered) (err
 
 // Pipeline returns the application's pipeline, based on the results of the environments' rounds.
 func (c *Chain) Pipeline(request Request, outcomes Outcomes) *Pipeline {
-	return &Pipeline{Deliverer: c.Deliverer, Request: request, Lines: c.Lines, Outcomes: outcomes, Ledger: c.Ledger, Link: c.Link}
+	return &Pipeline{Deliverer: c.Deliverer, Request: request, Lines: c.Lines, Outcomes: outcomes, Ledger: c.Ledger, Branches: c.Branches, Link: c.Link}
 }
 
 // environments runs the rounds of all environments.

@@ -62,6 +62,8 @@ type Policies interface {
 	// Rights returns what the manifests of a workload's targets may change on clusters, by the target's name in the workload.
 	// A target that is not in the result has unknown rights.
 	Rights(ctx context.Context, environment, workload string) (map[string]check.Rights, error)
+	// Rings returns the rings of the environment's clusters, and the batches of rings, as they are published; nil if it has none.
+	Rings(ctx context.Context, environment string) ([]fleet.Stage, error)
 }
 
 // DraftRequest is what to draft.

@@ -36,8 +36,13 @@ type Pipeline struct {
 	// Link returns the URL of an environment's page, for statuses; optional.
 	Link func(environment string) string
 
+	// Branches reads the branches of rings. // required
+	Branches promote.RingBranches
+
 	// Results of the last Read.
-	app      *Application
+	app *Application
+	// rings are the GitOps branches of the environments with rings.
+	rings    map[string]hub.Source
 	line     []promote.Commit
 	builds   map[string]Build
 	outcomes map[string]*Outcome
@@ -110,8 +115,11 @@ func (p *Pipeline) places(ctx context.Context, names []string) []promote.Environ
 		})
 	}
 	wait.Wait()
-	p.outcomes = map[string]*Outcome{}
+	p.outcomes, p.rings = map[string]*Outcome{}, map[string]hub.Source{}
 	for i, o := range found {
+		if places[i].Rings != nil {
+			p.rings[names[i]] = places[i].GitOps
+		}
 		if o != nil {
 			p.outcomes[names[i]] = o
 		}
@@ -137,6 +145,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Envir
 	}
 	place.Rollout = o.Rollout(place.Commit)
 	place.GitOps = hub.Source{Repository: o.GitOps.Location.Repo, Ref: o.GitOps.Location.Branch}
+	place.Rings = p.ringsOf(ctx, place.GitOps, environment)
 	if o.Draft != nil && o.Draft.Config != nil {
 		place.Head = o.Draft.Config.Input.Commit
 	}
@@ -149,7 +158,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Envir
 
 // expect returns the reconcilers that must follow the manifests: those of the clusters of the cluster types that the
 // platform assigned the targets to.
-func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (func([]comply.Cluster) []comply.Expected, error) {
+func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (func([]comply.Cluster, string) []comply.Expected, error) {
 	workload := p.app.Workload.Name
 	wanted, err := p.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment, Workload: workload})
 	if err != nil {
@@ -173,8 +182,12 @@ func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (
 			})
 		}
 	}
-	return func(all []comply.Cluster) []comply.Expected {
-		return comply.ExpectTargets(all, environment, targets)
+	return func(all []comply.Cluster, ref string) []comply.Expected {
+		following := slices.Clone(targets)
+		for i := range following {
+			following[i].Source.Ref = ref
+		}
+		return comply.ExpectTargets(all, environment, following)
 	}, nil
 }
 
@@ -273,6 +286,9 @@ func (p *Pipeline) next(ctx context.Context, environment, commit string, back bo
 
 // Move renders a commit for an environment, and opens or updates its pull request.
 func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.MoveResult, error) {
+	if environment, stage := decide.SplitRing(m.Environment); stage != "" {
+		return p.moveRing(ctx, environment, stage, m)
+	}
 	now, err := p.Deliverer.current(ctx, p.Request, m.Environment)
 	if err != nil {
 		return promote.MoveResult{}, err
@@ -327,6 +343,9 @@ func (p *Pipeline) Withdraw(ctx context.Context, w decide.Withdraw) error {
 // SetStatus posts the status of an environment on a commit of the source or of the configuration.
 func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	repo, configured := p.Request.Source, false
+	if environment, ring := decide.SplitRing(s.Environment); ring != "" {
+		repo = p.rings[environment].Repository
+	}
 	if o := p.outcomes[s.Environment]; o != nil && o.Draft != nil && o.Draft.Config != nil {
 		if at := o.Draft.Config; at.Input.Commit == s.Commit {
 			repo, configured = at.Location.Repo, true
@@ -344,14 +363,15 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		return err
 	}
 	status := forge.Status{
-		Context: p.app.StatusContext(s.Environment), State: forge.StatusState(s.State),
+		Context: p.app.statusContext(s.Environment), State: forge.StatusState(s.State),
 		Description: forge.OneLine(p.describe(s, configured), host.Limits().StatusDescription),
 	}
 	if s.Check != "" {
 		status.Context += "/" + s.Check
 	}
 	if p.Link != nil {
-		status.URL = p.Link(s.Environment)
+		environment, _ := decide.SplitRing(s.Environment)
+		status.URL = p.Link(environment)
 	}
 	err = on.SetStatus(ctx, s.Commit, status)
 	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {

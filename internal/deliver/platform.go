@@ -2,11 +2,13 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
@@ -68,6 +70,31 @@ func (p *Platform) Rights(ctx context.Context, environment, workload string) (ma
 		return nil, err
 	}
 	return Rights(loaded.Snapshot, loaded.decisions, workload), nil
+}
+
+// Rings implements [Policies].
+func (p *Platform) Rings(ctx context.Context, environment string) ([]fleet.Stage, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	gitOps, err := p.Loader.GitOps(ctx, loaded.Loaded, "")
+	if err != nil {
+		return nil, err
+	}
+	return StagesOf(gitOps.Published)
+}
+
+// StagesOf returns the rings of a platform GitOps branch for [Policies].
+func StagesOf(published *bundle.Published) ([]fleet.Stage, error) {
+	rings, unknown := published.Rings()
+	switch {
+	case unknown:
+		return nil, errors.New("the platform's rings cannot be read")
+	case rings == nil:
+		return nil, nil
+	}
+	return rings.Stages, nil
 }
 
 // Contract returns what a workload needs of the platform in an environment; see [Contract].

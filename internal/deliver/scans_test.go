@@ -18,6 +18,8 @@ import (
 type scanPolicy []check.Scan
 
 // Policy implements [deliver.Policies].
+func (p scanPolicy) Rings(context.Context, string) ([]fleet.Stage, error) { return nil, nil }
+
 func (p scanPolicy) Rights(context.Context, string, string) (map[string]check.Rights, error) {
 	return nil, nil
 }

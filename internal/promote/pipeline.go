@@ -90,8 +90,9 @@ type EnvironmentState struct {
 	Folders comply.Folders
 	// Rings are the parts of the clusters that follow branches of their own; nil if all follow GitOps.
 	Rings *Rings
-	// Expect returns which reconcilers of the clusters should follow GitOps; defaults to those of all members of the environment.
-	Expect func(clusters []comply.Cluster) []comply.Expected
+	// Expect returns which reconcilers of the clusters should follow a branch, which is that of GitOps or of a ring; defaults to those of
+	// all members of the environment.
+	Expect func(clusters []comply.Cluster, branch string) []comply.Expected
 
 	// exact means that only the commit itself counts as reached, and not a later one: that of a ring that went back.
 	exact bool

@@ -11,7 +11,6 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -111,11 +110,7 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 	case s.Stale:
 		ring.start = s.Commit
 	}
-	source := place.GitOps
-	source.Repository, source.Ref = ledger.CleanRepository(source.Repository), s.Branch
-	ring.Expect = func([]comply.Cluster) []comply.Expected {
-		return comply.ExpectPlatform(members, place.Environment, source, place.Folders)
-	}
+	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
 }
 

@@ -57,16 +57,20 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place EnvironmentSt
 			return comply.Verdict{}, err
 		}
 	}
-	expect := place.Expect
-	if expect == nil {
-		expect = func(all []comply.Cluster) []comply.Expected {
-			return comply.ExpectPlatform(all, place.Environment, source, place.Folders)
-		}
-	}
 	return comply.Judge(comply.Question{
-		Commit: place.Rollout.Commit, Published: published, Expected: expect(clusters),
+		Commit: place.Rollout.Commit, Published: published, Expected: place.expect(clusters, source.Ref),
 		Observations: Observations(states), History: history, Gate: gate,
 	}, now), nil
+}
+
+// expect returns the reconcilers that should follow a branch.
+func (s *EnvironmentState) expect(clusters []comply.Cluster, branch string) []comply.Expected {
+	if s.Expect != nil {
+		return s.Expect(clusters, branch)
+	}
+	source := s.GitOps
+	source.Repository, source.Ref = ledger.CleanRepository(source.Repository), branch
+	return comply.ExpectPlatform(clusters, s.Environment, source, s.Folders)
 }
 
 // read loads the clusters and the states of the reconcilers of a GitOps branch, concurrently because both can be large.

@@ -183,7 +183,10 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 		if later != "" {
 			cause = later
 		}
+		position, known := r.positions[p.env.Commit]
 		switch {
+		case p.rules.ring && known && position < p.floor:
+			d.say("goes back no further, because it went back already")
 		case p.later:
 			d.say("no rollback, because %s ran before that change", fleet.ShortCommit(p.env.Commit))
 		case p.rules.ring && r.rolledOut(p.env.Commit):

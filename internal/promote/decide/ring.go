@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,10 +155,10 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 		v.Add(&p.env.Verdict, has)
 		v.Next = earlier(v.Next, decisions[i].Next)
 		switch done := p.ranSince(position); {
-		case has && p.phase == Failed, !has && p.gaveUpSince(r, position):
-			if fails == "" {
-				fails = decisions[i].Environment + ": " + decisions[i].Reason
-			}
+		case has && p.phase == Failed:
+			fails = cmp.Or(fails, decisions[i].Environment+": "+decisions[i].Reason)
+		case !has && p.gaveUpSince(r, position):
+			fails = cmp.Or(fails, fmt.Sprintf("it failed in %s, which went back to %s", p.name, fleet.ShortCommit(p.env.Commit)))
 		case !done && waits == "":
 			waits = decisions[i].Environment + ": " + decisions[i].Reason
 		case done:

@@ -116,6 +116,11 @@ func (w *ringWorld) apply(actions []decide.Action) {
 			if !slices.Contains(decide.GoodCommits(s.history, s.commit), a.To) || w.position(a.To) >= w.position(a.From) {
 				w.Fatalf("%s: not a commit that ran well before", a)
 			}
+			for _, step := range s.history {
+				if w.position(step.Commit) > w.position(a.From) {
+					w.Fatalf("%s: it went back already, from %.7s", a, step.Commit)
+				}
+			}
 			w.move(a.Environment, a.From, a.To)
 		}
 	}

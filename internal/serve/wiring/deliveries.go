@@ -192,7 +192,7 @@ func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
 			},
 			Committer: d.flows.Commits, Forges: d.flows.Forges,
 		},
-		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.Client}, Ledger: d.ledger,
+		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.Client}, Ledger: d.ledger, Branches: d.flows.ringCommits(),
 		Link: func(string) string { return d.links.workload(workload) },
 	}
 }
@@ -245,6 +245,15 @@ func (p boardPolicies) Rights(_ context.Context, environment, workload string) (
 		return nil, serve.ErrNotRead
 	}
 	return deliver.Rights(last.Loaded.Snapshot, last.Bundle.Decisions, workload), nil
+}
+
+// Rings implements [deliver.Policies].
+func (p boardPolicies) Rings(_ context.Context, environment string) ([]fleet.Stage, error) {
+	last := p.board.Outcome(p.controlPlane, environment)
+	if last == nil || last.Bundle == nil {
+		return nil, serve.ErrNotRead
+	}
+	return deliver.StagesOf(last.Bundle.Published())
 }
 
 // publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the

@@ -29,6 +29,8 @@ type scannedShop struct {
 }
 
 // Policy implements [deliver.Policies].
+func (s *scannedShop) Rings(context.Context, string) ([]fleet.Stage, error) { return nil, nil }
+
 func (s *scannedShop) Rights(context.Context, string, string) (map[string]check.Rights, error) {
 	return nil, nil
 }

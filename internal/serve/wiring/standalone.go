@@ -214,7 +214,7 @@ func (s *scheduledRollouts) all() []string {
 // StandaloneChain returns the chain of an application for a command that runs without a server. Close its promoter.
 func StandaloneChain(client *git.Client, d *deliver.Deliverer, l ledger.Ledger, now func() time.Time) *deliver.Chain {
 	return &deliver.Chain{
-		Deliverer: d, Lines: repository.Lines{Client: client}, Ledger: l, Now: now,
+		Deliverer: d, Lines: repository.Lines{Client: client}, Ledger: l, Branches: &repository.Rings{Committer: repository.Committer{Client: client}}, Now: now,
 		Promoter: &promote.Promoter{Ledger: l, Ancestry: &repository.Ancestry{Client: client}, Checks: &verify.Runner{}, Now: now},
 	}
 }
