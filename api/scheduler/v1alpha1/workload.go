@@ -114,7 +114,8 @@ type DeploymentTargetSpec struct {
 	Environment string `json:"environment"`
 
 	// Manifests tell the reconciler where this target's manifests are. repo, branch and path are the usual keys;
-	// storage, type, tag, chart and any other keys are passed to the templates, too.
+	// storage, type, tag, chart and any other keys are passed to the templates, too. rings names the rings of the branch, separated by
+	// commas, in order; clusters of other rings are in the last one.
 	// +optional
 	Manifests map[string]string `json:"manifests,omitempty"`
 
