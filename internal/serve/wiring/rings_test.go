@@ -29,6 +29,8 @@ type ringsWorld struct {
 	*promotionWorld
 	simulation *simulate.Simulation
 	intake     *ingest.Intake
+	// clusters are those of the environment, and their labels.
+	clusters map[string]string
 	last       time.Time // of the clusters
 	// ran are the values that each cluster ran, in order.
 	ran map[string][]string
@@ -74,9 +76,9 @@ func typeOfCluster(name string) string {
 }
 
 // newRingsWorld returns an environment with rules, and clusters that follow its GitOps branch, or the folders of their rings.
-func newRingsWorld(t testing.TB, rules string) *ringsWorld {
+func newRingsWorld(t testing.TB, rules string, clusters map[string]string) *ringsWorld {
 	t.Helper()
-	w := &ringsWorld{promotionWorld: newChainWorld(t, map[string]string{"prod": rules}), ran: map[string][]string{}}
+	w := &ringsWorld{promotionWorld: newChainWorld(t, map[string]string{"prod": rules}), clusters: clusters, ran: map[string][]string{}}
 	for _, name := range []string{"shop", "shop-gitops"} {
 		w.Create(name)
 	}
@@ -91,7 +93,7 @@ func newRingsWorld(t testing.TB, rules string) *ringsWorld {
 	for _, reconciler := range []string{"flux", "argocd"} {
 		files[reconciler+".yaml"] = kalypsoAPI + "kind: ClusterType\nmetadata: {name: " + reconciler + "}\nspec: {reconciler: " + reconciler + ", namespaceService: default}\n"
 	}
-	for name, labels := range ringClusters {
+	for name, labels := range clusters {
 		files["clusters/"+name+".yaml"] = clusterObject(name, labels, "")
 	}
 	w.Push(fleettest.ControlPlane, "prod", files)
@@ -100,7 +102,7 @@ func newRingsWorld(t testing.TB, rules string) *ringsWorld {
 	w.simulation = simulate.New(simulate.Config{Sources: &simulate.Sources{Client: client}, Poll: 20 * time.Second})
 	w.intake = &ingest.Intake{Ledger: w.ledger}
 	w.last, w.follow = w.now, w.step
-	for name := range ringClusters {
+	for name := range clusters {
 		w.register(name)
 		w.install(name, strings.Contains(rules, "rings"))
 	}
@@ -147,7 +149,7 @@ func (w *ringsWorld) step() {
 	for w.last.Before(w.now) {
 		w.last = w.last.Add(10 * time.Second)
 		w.simulation.Step(w.Context(), w.last)
-		for name := range ringClusters {
+		for name := range w.clusters {
 			if value := w.value(name); value != "" && (len(w.ran[name]) == 0 || w.ran[name][len(w.ran[name])-1] != value) {
 				w.ran[name] = append(w.ran[name], value)
 			}
@@ -199,7 +201,7 @@ func (w *ringsWorld) set(name string, mode simulate.Mode) {
 
 // TestRings gives an environment rings, and rolls changes out through them.
 func TestRings(t *testing.T) {
-	w := newRingsWorld(t, "{}")
+	w := newRingsWorld(t, "{}", ringClusters)
 	w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
 	w.wantValues("one one one one one")
 
@@ -314,7 +316,7 @@ func (w *ringsWorld) wantStates(t *testing.T, between func(), want ...string) {
 // TestRingsEndTheSameWhereverTheyWereInterrupted kills the process after each kind of write, and after each push of a ring's branch.
 func TestRingsEndTheSameWhereverTheyWereInterrupted(t *testing.T) {
 	live := func(t *testing.T, interrupt func(w *ringsWorld), calm func(w *ringsWorld)) *ringsWorld {
-		w := newRingsWorld(t, ringRules)
+		w := newRingsWorld(t, ringRules, ringClusters)
 		w.quiet()
 		interrupt(w)
 		w.greet("two")
