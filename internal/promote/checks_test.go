@@ -266,3 +266,83 @@ func TestMeasurementsTakeTurns(t *testing.T) {
 		t.Errorf("%s is %s: %s", calm.Environment, calm.Phase, calm.Reason)
 	}
 }
+
+// sourceMeter is a meter that keeps which commit of main each measurement verifies, and where.
+type sourceMeter struct {
+	meter
+	sources []string
+}
+
+func (m *sourceMeter) Run(ctx context.Context, check decide.RunCheck) (measure.Evidence, error) {
+	m.mu.Lock()
+	m.sources = append(m.sources, check.Environment+" "+check.Source)
+	m.mu.Unlock()
+	return m.meter.Run(ctx, check)
+}
+
+// TestRingsAreVerified compares a ring with an earlier one, waits for an approval there, and bypasses a verification of one ring.
+func TestRingsAreVerified(t *testing.T) {
+	errors := errorRate(1, 0, "")
+	worse := errorRate(1, 0, v1alpha1.BaselineRing+"canary")
+	worse.Prometheus.Expression = "!hasBaseline || result <= 2.0 * baseline"
+	rules := &v1alpha1.Promotion{Rings: []v1alpha1.Ring{
+		{Name: "canary", Verify: []v1alpha1.Verification{errors, {Name: "release", Approval: &v1alpha1.ApprovalVerification{NotAuthor: true}}}},
+		{Name: "others", Verify: []v1alpha1.Verification{worse}},
+	}}
+	b := ringedBy(t, rules)
+	values := &sourceMeter{meter: meter{values: []float64{0.002, 0.002, 0.003, 0.009}}}
+	b.promoter = b.newPromoter(values)
+	ended := b.listen()
+	control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { b.now = b.now.Add(time.Second); return b.now }}
+	command := promote.Command{Subject: controlPlane, Environment: "prod/canary", Commit: revision("prod", sha("one")), Check: "release", By: "anna"}
+	approve := func() {
+		t.Helper()
+		if err := control.Approve(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.fakePipeline.reading.Line[0].Authors = []string{"ben"}
+	b.follow() // all rings start with the same commit
+	<-ended
+	<-ended
+	approve()
+	if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
+		t.Fatalf("%s", o.Environments[0].Reason)
+	}
+	b.merge("two")
+	b.fakePipeline.reading.Line[1].Authors = []string{"dora"}
+	values.asked, values.sources = nil, nil
+	b.follow()
+	<-ended
+	b.follow()
+	revision := revision("prod", sha("two"))
+	command.Commit, command.By = revision, "dora"
+	approve()
+	if o := b.follow(); o.Environments[0].Rings[0].Phase != decide.Verifying {
+		t.Fatalf("the approval of the author counts: %s", o.Environments[0].Rings[0].Reason)
+	}
+	command.By = "anna"
+	approve()
+	b.follow()
+	<-ended
+	o := b.follow()
+	if got := o.Environments[0].Rings[1]; got.Phase != decide.Failed || !strings.Contains(got.Reason, "result <= 2.0 * baseline is false") {
+		t.Fatalf("others: %s %s", got.Phase, got.Reason)
+	}
+	if diff := cmp.Diff([]string{"", "0.003 of prod/canary"}, values.asked); diff != "" {
+		t.Errorf("baselines (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"prod/canary " + sha("two"), "prod/others " + sha("two")}, values.sources); diff != "" {
+		t.Errorf("measured (-want +got):\n%s", diff)
+	}
+	command.Environment, command.Check, command.Why = "prod/others", "errors", "known, and harmless"
+	if err := control.Bypass(t.Context(), command); err != nil {
+		t.Fatal(err)
+	}
+	if o = b.follow(); o.Environments[0].Phase != decide.Deployed {
+		t.Errorf("after the bypass: %s %s", o.Environments[0].Phase, o.Environments[0].Reason)
+	}
+	if got := b.fakePipeline.statuses[revision+" prod/others/errors"]; got.Description != "Bypassed by anna: known, and harmless" {
+		t.Errorf("status %+v", got)
+	}
+}

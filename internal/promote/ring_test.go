@@ -16,7 +16,12 @@ import (
 // ringed returns a bench with an environment of three rings, each with one cluster: c0, c1 and c2.
 func ringed(t *testing.T, onFailure v1alpha1.FailureAction) *bench {
 	t.Helper()
-	rules := &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "early", OnFailure: onFailure}, {Name: "others"}}}
+	return ringedBy(t, &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "early", OnFailure: onFailure}, {Name: "others"}}})
+}
+
+// ringedBy returns a bench with an environment of rings, each with one cluster: c0, c1 and so on.
+func ringedBy(t *testing.T, rules *v1alpha1.Promotion) *bench {
+	t.Helper()
 	b := newBench(t, map[string]*v1alpha1.Promotion{"prod": rules}, "one")
 	place := b.fakePipeline.place("prod")
 	place.Rings = &promote.Rings{Line: []promote.Commit{{SHA: revision("prod", sha("one"))}}}
