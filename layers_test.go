@@ -35,6 +35,7 @@ var rooms = []string{
 	"repository",
 	"agent",
 	"hub",
+	"notify",
 	"deliver",
 	"promote",
 	"schedule",
@@ -50,7 +51,7 @@ var rooms = []string{
 }
 
 // maxRooms keeps the folder list readable: a new concept first looks for a room that it belongs to.
-const maxRooms = 18
+const maxRooms = 19
 
 // layers is the dependency table. Rooms have one order; layers say what a package may do, wherever it lies:
 // a pure core lies inside the room that it serves. Arrows go one way:
@@ -67,7 +68,7 @@ var layers = []layer{
 		folders: []string{
 			"internal/fleet",
 			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision", "internal/schedule/pull",
-			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply", "internal/promote/measure",
+			"internal/deliver/tree", "internal/notify/message", "internal/promote/decide", "internal/promote/comply", "internal/promote/measure",
 			"internal/chart", "internal/check", "internal/text",
 		},
 		imports: []string{"api"},
@@ -90,7 +91,7 @@ var layers = []layer{
 	{
 		name: "flow",
 		folders: []string{
-			"internal/pullrequest", "internal/schedule", "internal/deliver", "internal/promote", "internal/hub", "internal/check/scanner",
+			"internal/pullrequest", "internal/schedule", "internal/deliver", "internal/promote", "internal/notify", "internal/hub", "internal/check/scanner",
 		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{
@@ -101,7 +102,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
+			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport", "internal/forge/connect",

@@ -86,7 +86,9 @@ type QueueResult struct{ Stored, Dropped int }
 type MessageQuery struct {
 	Receiver string
 	State    MessageState
-	Limit    int // 0 means all
+	// Undelivered leaves out delivered messages.
+	Undelivered bool
+	Limit       int // 0 means all
 }
 
 // Receiver is where messages are sent to, with the number of its messages in each state.
@@ -101,4 +103,6 @@ type Receiver struct {
 	Delivered int       `json:"delivered"`
 	Dead      int       `json:"dead"`
 	Dropped   int       `json:"dropped"`
+	// Error is that of the newest message with an error; empty if none has one.
+	Error string `json:"error,omitempty"`
 }

@@ -64,13 +64,16 @@ func messages(t *testing.T, l ledger.Ledger) {
 	receivers, err := l.Receivers(t.Context())
 	must(t, err)
 	equal(t, "receivers", receivers, []ledger.Receiver{
-		{Name: "chat", Since: at(0), Through: at(3), Due: at(20), Pending: 1, Delivered: 1},
+		{Name: "chat", Since: at(0), Through: at(3), Due: at(20), Pending: 1, Delivered: 1, Error: "connection refused"},
 		{Name: "mail", Since: at(0), Through: at(3), Due: at(2), Pending: 1},
 	})
 	equal(t, "chat", outbox(t, l, "chat"), []string{"a pending 1", "b delivered 1"})
 	all, err := l.Messages(t.Context(), ledger.MessageQuery{Receiver: "chat", State: ledger.MessagePending, Limit: 5})
 	must(t, err)
 	equal(t, "error", all[0].Error, "connection refused")
+	all, err = l.Messages(t.Context(), ledger.MessageQuery{Undelivered: true})
+	must(t, err)
+	equal(t, "undelivered", len(all), 2)
 
 	// What is delivered is queued no second time, until it is deleted.
 	equal(t, "again", queue(t, l, 21, 10, message("chat", "b", 2)), ledger.QueueResult{})
@@ -120,7 +123,7 @@ func subscriptions(t *testing.T, l ledger.Ledger) {
 	receivers, err := l.Receivers(t.Context())
 	must(t, err)
 	equal(t, "receivers", receivers, []ledger.Receiver{
-		{Name: "chat", Since: at(9), Through: at(9), Dead: 1},
+		{Name: "chat", Since: at(9), Through: at(9), Dead: 1, Error: "the receiver is no longer configured"},
 		{Name: "mail", Since: at(0), Through: at(1), Due: at(1), Pending: 1},
 	})
 }

@@ -142,6 +142,9 @@ func (s *Store) Messages(ctx context.Context, q ledger.MessageQuery) ([]ledger.M
 	var w where
 	w.text("receiver = ?", q.Receiver)
 	w.text("state = ?", string(q.State))
+	if q.Undelivered {
+		w.add("state <> ?", string(ledger.MessageDelivered))
+	}
 	return read(ctx, s, "messages", scanMessage, queries.Get("selectMessages")+w.String()+" ORDER BY at DESC, id DESC, receiver"+limit(q.Limit), w.args...)
 }
 
@@ -159,7 +162,7 @@ func scanMessage(row scanner) (m ledger.Message, err error) {
 // Receivers implements [ledger.Outbox].
 func (s *Store) Receivers(ctx context.Context) ([]ledger.Receiver, error) {
 	all, err := read(ctx, s, "receivers", func(row scanner) (r ledger.Receiver, err error) {
-		err = row.Scan(&r.Name, (*microTime)(&r.Since), (*microTime)(&r.Through), (*microTime)(&r.Due), &r.Pending, &r.Delivered, &r.Dead, &r.Dropped)
+		err = row.Scan(&r.Name, (*microTime)(&r.Since), (*microTime)(&r.Through), (*microTime)(&r.Due), &r.Pending, &r.Delivered, &r.Dead, &r.Dropped, &r.Error)
 		return r, err
 	}, queries.Get("selectReceivers"))
 	slices.SortFunc(all, func(a, b ledger.Receiver) int { return cmp.Compare(a.Name, b.Name) })

@@ -315,7 +315,7 @@ WHERE receiver = $1 AND state = 'pending' AND id IN (
 UPDATE receiver SET read_until = $1 WHERE read_until < $1;
 
 -- name: dueMessage
-SELECT id FROM message WHERE receiver = $1 AND state = 'pending' AND due <= $2 ORDER BY due, id LIMIT 1;
+SELECT id FROM message WHERE receiver = $1 AND state = 'pending' AND due <= $2 ORDER BY due, at, id LIMIT 1;
 
 -- name: claimMessage
 UPDATE message SET due = $3, attempts = attempts + 1 WHERE receiver = $1 AND id = $2;
@@ -334,7 +334,8 @@ SELECT r.name, r.since, r.read_until,
        (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'pending'),
        (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'delivered'),
        (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'dead'),
-       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'dropped')
+       (SELECT COUNT(*) FROM message m WHERE m.receiver = r.name AND m.state = 'dropped'),
+       COALESCE((SELECT m.error FROM message m WHERE m.receiver = r.name AND m.error <> '' ORDER BY m.at DESC, m.id DESC LIMIT 1), '')
 FROM receiver r;
 
 -- name: deleteMessages

@@ -31,8 +31,10 @@ func TestAsks(t *testing.T) {
 		return []decide.Proposal{{From: from, Commit: to, State: decide.ProposalOpen, URL: "u"}}
 	}
 	deployedBefore := []decide.Step{
-		{Kind: decide.StepStarted, Commit: old, At: now}, {Kind: decide.StepDeployed, Commit: old, Revision: "f", At: now},
-		{Kind: decide.StepStarted, Commit: commit, At: now}, {Kind: decide.StepFailed, Commit: commit, Revision: "g", At: now},
+		{Kind: decide.StepStarted, Commit: old, At: now},
+		{Kind: decide.StepDeployed, Commit: old, Revision: "f", At: now},
+		{Kind: decide.StepStarted, Commit: commit, At: now},
+		{Kind: decide.StepFailed, Commit: commit, Revision: "g", At: now},
 	}
 	for name, tc := range map[string]struct {
 		rules   v1alpha1.Promotion
