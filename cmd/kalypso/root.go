@@ -55,6 +55,7 @@ Exit codes:
 		newWait(t),
 		newCluster(t),
 		newToken(t),
+		newNotify(t),
 		newLedger(t),
 		newAgent(t),
 		newMan(),

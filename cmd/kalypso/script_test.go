@@ -61,6 +61,7 @@ func TestMain(m *testing.M) {
 //	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
 //	[!] report CLUSTER STATE ...    reports that a cluster runs the head of its GitOps branch; see [report]
 //	registry NAME [...]             starts a registry at $NAME, adds an image, lists the tags, or fills its disk; see [registry]
+//	receiver NAME STATUS            starts a receiver of messages at $NAME, which answers with a status and writes each body to the file NAME
 //	cluster KUBECONFIG URL BRANCH PATH @FILE
 //	                                serves a cluster whose Flux follows a repository, and runs the commit in the file
 //
@@ -79,7 +80,7 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
-			"registry": registry, "cluster": cluster,
+			"registry": registry, "cluster": cluster, "receiver": receiver,
 		},
 	})
 }

@@ -53,6 +53,8 @@ type Config struct {
 	Verify VerifyConfig `json:"verify,omitempty"`
 	// Schedulers are the external schedulers and extenders that policies can name. Default: none.
 	Schedulers []SchedulerConfig `json:"schedulers,omitempty"`
+	// Notifications say who gets messages about promotions. Default: nobody.
+	Notifications NotificationsConfig `json:"notifications,omitempty"`
 	// Access configures who has access.
 	Access AccessConfig `json:"access,omitempty"`
 	// Poll is the interval at which everything is read again, besides events. Default: 1m.
@@ -257,7 +259,7 @@ func (c *Config) Check() error {
 	if u, err := url.Parse(c.Tracing.Endpoint); c.Tracing.Endpoint != "" && (err != nil || u.Host == "" || u.User != nil) {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
-	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers))...)
+	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers), c.Notifications.Check())...)
 }
 
 func (v *VerifyCredential) check() error {

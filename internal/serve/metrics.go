@@ -34,6 +34,7 @@ type Metrics struct {
 	schedulers  *prometheus.HistogramVec
 
 	applications *applicationMetrics
+	messages     *messageMetrics
 }
 
 // NewMetrics registers the metrics. Their names and labels are an interface, documented in docs/reference/serve.md.
@@ -86,6 +87,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 	}, []string{"scheduler", "result"})
 	m.applications = newApplicationMetrics(r)
+	m.messages = newMessageMetrics(r)
 	r.MustRegister(m.schedulers, m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled, m.reports)
 	return m
 }

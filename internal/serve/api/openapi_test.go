@@ -213,6 +213,13 @@ func (w *world) fill() {
 			w.t.Fatal(err)
 		}
 	}
+	waiting := ledger.Message{Receiver: "chat", ID: "e", At: at, Event: json.RawMessage(`{"id":"e","kind":"done","environment":"dev"}`)}
+	if err := w.ledger.Subscribe(ctx, []string{"chat"}, at); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.ledger.Queue(ctx, ledger.Batch{Messages: []ledger.Message{waiting}, Through: at, Now: at, Limit: 1}); err != nil {
+		w.t.Fatal(err)
+	}
 	app := report("hello", "")
 	app.Repository, app.Path, app.Revision = application, "web", commit("f")
 	a := w.post("/api/v1/reports", credential, marshal(w.t, batch("", report("platform", ""), app)))

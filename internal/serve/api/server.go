@@ -33,6 +33,7 @@ type Ledger interface {
 	ledger.Audits
 	ledger.Tokens
 	ledger.Clusters
+	Outbox
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	RecordStep(ctx context.Context, s ledger.Step) error
 }

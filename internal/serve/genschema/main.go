@@ -12,12 +12,13 @@ import (
 	"os"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/notify/message"
 )
 
 //go:generate go run . -out ../../../docs/schemas/serve.json
 
 // sources are the Go files with the type Config and the types of its fields.
-var sources = []string{"../config.go", "../config_scheduler.go", "../../forge/connection.go"}
+var sources = []string{"../config.go", "../config_scheduler.go", "../config_notifications.go", "../../forge/connection.go"}
 
 func main() {
 	out := flag.String("out", "", "`file` the schema is written to")
@@ -42,20 +43,28 @@ const id = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schem
 // rules are what the server's Check wants and the types do not say, by type, or by type and property.
 var rules = map[string]schema{
 	// The command line may name the control planes as well.
-	"Config":              {"required": []string{}},
-	"Config.url":          {"pattern": "^https?://[^@]+$"},
-	"Config.workers":      {"minimum": 0},
-	"Connection":          {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
-	"Connection.kind":     {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
-	"Connection.url":      {"pattern": "^https?://[^@]+$"},
-	"App.id":              {"minimum": 1},
-	"App.installationID":  {"minimum": 1},
-	"App.privateKeyFile":  {"minLength": 1},
-	"SchedulerConfig":     {"oneOf": []schema{having("command"), having("url"), having("placementDecisions")}},
-	"SchedulerConfig.url": {"pattern": "^https?://[^@]+$"},
-	"VerifyCredential":    {"oneOf": []schema{having("tokenEnv"), {"required": []string{"userEnv", "passwordEnv"}}}},
-	"LogConfig.format":    {"enum": []string{"text", "json"}},
-	"LogConfig.level":     {"enum": []string{"debug", "info", "warn", "error"}},
+	"Config":                {"required": []string{}},
+	"Config.url":            {"pattern": "^https?://[^@]+$"},
+	"Config.workers":        {"minimum": 0},
+	"Connection":            {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
+	"Connection.kind":       {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
+	"Connection.url":        {"pattern": "^https?://[^@]+$"},
+	"App.id":                {"minimum": 1},
+	"App.installationID":    {"minimum": 1},
+	"App.privateKeyFile":    {"minLength": 1},
+	"SchedulerConfig":       {"oneOf": []schema{having("command"), having("url"), having("placementDecisions")}},
+	"SchedulerConfig.url":   {"pattern": "^https?://[^@]+$"},
+	"ReceiverConfig":        {"oneOf": []schema{having("url"), having("urlEnv"), having("urlFile"), having("email")}},
+	"ReceiverConfig.kind":   {"enum": []string{"webhook", "slack", "teams", "flux", "email"}},
+	"ReceiverConfig.url":    {"pattern": "^https?://[^@]+$"},
+	"EmailConfig.tls":       {"enum": []string{"starttls", "implicit", "none"}},
+	"EmailConfig.to":        {"minItems": 1},
+	"RouteConfig.kinds":     {"items": schema{"enum": message.Kinds}},
+	"RouteConfig.severity":  {"enum": []message.Severity{message.Info, message.Error}},
+	"RouteConfig.receivers": {"minItems": 1},
+	"VerifyCredential":      {"oneOf": []schema{having("tokenEnv"), {"required": []string{"userEnv", "passwordEnv"}}}},
+	"LogConfig.format":      {"enum": []string{"text", "json"}},
+	"LogConfig.level":       {"enum": []string{"debug", "info", "warn", "error"}},
 }
 
 func having(property string) schema { return schema{"required": []string{property}} }

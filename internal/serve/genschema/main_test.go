@@ -92,9 +92,16 @@ func TestSchemaAgreesWithTheServer(t *testing.T) {
 		hub + "  tokenEnv: A\n  tokenFile: b\n":   false,
 		hub + "  tokenEnv: A\n  kind: local\n":    false,
 		hub + "  tokenEnv: A\n  kind: svn\n":      false,
-		hub + "  tokenEnv: A\n  app: {id: 1, installationID: 2, privateKeyFile: key}\n": false,
-		hub + "  app: {id: 1, installationID: 2}\n":                                     false,
-		base + "forges:\n- tokenEnv: A\n":                                               false,
+		hub + "  tokenEnv: A\n  app: {id: 1, installationID: 2, privateKeyFile: key}\n":                           false,
+		hub + "  app: {id: 1, installationID: 2}\n":                                                               false,
+		base + "forges:\n- tokenEnv: A\n":                                                                         false,
+		base + receiver("{name: a, kind: webhook, url: https://a.example, secretEnv: S}"):                         true,
+		base + receiver("{name: a, kind: slack, urlFile: f}"):                                                     true,
+		base + receiver("{name: a, kind: irc, urlEnv: U}"):                                                        false,
+		base + receiver("{name: a, kind: slack, urlEnv: U, urlFile: f}"):                                          false,
+		base + receiver("{name: a, kind: email, email: {server: 's:587', from: a@b.c, to: [d@e.f]}}"):             true,
+		base + receiver("{name: a, kind: email, email: {server: 's:587', from: a@b.c, to: [d@e.f], tls: maybe}}"): false,
+		base + "notifications: {routes: [{receivers: []}]}\n":                                                     false,
 	} {
 		if err := accepts(t, text); (err == nil) != want {
 			t.Errorf("the schema says %v, want ok=%v:\n%s", err, want, text)
@@ -103,6 +110,11 @@ func TestSchemaAgreesWithTheServer(t *testing.T) {
 			t.Errorf("the server says %v, want ok=%v:\n%s", err, want, text)
 		}
 	}
+}
+
+// receiver returns a configuration with a receiver that has the name "a", and a route to it.
+func receiver(text string) string {
+	return "notifications:\n  receivers: [" + text + "]\n  routes: [{receivers: [a], kinds: [failed], severity: error}]\n"
 }
 
 func check(text string) error {

@@ -162,7 +162,7 @@ func (s structs) value(t ast.Expr) (schema, error) {
 // named returns the schema of a type that is no struct of the file.
 func named(name string) (schema, error) {
 	switch name {
-	case "string", "Kind":
+	case "string", "Kind", "Severity":
 		return schema{"type": "string"}, nil
 	case "bool":
 		return schema{"type": "boolean"}, nil

@@ -132,5 +132,5 @@ func Secrets(config *serve.Config, env map[string]string) []secret.Value {
 	for _, name := range names {
 		secrets = append(secrets, secret.New(env[name]))
 	}
-	return secrets
+	return append(secrets, notificationSecrets(&config.Notifications, env)...)
 }

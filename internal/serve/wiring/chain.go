@@ -63,7 +63,7 @@ func (s *Server) wirePromotion() error {
 		hosts: knownHosts(s.Config), links: pageLinks(s.Config.URL),
 		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.Flows.Client}, Ledger: s.Ledger, Now: time.Now},
 		promoter: &promote.Promoter{
-			Ledger: s.Ledger, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
+			Ledger: wakingLedger{s.Ledger, s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
 			Checks:  verifier,
 			Checked: s.Keeper.RunChain,
 		},

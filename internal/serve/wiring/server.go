@@ -25,6 +25,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/notify"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -71,7 +72,9 @@ type Server struct {
 	chains     *chains
 	deliveries *deliveries
 	sessions   *session.Sessions
-	disk       *disk
+	// notifications tells receivers what is recorded.
+	notifications *notify.Service
+	disk          *disk
 	// closers are called in reverse order.
 	closers []func()
 }
@@ -126,11 +129,12 @@ func (s *Server) wire(ctx context.Context) error {
 	if err := s.openLedger(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func() error{s.wirePromotion, s.wireDeliveries, s.openSessions} {
+	for _, step := range []func() error{s.wireNotifications, s.wirePromotion, s.wireDeliveries, s.openSessions} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	registry.MustRegister(&serve.OutboxMetrics{Outbox: s.Ledger})
 	s.server.Metrics = s.API.Guard.Restrict(access.Reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return nil
 }
@@ -199,6 +203,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer wait.Wait()
 	defer stop()
 	wait.Go(func() { s.compactLedger(ctx) })
+	wait.Go(func() { s.notifications.Run(ctx) })
 	err := s.server.Serve(ctx, s.listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
