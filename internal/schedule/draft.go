@@ -212,7 +212,12 @@ func (w *drafting) build(ctx context.Context) error {
 	switch {
 	case w.base != nil:
 		w.baseBundle = build(w.base.Snapshot, nil, nil, w.standing)
-		w.draft.Bundle = build(snapshot, nil, w.baseBundle, w.baseBundle)
+		// What the base has counts as published, so that what cannot be read any more is held.
+		published, err := w.baseBundle.AsPublished()
+		if err != nil {
+			return fmt.Errorf("read the base: %w", err)
+		}
+		w.draft.Bundle = build(snapshot, published, w.baseBundle, w.baseBundle)
 	case w.request.Unpublished:
 		w.draft.Bundle = build(snapshot, nil, nil, w.standing)
 	default:

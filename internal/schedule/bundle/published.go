@@ -476,3 +476,22 @@ func (p *Published) folderOf(clusterType string) *Folder {
 func sortFiles(files []File) {
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 }
+
+// AsPublished returns a branch that has exactly the files of the bundle, which was built for an empty one. A build for it can reuse
+// the folders of the bundle.
+func (b *Bundle) AsPublished() (*Published, error) {
+	contents := map[string][]byte{}
+	branch := Branch{Read: func(path string) ([]byte, error) { return contents[path], nil }}
+	if b.Snapshot.GitOps != nil {
+		branch.Root = b.Snapshot.GitOps.Path
+	}
+	for f := range b.Files {
+		branch.Files, contents[f.Path] = append(branch.Files, f), f.Content
+	}
+	p, err := ReadPublished(branch, b.Environment, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.digests = nil
+	return p, nil
+}
