@@ -30,11 +30,19 @@ type Metrics struct {
 	phases      *prometheus.GaugeVec
 	since       *prometheus.GaugeVec
 	behind      *prometheus.GaugeVec
+	rings       ringMetrics
 	reports     prometheus.Counter
 	schedulers  *prometheus.HistogramVec
 
 	applications *applicationMetrics
 	messages     *messageMetrics
+}
+
+// reconcilerStates returns the numbers of reconcilers by state.
+func reconcilerStates(c comply.Counts) map[comply.State]int {
+	return map[comply.State]int{
+		comply.Reached: c.Reached, comply.Behind: c.Behind, comply.Broken: c.Failed, comply.Offline: c.Offline, comply.Missing: c.Missing,
+	}
 }
 
 // NewMetrics registers the metrics. Their names and labels are an interface, documented in docs/reference/serve.md.
@@ -86,8 +94,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		Name: "kalypso_scheduler_request_duration_seconds", Help: "How long external schedulers and extenders took for an answer, by name and result.",
 		Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 	}, []string{"scheduler", "result"})
-	m.applications = newApplicationMetrics(r)
-	m.messages = newMessageMetrics(r)
+	m.applications, m.messages, m.rings = newApplicationMetrics(r), newMessageMetrics(r), newRingMetrics(r)
 	r.MustRegister(m.schedulers, m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled, m.reports)
 	return m
 }
@@ -116,7 +123,7 @@ func (m *Metrics) worked(i item, d time.Duration, err error) {
 
 // environments are the metrics of environments, with the labels control_plane and environment.
 func (m *Metrics) environments() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{m.open, m.problems, m.counts, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled}
+	return append(m.rings.all(), m.open, m.problems, m.counts, m.reconcilers, m.degraded, m.phases, m.since, m.behind, m.scheduled)
 }
 
 // removed removes an environment.
@@ -173,10 +180,7 @@ func (m *Metrics) stand(controlPlane string, environments []promote.Standing) {
 	for i := range environments {
 		e := &environments[i]
 		c := e.Verdict.Counts
-		for state, n := range map[comply.State]int{
-			comply.Reached: c.Reached, comply.Behind: c.Behind, comply.Broken: c.Failed,
-			comply.Offline: c.Offline, comply.Missing: c.Missing,
-		} {
+		for state, n := range reconcilerStates(c) {
 			m.reconcilers.WithLabelValues(at, e.Environment, string(state)).Set(float64(n))
 		}
 		m.degraded.WithLabelValues(at, e.Environment).Set(float64(c.Degraded))
@@ -186,6 +190,7 @@ func (m *Metrics) stand(controlPlane string, environments []promote.Standing) {
 			m.since.WithLabelValues(at, e.Environment).Set(float64(e.Since.Unix()))
 		}
 		m.behind.WithLabelValues(at, e.Environment).Set(float64(e.Behind))
+		m.rings.stand(at, e.Environment, e.Rings)
 	}
 }
 

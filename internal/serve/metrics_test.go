@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"fmt"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +51,49 @@ func TestMetricsOfHealth(t *testing.T) {
 	}
 	if at < 0 || families[at].GetMetric()[0].GetGauge().GetValue() != 1 {
 		t.Errorf("got %v, want 1 degraded reconciler", families)
+	}
+}
+
+// Batches of a ring are summed up, and a ring that is gone has no metrics.
+func TestMetricsOfRings(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	ring := func(name, ring, commit string, behind int) promote.RingStanding {
+		return promote.RingStanding{
+			Name: name, Ring: ring, Commit: commit, Behind: behind, Phase: decide.Deployed, Counts: comply.Counts{Expected: 2, Counted: 2, Reached: 2},
+		}
+	}
+	m.stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{ring("pilot", "pilot", "b", 0)}}})
+	m.stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{
+		ring("canary", "canary", "b", 0), ring("others.0", "others", "b", 0), ring("others.1", "others", "a", 1),
+	}}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "kalypso_ring_") {
+			continue
+		}
+		for _, one := range f.GetMetric() {
+			line := strings.TrimPrefix(f.GetName(), "kalypso_ring_")
+			for _, l := range one.GetLabel() {
+				if l.GetName() != "control_plane" && l.GetName() != "environment" {
+					line += " " + l.GetValue()
+				}
+			}
+			if v := one.GetGauge().GetValue(); v > 0 {
+				got = append(got, fmt.Sprintf("%s %v", line, v))
+			}
+		}
+	}
+	want := []string{
+		"batches_left others 1", "phase deployed canary 1", "phase deploying others 1",
+		"reconcilers canary reached 2", "reconcilers others behind 2", "reconcilers others reached 2",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -43,6 +43,12 @@ func (v Plan) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "  %s\n", terminal.Printable(line))
 	}
+	for i, line := range v.Plan.RingsText() {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "  %s\n", terminal.Printable(line))
+	}
 	if text := v.Plan.NewFolders(); text != "" {
 		fmt.Fprintf(w, "\n  %s\n", terminal.Printable(text))
 	}

@@ -29,6 +29,9 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	for _, line := range p.MovesText() {
 		m.Line("\n%s", markdown.Escape(line))
 	}
+	for _, line := range p.RingsText() {
+		m.Line("\n%s", markdown.Escape(line))
+	}
 	if text := p.NewFolders(); text != "" {
 		m.Line("\n%s", markdown.Escape(text))
 	}

@@ -25,6 +25,8 @@ type Plan struct {
 	ClusterTypes []ClusterType `json:"clusterTypes"`
 	// Moves are the targets that leave a cluster type for another one, because of the rules of a policy, the most targets first.
 	Moves []Move `json:"moves,omitempty"`
+	// Rings are the rings in which the change is rolled out; absent if the environment has none.
+	Rings *Rings `json:"rings,omitempty"`
 	// Answers are the policies whose recorded answers of external schedulers change, sorted.
 	Answers []string `json:"answers,omitempty"`
 	// Promotion is the move to another commit of main; nil if the commit stays the same.
@@ -224,6 +226,7 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	if err := p.addDetails(); err != nil {
 		return nil, err
 	}
+	p.Rings = ringsOf(before.Rings, ringsAfter(after))
 	if err := p.addRenames(); err != nil {
 		return nil, err
 	}
@@ -257,12 +260,12 @@ func (p *Plan) addCauses(s *fleet.Snapshot) {
 
 // Empty reports whether the plan changes no file.
 func (p *Plan) Empty() bool {
-	return p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && len(p.ClusterTypes)+len(p.Answers)+len(p.Drift) == 0 && p.Promotion == nil
+	return p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && len(p.ClusterTypes)+len(p.Answers)+len(p.Drift) == 0 && p.Promotion == nil && !p.Rings.changed()
 }
 
 // OnlyRecords reports whether only inventories and recorded answers change, for example because another policy selects the same pair.
 func (p *Plan) OnlyRecords() bool {
-	return !p.Empty() && p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && p.Promotion == nil && len(p.Drift) == 0
+	return !p.Empty() && p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && p.Promotion == nil && len(p.Drift) == 0 && !p.Rings.changed()
 }
 
 // restored returns the files changed by hand that a bundle restores.
@@ -294,6 +297,8 @@ func (p *Plan) Title() string {
 		return p.Environment + ": " + changed.String()
 	case p.Promotion != nil:
 		return fmt.Sprintf("%s: promote main to %s", p.Environment, p.Promotion.To[:min(7, len(p.Promotion.To))])
+	case p.Rings.changed():
+		return p.Environment + ": change the rings"
 	case len(p.Drift) > 0:
 		return p.Environment + ": restore what was changed by hand"
 	default:

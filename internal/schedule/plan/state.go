@@ -12,6 +12,8 @@ type State struct {
 	Name     string
 	Folders  []*bundle.Folder
 	Promoted string
+	// Rings are the parts that are rolled out one after the other; nil if there are none.
+	Rings *bundle.Rings
 	// Read returns the content of a file for which the state only has the
 	// hash. May be nil if there are no such files.
 	Read func(path string) ([]byte, error)
@@ -22,12 +24,22 @@ func PublishedState(name string, p *bundle.Published) State {
 	if p == nil {
 		return State{Name: name}
 	}
-	return State{Name: name, Folders: p.Folders, Promoted: p.Promoted, Read: p.Read}
+	rings, _ := p.Rings()
+	return State{Name: name, Folders: p.Folders, Promoted: p.Promoted, Rings: rings, Read: p.Read}
 }
 
 // BundleState returns the state that a control plane defines.
 func BundleState(name string, b *bundle.Bundle) State {
-	return State{Name: name, Folders: b.Folders, Promoted: b.Snapshot.PromotedCommit, Read: b.Published().Read}
+	return State{Name: name, Folders: b.Folders, Promoted: b.Snapshot.PromotedCommit, Rings: ringsAfter(b), Read: b.Published().Read}
+}
+
+// ringsAfter returns the rings that a control plane defines. Rings that cannot be read stay as they are published.
+func ringsAfter(b *bundle.Bundle) *bundle.Rings {
+	if b.Snapshot.LostRings {
+		rings, _ := b.Published().Rings()
+		return rings
+	}
+	return b.Rings
 }
 
 // content returns the content of a file; nil if the state does not have it, and the path is empty.

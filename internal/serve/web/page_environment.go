@@ -18,6 +18,7 @@ type environmentPage struct {
 	query.EnvironmentDetail
 	State any
 	Gate  *gateView
+	Rings []ringView
 	Types []clusterTypeView
 	// Steps are the most recent steps, without commit statuses.
 	Steps []stepView
@@ -69,6 +70,9 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	view := environmentPage{
 		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate, detail.Commit, detail.Phase),
 		Types: typesOf(detail), Steps: recentSteps(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
+	}
+	if asOf.IsZero() {
+		view.Rings = ringsOf(q, detail.Name, detail.ControlPlane, detail.Rings)
 	}
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"

@@ -21,6 +21,8 @@ type promotionsPage struct {
 	Next         string
 	// Kind is the filter for platform or application promotions; empty for all.
 	Kind query.PromotionKind
+	// Rolling are the environments with rings.
+	Rolling []rollingView
 }
 
 func (s *site) promotions(q *pageRequest) (*pageResult, error) {
@@ -40,9 +42,13 @@ func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 	if len(page.Items) == 0 && environment != "" && !slices.Contains(known, environment) {
 		return nil, query.Unknown("environment", environment, known)
 	}
+	var rolling []rollingView
+	if moves != query.ApplicationPromotion {
+		rolling = s.rolling(q, environment)
+	}
 	return &pageResult{
 		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
-		view: promotionsPage{Page: page, Environment: environment, Kind: moves, Environments: known, Next: q.next(page.Next)},
+		view: promotionsPage{Page: page, Environment: environment, Kind: moves, Environments: known, Next: q.next(page.Next), Rolling: rolling},
 	}, nil
 }
 
@@ -57,6 +63,7 @@ type stageView struct {
 	query.PromotionStage
 	State any
 	Gate  *gateView
+	Rings []ringView
 	// Earlier are the steps before Steps, which the page folds.
 	Earlier, Steps []stepView
 	// Rollout draws when clusters started to run it; nil if unknown.
@@ -79,6 +86,8 @@ type stageView struct {
 type stepView struct {
 	ledger.Step
 	promote.Detail
+	// Ring is the ring, or batch of one, whose step it is; empty for a step of the environment.
+	Ring string
 	// Passed is the time since the previous step; empty for the first, and below a second.
 	Passed string
 }
@@ -97,6 +106,7 @@ func (s *site) promotion(q *pageRequest) (*pageResult, error) {
 			}
 		}
 		s.addActions(&v, &detail)
+		v.Rings = ringsOf(q, v.Environment, v.ControlPlane, stage.Rings)
 		view.Stages = append(view.Stages, v)
 	}
 	return &pageResult{
@@ -165,6 +175,7 @@ func stageOf(stage query.PromotionStage, commit string) stageView {
 
 func stepOf(step ledger.Step) stepView {
 	v := stepView{Step: step}
+	_, v.Ring = decide.SplitRing(step.Environment)
 	_ = json.Unmarshal(step.Detail, &v.Detail) // unknown details are not shown
 	return v
 }

@@ -78,8 +78,11 @@ func functions(p *Pages) template.FuncMap {
 		"lines":     lines,
 		"reason":    reasonOf,
 		"clusterOf": func(title string) string { name, _, _ := strings.Cut(title, "/"); return name },
-		"periods":   func() []string { return figuresDays },
-		"lasting":   func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) },
-		"percent":   func(part float64) string { return fmt.Sprintf("%.0f%%", part*100) },
+		"ringActions": func() map[string]string {
+			return map[string]string{"promote": "Promote", "skip": "Skip", "abort": "Abort", "rollback": "Roll back"}
+		},
+		"periods": func() []string { return figuresDays },
+		"lasting": func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) },
+		"percent": func(part float64) string { return fmt.Sprintf("%.0f%%", part*100) },
 	}
 }

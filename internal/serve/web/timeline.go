@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
@@ -70,10 +71,10 @@ type historyPage struct {
 	query.Page[query.Event]
 	Timeline []eventView
 	// The filter.
-	Environment, Workload, Cluster, Kind, From, To string
-	Environments                                   []string
-	Kinds                                          []query.EventKind
-	Next                                           string
+	Environment, Ring, Workload, Cluster, Kind, From, To string
+	Environments                                         []string
+	Kinds                                                []query.EventKind
+	Next                                                 string
 	// Default is the initial time of the form for a point in time.
 	Default string
 }
@@ -89,7 +90,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view := historyPage{
-		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
+		Environment: q.text("environment"), Ring: q.text("ring"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
 		Kinds:   offered,
 		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
 	}
@@ -97,7 +98,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 		return &pageResult{to: pastAddress(view, asOf)}, nil
 	}
 	history := query.HistoryQuery{
-		Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Kinds: kindsOf(view),
+		Environment: view.Environment, Ring: view.Ring, Workload: view.Workload, Cluster: view.Cluster, Kinds: kindsOf(view),
 		Audits: q.role.Includes(access.Admin), Paging: q.paging(query.DefaultLimit),
 	}
 	if history.From, err = q.when("from"); err != nil {
@@ -160,7 +161,11 @@ func (s *site) historyCommand(v historyPage) string {
 	default:
 		return ""
 	}
-	words := []string{"history", kind, cmp.Or(v.Cluster, v.Workload, v.Environment)}
+	environment := v.Environment
+	if v.Ring != "" {
+		environment = decide.RingName(environment, v.Ring)
+	}
+	words := []string{"history", kind, cmp.Or(v.Cluster, v.Workload, environment)}
 	if kind == "workload" && v.Environment != "" {
 		words = append(words, "-e", v.Environment)
 	}

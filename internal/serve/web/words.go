@@ -45,8 +45,8 @@ var stateStyles = map[string]stateStyle{
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
 	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
 	"assigned": {off, "·", ""},
-	"bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "begun": {move, "◐", ""},
-	"added":    {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
+	"skipped":  {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "begun": {move, "◐", ""},
+	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
 }
 
 // styleOf returns the style of a state. An unknown state is shown by its name.

@@ -170,6 +170,8 @@ func statusOf(err error) int {
 func (v *view) planRequest() (schedule.PlanRequest, bool) {
 	t := schedule.PlanRequest{ControlPlane: v.Environment.ControlPlane, Environment: v.Environment.Name}
 	switch {
+	case v.Ring != nil:
+		return t, false
 	case v.Open != nil && v.Open.Of == approveFiles && v.Open.State == forge.Open:
 		return t, true
 	case v.Open != nil:

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -31,6 +32,10 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 		return nil, nil, err
 	}
 	address := api.Root + "/environments/" + url.PathEscape(r.name) + "/" + operation + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
+	if v.Ring != nil {
+		_, ring := decide.SplitRing(v.Place)
+		address += "&ring=" + url.QueryEscape(ring)
+	}
 	asked, err := http.NewRequestWithContext(r.Context(), http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,7 @@ package action
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -21,6 +22,9 @@ import (
 // view is the page on which an action is confirmed.
 type view struct {
 	Environment query.EnvironmentDetail
+	// Ring is the ring that the action is about; nil for an action about the environment. Place is the name of either.
+	Ring  *query.Ring
+	Place string
 	// Action is the API's name, Verb the heading, Effect the description.
 	Action, Verb, Effect string
 	// NeedsCommit reports that the action needs a commit. Commit is the selected one; empty for none.
@@ -64,6 +68,7 @@ var verbs = map[string]struct{ verb, does string }{
 	approveCheck: {"Approve a commit in", "The commit continues when enough users have approved it. Your name is shown with the result."},
 	bypassCheck:  {"Bypass a verification in", "The commit continues without the verification. Your name and the reason are shown for ever, with the result and in the history."},
 	"abort":      {"Abort a commit in", "The commit is not promoted to or beyond this environment. Clusters keep what they run. To undo this, promote the commit again."},
+	"skip":       {"Skip", "Later rings do not wait until the commit has run in this ring. Its clusters are still updated. To undo this, promote the commit to the ring again."},
 	"rollback": {"Roll back", "The environment returns to a commit that it ran before. Clusters follow when the " +
 		"pull request is merged."},
 }
@@ -90,6 +95,13 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 		NeedsCommit: !slices.Contains([]string{"pause", "resume", "approve", approveCheck, bypassCheck}, r.action),
 		Back:        "/environments/" + url.PathEscape(detail.Name) + "?controlPlane=" + url.QueryEscape(detail.ControlPlane),
 	}
+	v.Place = detail.Name
+	if ring := given.Get("ring"); ring != "" {
+		return v, s.confirmRing(r, v, standing, ring, given)
+	}
+	if r.action == "skip" {
+		return nil, fmt.Errorf("%w: only a ring is skipped: name it", ledger.ErrInvalid)
+	}
 	if r.action == "approve" {
 		if v.Open, err = s.findOpen(r.Context(), &v.Environment, given); err != nil {
 			v.Note = "The pull request cannot be read from the forge: " + sentence(secret.Line(secret.Redact(err.Error())))
@@ -114,6 +126,50 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 		v.Commit = v.Choices[0].Commit
 	}
 	return v, s.describe(r, v)
+}
+
+// confirmRing completes the page for an action about a ring, whose commits are those of the GitOps branch.
+func (s *service) confirmRing(r *request, v *view, standing query.Standing, name string, given url.Values) error {
+	_, batches, err := s.Pages.Observer.Ring(standing.Environment, standing.ControlPlane, name)
+	if err != nil {
+		return err
+	}
+	if r.action == "approve" || r.action == approveCheck || r.action == bypassCheck {
+		return fmt.Errorf("%w: %s is about the environment, not about a ring", ledger.ErrInvalid, r.action)
+	}
+	v.Ring, v.Place = &query.RingsOf(batches)[0], decide.RingName(standing.Environment, name)
+	if !v.NeedsCommit {
+		return nil
+	}
+	add := func(commit, about string) {
+		if commit != "" && !slices.ContainsFunc(v.Choices, func(c choice) bool { return c.Commit == commit }) {
+			v.Choices = append(v.Choices, choice{Commit: commit, About: about})
+		}
+	}
+	if r.action == "rollback" {
+		good, err := s.Pages.Observer.GoodRingCommits(r.Context(), standing, batches)
+		if err != nil {
+			return err
+		}
+		for _, commit := range good[:min(len(good), maxEarlier)] {
+			add(commit, "deployed successfully")
+		}
+	} else {
+		add(v.Ring.Candidate, "next")
+		add(v.Ring.Commit, "current")
+		if g := v.Environment.GitOps; g != nil {
+			add(g.Commit, "of the environment")
+		}
+	}
+	switch named := strings.TrimSpace(given.Get("commit")); {
+	case hash.MatchString(named):
+		v.Commit = named
+	case named != "":
+		v.Note = "This is not a commit hash. Enter a hash, or at least its first seven digits."
+	case len(v.Choices) > 0 && r.action != "promote":
+		v.Commit = v.Choices[0].Commit
+	}
+	return nil
 }
 
 // chooseCheck selects a verification of the environment's commit.
@@ -261,20 +317,22 @@ func (s *service) earlierCommits(r *request, v *view) ([]choice, error) {
 
 // notice returns the message for the environment's page.
 func (v *view) notice(a *api.Accepted) string {
-	short := a.Commit[:min(len(a.Commit), 7)]
+	short, place := a.Commit[:min(len(a.Commit), 7)], v.Place
 	switch v.Action {
 	case "pause":
-		return a.Environment + " is paused. No promotion starts until it is resumed."
+		return place + " is paused. No promotion starts until it is resumed."
 	case "resume":
-		return a.Environment + " is resumed."
+		return place + " is resumed."
+	case "skip":
+		return "Later rings do not wait until " + short + " has run in " + place + "."
 	case "abort":
-		return short + " is aborted in " + a.Environment + "."
+		return short + " is aborted in " + place + "."
 	case approveCheck:
-		return short + " is approved in " + a.Environment + "."
+		return short + " is approved in " + place + "."
 	case bypassCheck:
-		return a.Check + " is bypassed for " + short + " in " + a.Environment + "."
+		return a.Check + " is bypassed for " + short + " in " + place + "."
 	case "rollback":
-		return a.Environment + " rolls back to " + short + ". This takes effect in a few seconds."
+		return place + " rolls back to " + short + ". This takes effect in a few seconds."
 	}
-	return short + " is promoted to " + a.Environment + " next. This takes effect in a few seconds."
+	return short + " is promoted to " + place + " next. This takes effect in a few seconds."
 }

@@ -43,7 +43,7 @@ type Handlers struct {
 
 // names lists the actions. The API has all but approve, which is about a pull request: programs use the forge. What it calls
 // approve is about a verification.
-var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback", approveCheck, bypassCheck}
+var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback", "skip", approveCheck, bypassCheck}
 
 // The actions about a verification.
 const (
@@ -159,6 +159,6 @@ func (s *service) show(r *request, status int, v *view) {
 	s.plan(r, v)
 	v.Form = s.Forms.FormToken(r.Request)
 	s.frame.Show(r.w, r.Request, r.who, web.Main{
-		Status: status, Title: v.Verb + " " + v.Environment.Name, Section: "/", Template: s.template, Page: v,
+		Status: status, Title: v.Verb + " " + v.Place, Section: "/", Template: s.template, Page: v,
 	})
 }
