@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
@@ -206,5 +207,50 @@ func TestBypassing(t *testing.T) {
 	must(t, err)
 	if len(steps) != 1 || steps[0].By != "ada" || steps[0].Reason != "because" || !strings.Contains(string(steps[0].Detail), `"smoke"`) {
 		t.Errorf("recorded: %+v", steps)
+	}
+}
+
+// TestActionsOfRings: an action about a ring shows the ring, offers commits of the GitOps branch, and is recorded for the ring.
+func TestActionsOfRings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path  string
+		shows []string
+		told  string
+		audit string
+	}{
+		"pause": {"/environments/prod/pause?ring=canary", []string{"Pause prod/canary", "5555555"}, "prod/canary is paused. No promotion starts until it is resumed.", "pause"},
+		"skip": {
+			"/environments/prod/skip?ring=canary", []string{"Skip prod/canary", "Later rings do not wait", "6666666"},
+			"Later rings do not wait until 6666666 has run in prod/canary.", "skip",
+		},
+		"promote": {"/environments/prod/promote?ring=canary&commit=" + commit("6"), []string{"Promote to prod/canary"}, "6666666 is promoted to prod/canary next. This takes effect in a few seconds.", "promote"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.standings[1].Rings = []promote.RingStanding{
+				{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Candidate: commit("6"), Phase: decide.Deployed},
+			}
+			b := w.browser(access.Operator)
+			page := b.see(tc.path)
+			for _, want := range tc.shows {
+				if !strings.Contains(page.text, want) {
+					t.Errorf("it does not show %q:\n%s", want, page.text)
+				}
+			}
+			if a := b.confirm(tc.path); a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/environments/prod?") {
+				t.Fatalf("got %d to %q:\n%s", a.status, a.to, a.text)
+			}
+			if got := b.see("/told").text; got != tc.told {
+				t.Errorf("it says %q, want %q", got, tc.told)
+			}
+			trail, err := w.ledger.AuditEntries(t.Context(), ledger.AuditQuery{Limit: 1})
+			must(t, err)
+			if len(trail) != 1 || trail[0].Action != tc.audit || trail[0].Subject != "prod/canary" {
+				t.Errorf("the audit trail has %+v", trail)
+			}
+			if a := b.see("/environments/prod/pause?ring=canry"); a.status != http.StatusNotFound {
+				t.Errorf("an unknown ring: got %d", a.status)
+			}
+		})
 	}
 }
