@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	cmpdiff "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -42,7 +43,9 @@ type ringFleet struct {
 	joined  int
 	// fails is on how many of a hundred clusters each commit fails.
 	fails map[string]int
-	steps map[string][]ledger.Step // by name of the ring
+	// broken is one cluster and the commit that fails on it; optional.
+	broken string
+	steps  map[string][]ledger.Step // by name of the ring
 	// left is how many writes are possible until the promoter is killed.
 	left int
 	// rounds and spent count the rounds and the time in them.
@@ -289,6 +292,9 @@ func (f *ringFleet) follow(late int) {
 }
 
 func (f *ringFleet) failsOn(commit, cluster string) bool {
+	if f.broken == cluster+" "+commit {
+		return true
+	}
 	h := 0
 	for _, r := range commit + cluster {
 		h = (h*31 + int(r)) % 1_000_003
@@ -303,7 +309,7 @@ func (f *ringFleet) checkMember(c *ringMember, commit string) {
 		return
 	}
 	from, to := f.position(c.tried), f.position(commit)
-	if from > to && f.fails[c.tried] == 0 {
+	if from > to && f.fails[c.tried] == 0 && !strings.HasSuffix(f.broken, c.tried) {
 		f.Fatalf("%s goes from commit %d, which fails nowhere, back to %d; it ran %v, %s is at %s", c.name, from, to, f.positions(c.ran), c.stage, f.describe())
 	}
 	if from < to && slices.Contains(c.ran, commit) && f.fails[commit] == 0 {
@@ -422,5 +428,39 @@ func TestRingsOfAFleet(t *testing.T) {
 				f.end()
 			}
 		})
+	}
+}
+
+// TestRingsGoOnWhereverThePromoterIsKilled kills the promoter after each of its writes, while one commit passes all rings and another goes
+// back, and wants the same moves, once each, as without the kill.
+func TestRingsGoOnWhereverThePromoterIsKilled(t *testing.T) {
+	t.Parallel()
+	rings := []v1alpha1.Ring{{Name: "canary", Clusters: []string{"c00000"}}, {Name: "early", Clusters: []string{"c00001"}, OnFailure: v1alpha1.FailureRollback}, {Name: "others"}}
+	live := func(t *testing.T, writes int) (story string, done int) {
+		f := newRingFleet(t, rings, 3, 0)
+		f.moves, f.left = nil, writes
+		f.release(0)
+		f.calm()
+		bad := f.release(0)
+		f.broken = "c00001 " + bad
+		f.calm()
+		var steps []string
+		for _, name := range slices.Sorted(maps.Keys(f.steps)) {
+			kinds := map[string]bool{}
+			for _, s := range f.steps[name] {
+				kinds[fmt.Sprintf("%s %s %d", name, s.Kind, f.position(s.Commit))] = true
+			}
+			steps = append(steps, slices.Sorted(maps.Keys(kinds))...)
+		}
+		return f.describe() + "\n" + strings.Join(f.moves, "\n") + "\n" + strings.Join(steps, "\n"), writes - f.left
+	}
+	want, writes := live(t, never)
+	if !strings.Contains(want, "canary:1 early:1 others:1") || writes < 40 {
+		t.Fatalf("%d writes\n%s", writes, want)
+	}
+	for n := 1; n <= writes; n++ {
+		if got, _ := live(t, n); got != want {
+			t.Fatalf("killed after write %d of %d (-want +got):\n%s", n, writes, cmpdiff.Diff(want, got))
+		}
 	}
 }

@@ -31,7 +31,7 @@ type ringsWorld struct {
 	intake     *ingest.Intake
 	// clusters are those of the environment, and their labels.
 	clusters map[string]string
-	last       time.Time // of the clusters
+	last     time.Time // of the clusters
 	// ran are the values that each cluster ran, in order.
 	ran map[string][]string
 }
