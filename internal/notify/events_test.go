@@ -17,7 +17,9 @@ import (
 
 // TestEvents lists what steps tell. Events with the same ID are listed once.
 func TestEvents(t *testing.T) {
-	started := func(minute int, commit string) ledger.Step { return step(minute, decide.StepStarted, commit, promote.Detail{}) }
+	started := func(minute int, commit string) ledger.Step {
+		return step(minute, decide.StepStarted, commit, promote.Detail{})
+	}
 	deployed := func(minute int, commit string) ledger.Step {
 		return step(minute, decide.StepDeployed, commit, promote.Detail{Revision: "r" + commit})
 	}

@@ -148,8 +148,14 @@ func (e Event) facts() []fact {
 	repository := strings.TrimSuffix(e.Subject, "#"+e.Workload)
 	var set []fact
 	for _, f := range []fact{
-		{"Environment", e.Environment}, {"Application", e.Workload}, {"Workspace", e.Workspace}, {"Version", e.Version},
-		{"Commit", e.Commit}, {"Was", e.From}, {"Repository", repository}, {"Time", e.At.UTC().Format("2006-01-02 15:04:05 UTC")},
+		{"Environment", e.Environment},
+		{"Application", e.Workload},
+		{"Workspace", e.Workspace},
+		{"Version", e.Version},
+		{"Commit", e.Commit},
+		{"Was", e.From},
+		{"Repository", repository},
+		{"Time", e.At.UTC().Format("2006-01-02 15:04:05 UTC")},
 	} {
 		if f.value = visible.Line(f.value); f.value != "" {
 			set = append(set, f)

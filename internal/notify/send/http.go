@@ -40,7 +40,7 @@ type HTTP struct {
 	URL secret.Value // required
 	// Body returns the body for an event, and Type is its content type.
 	Body func(e message.Event, server string) ([]byte, error) // required
-	Type string                                              // required
+	Type string                                               // required
 	// Sign adds headers that prove the origin of a body; optional.
 	Sign func(header http.Header, id string, now time.Time, body []byte)
 	// Server is the public URL of this server.

@@ -96,7 +96,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		"accepted": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "", 0},
 		"refused": {
-			func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no_service "+r.URL.Path, http.StatusNotFound) },
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Error(w, "no_service "+r.URL.Path, http.StatusNotFound)
+			},
 			"127.0.0.1 answers 404 Not Found: no_service ***", 0,
 		},
 		"too many": {

@@ -171,10 +171,15 @@ func (s *SMTP) Text(e message.Event) []byte {
 	subject, text := message.Mail(e, s.Server)
 	var b bytes.Buffer
 	for _, header := range [][2]string{
-		{"From", s.From.String()}, {"To", strings.Join(to, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", subject)},
-		{"Date", now().UTC().Format(time.RFC1123Z)}, {"Message-ID", "<" + e.ID + "@" + s.hostname() + ">"},
+		{"From", s.From.String()},
+		{"To", strings.Join(to, ", ")},
+		{"Subject", mime.QEncoding.Encode("utf-8", subject)},
+		{"Date", now().UTC().Format(time.RFC1123Z)},
+		{"Message-ID", "<" + e.ID + "@" + s.hostname() + ">"},
 		{"Auto-Submitted", "auto-generated"}, // https://www.rfc-editor.org/rfc/rfc3834
-		{"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
+		{"MIME-Version", "1.0"},
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "quoted-printable"},
 	} {
 		fmt.Fprintf(&b, "%s: %s\r\n", header[0], folds.Replace(secret.Line(header[1])))
 	}
