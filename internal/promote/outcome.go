@@ -90,6 +90,8 @@ type RingStanding struct {
 	// Source and CandidateSource are the promoted commits whose manifests these are; empty if unknown.
 	Source          string `json:"source,omitempty"`
 	CandidateSource string `json:"candidateSource,omitempty"`
+	// Authors are those of the promoted commit that Commit has the manifests of, as far as they are known.
+	Authors []string `json:"-"`
 	// Behind is the number of commits of the environment's GitOps branch that are newer than Commit.
 	Behind int `json:"behind"`
 	// Reason describes the state of Commit, and what Candidate waits for.

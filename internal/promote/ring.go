@@ -301,7 +301,7 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 	environment, stage := decide.SplitRing(d.Environment)
 	place, e, l := r.place(d.Environment), r.environment(d.Environment), r.rings(environment)
 	s := RingStanding{
-		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Candidate: d.Candidate,
+		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Authors: l.facts.Authors[d.Commit], Candidate: d.Candidate,
 		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
 		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
 	}

@@ -35,20 +35,21 @@ type verified struct {
 	authors             []string
 }
 
-// checkCommand passes on a command about a verification of a control plane's environment.
+// checkCommand passes on a command about a verification of a control plane's environment, or of a ring of it.
 func (s *service) checkCommand(
-	ctx context.Context, action string, at EnvironmentPath, in CheckCommand, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at RingPath, in CheckCommand, give func(context.Context, promote.Command) error,
 ) (Accepted, error) {
-	standing, err := s.Observer.Standing(at.Name, at.ControlPlane)
+	standing, name, commit, err := s.subject(ctx, action, at, in.Commit)
 	if err != nil {
 		return Accepted{}, err
 	}
-	commit, err := s.fullHash(ctx, standing, action, in.Commit)
-	if err != nil {
-		return Accepted{}, err
-	}
-	now := verified{environment: standing.Environment}
-	if p := standing.Promotion; p != nil {
+	now := verified{environment: name}
+	switch p := standing.Promotion; {
+	case at.Ring != "":
+		if now, err = s.verifiedRing(at, name, commit); err != nil {
+			return Accepted{}, err
+		}
+	case p != nil:
 		now.commit, now.rules, now.checks, now.authors = p.Commit, p.Rules, p.Checks, p.Authors
 	}
 	w, err := now.command(access.From(ctx), action, commit, in)
@@ -57,6 +58,24 @@ func (s *service) checkCommand(
 	}
 	w.Subject = standing.ControlPlane
 	return s.give(ctx, action, w, give)
+}
+
+// verifiedRing returns the state of a ring: of the first of its batches that has a commit, where not all have.
+func (s *service) verifiedRing(at RingPath, name, commit string) (verified, error) {
+	standing, batches, err := s.Observer.Ring(at.Name, at.ControlPlane, at.Ring)
+	if err != nil {
+		return verified{}, err
+	}
+	i := max(slices.IndexFunc(batches, func(b promote.RingStanding) bool { return b.Commit == commit }), 0)
+	now := verified{environment: name, commit: batches[i].Commit, checks: batches[i].Checks, authors: batches[i].Authors}
+	if p := standing.Promotion.Rules; p != nil {
+		for _, r := range p.Rings {
+			if r.Name == batches[i].Ring {
+				now.rules = &v1alpha1.Promotion{Verify: r.Verify}
+			}
+		}
+	}
+	return now, nil
 }
 
 // applicationCheck passes on a command about a verification of an application's environment.

@@ -42,11 +42,14 @@ func TestApprovalsAndBypasses(t *testing.T) {
 			Checks: []decide.CheckProgress{{Name: "done", State: decide.CheckPassed}},
 		}},
 	}, Applications: []*query.Application{hello()}}}
+	ring := &w.server.Observer.Fleet.(fleet)[0].Promotion.Environments[0]
+	ring.Rules.Rings = []v1alpha1.Ring{{Name: "canary", Verify: []v1alpha1.Verification{{Name: "slow", Approval: &v1alpha1.ApprovalVerification{NotAuthor: true}}}}}
+	ring.Rings = []promote.RingStanding{{Name: "canary", Ring: "canary", Commit: commit("f"), Authors: []string{"emma"}}}
 	w.server.Guard.Others = append(w.server.Guard.Others, people{})
 	for name, tc := range map[string]struct {
-		person, token, operation, check, commit, why string
-		status                                       int
-		says                                         string
+		person, token, operation, ring, check, commit, why string
+		status                                             int
+		says                                               string
 	}{
 		"a member":                         {person: "anna staff release", operation: "approve", check: "release", status: 202},
 		"not a member":                     {person: "carl staff", operation: "approve", check: "release", status: 403, says: "approved by members of release"},
@@ -57,6 +60,10 @@ func TestApprovalsAndBypasses(t *testing.T) {
 		"another commit":                   {person: "anna release", operation: "approve", check: "release", commit: commit("d"), status: 409, says: `\"dev\" has the commit ccccccc, and not ddddddd`},
 		"nothing to approve":               {person: "anna release", operation: "approve", check: "verification 3", status: 409, says: "it is of kind http"},
 		"an unknown verification":          {person: "anna release", operation: "approve", check: "realease", status: 404, says: "release"},
+		"in a ring":                        {person: "anna", operation: "approve", ring: "canary", check: "slow", commit: commit("f"), status: 202},
+		"the author, in a ring":            {person: "emma", operation: "approve", ring: "canary", check: "slow", commit: commit("f"), status: 403, says: "is the author"},
+		"of the environment, in a ring":    {person: "anna release", operation: "approve", ring: "canary", check: "release", commit: commit("f"), status: 404, says: "release"},
+		"an unknown ring":                  {person: "anna", operation: "approve", ring: "early", check: "slow", commit: commit("f"), status: 404, says: "canary"},
 		"a bypass":                         {token: "admin", operation: "bypass", check: "verification 3", why: "the test is broken", status: 202},
 		"a bypass of an operator":          {token: "operator", operation: "bypass", check: "verification 3", why: "the test is broken", status: 403, says: "needs admin"},
 		"a bypass without a reason":        {token: "admin", operation: "bypass", check: "verification 3", why: " ", status: 422, says: "say why"},
@@ -68,18 +75,18 @@ func TestApprovalsAndBypasses(t *testing.T) {
 		if tc.commit != "" {
 			body["commit"] = tc.commit
 		}
-		a := w.post("/api/v1/environments/dev/"+tc.operation, w.tokens[access.Role(tc.token)], body, "Test-Person", tc.person)
+		a := w.post("/api/v1/environments/dev/"+tc.operation+"?ring="+tc.ring, w.tokens[access.Role(tc.token)], body, "Test-Person", tc.person)
 		if a.status != tc.status || !strings.Contains(string(a.body), tc.says) {
 			t.Errorf("%s: got %d %s", name, a.status, a.body)
 		}
 		if tc.status == http.StatusAccepted {
-			if got := decode[api.Accepted](t, a, http.StatusAccepted); got.Check != tc.check || got.Commit != commit("c") {
+			if got := decode[api.Accepted](t, a, http.StatusAccepted); got.Check != tc.check || got.Commit != body["commit"] || got.Ring != tc.ring {
 				t.Errorf("%s: got %+v", name, got)
 			}
 		}
 	}
 	want := map[string]string{
-		"approved anna": `{"check":"release","groups":["release"]}`, "approved operator": `{"check":"anyone"}`, "bypassed admin": `{"check":"verification 3"}`,
+		"approved dev anna": `{"check":"release","groups":["release"]}`, "approved dev/canary anna": `{"check":"slow"}`, "approved dev operator": `{"check":"anyone"}`, "bypassed dev admin": `{"check":"verification 3"}`,
 	}
 	got := map[string]string{}
 	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{})
@@ -87,7 +94,7 @@ func TestApprovalsAndBypasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range steps {
-		got[s.Kind+" "+s.By] = string(s.Detail)
+		got[s.Kind+" "+s.Environment+" "+s.By] = string(s.Detail)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)

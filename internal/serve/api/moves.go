@@ -68,7 +68,7 @@ type (
 		Body CommitCommand
 	}
 	checkInput struct {
-		EnvironmentPath
+		RingPath
 		Body CheckCommand
 	}
 	rollbackInput struct {
@@ -106,12 +106,12 @@ func registerMoves(s *service) {
 	tell(s, environment("approve", "Approve a commit, for a verification that waits for it",
 		"The verification says who may: groups of the sign-on, and whether the author of the commit may. It is recorded who approved."),
 		func(ctx context.Context, in *checkInput) (Accepted, error) {
-			return s.checkCommand(ctx, "approve", in.EnvironmentPath, in.Body, s.Control.Approve)
+			return s.checkCommand(ctx, "approve", in.RingPath, in.Body, s.Control.Approve)
 		})
 	tell(s, environment("bypass", "Do without a verification of a commit",
 		"The reason is required. It is shown for ever, with who gave it: on the commit's statuses, and in the history."),
 		func(ctx context.Context, in *checkInput) (Accepted, error) {
-			return s.checkCommand(ctx, bypass, in.EnvironmentPath, in.Body, s.Control.Bypass)
+			return s.checkCommand(ctx, bypass, in.RingPath, in.Body, s.Control.Bypass)
 		})
 	tell(s, environment("rollback", "Roll back to a commit that was deployed before", "It is promoted like any other commit."),
 		func(ctx context.Context, in *rollbackInput) (Accepted, error) {
