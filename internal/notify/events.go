@@ -89,7 +89,11 @@ func (h *history) events(s ledger.Step) []message.Event {
 			events = append(events, h.event(s, d, message.Failed, d.Failure, d.Failure, h.before(s)))
 		}
 		for _, ask := range d.Asks {
-			e := event(message.Waiting, ask, ask)
+			about := []string{ask}
+			if d.Phase == decide.Verifying {
+				about = append(about, d.Revision) // an approval is for one rollout; other requests stay while the environment changes
+			}
+			e := event(message.Waiting, ask, about...)
 			if d.Candidate != "" && strings.Contains(ask, fleet.ShortCommit(d.Candidate)) {
 				e.Commit = d.Candidate
 			}

@@ -29,6 +29,9 @@ func TestEvents(t *testing.T) {
 	asks := func(minute int, commit, candidate string, asks ...string) ledger.Step {
 		return step(minute, promote.StateChanged, commit, promote.Detail{Phase: decide.Deployed, Candidate: strings.Repeat(candidate, 40), Asks: asks})
 	}
+	verifying := func(minute int, revision string) ledger.Step {
+		return step(minute, promote.StateChanged, "a", promote.Detail{Phase: decide.Verifying, Revision: revision, Asks: []string{"approve"}})
+	}
 	for name, tc := range map[string]struct {
 		steps []ledger.Step
 		want  []string
@@ -62,6 +65,10 @@ func TestEvents(t *testing.T) {
 		"asked for": {
 			[]ledger.Step{asks(1, "a", "b", "bbbbbbb waits (u)"), asks(2, "a", "b", "bbbbbbb waits (u)"), asks(3, "a", ""), asks(4, "b", "", "bbbbbbb waits (u)", "more")},
 			[]string{"waiting bbbbbbb: bbbbbbb waits (u)", "waiting bbbbbbb: more"},
+		},
+		"an approval for each rollout": {
+			[]ledger.Step{verifying(1, "r1"), verifying(2, "r1"), verifying(3, "r2")},
+			[]string{"waiting aaaaaaa: approve", "waiting aaaaaaa: approve"},
 		},
 		"of no commit, and of other programs": {
 			[]ledger.Step{step(1, promote.Paused, "*", promote.Detail{}), step(2, "odd", "a", promote.Detail{}), step(3, promote.StatusPosted, "a", promote.Detail{})},
