@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/notify/message"
 	"github.com/kalypso-io/kalypso/internal/notify/send"
@@ -171,6 +175,11 @@ type mailServer struct {
 }
 
 func newMailServer(t *testing.T, refuses string) *mailServer {
+	return newEncryptedMailServer(t, refuses, nil)
+}
+
+// newEncryptedMailServer returns a mail server that offers STARTTLS and then AUTH, unless config is nil.
+func newEncryptedMailServer(t *testing.T, refuses string, config *tls.Config) *mailServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -195,7 +204,18 @@ func newMailServer(t *testing.T, refuses string) *mailServer {
 			}
 			line = strings.TrimSpace(line)
 			commands = append(commands, line)
+			_, encrypted := c.(*tls.Conn)
 			switch {
+			case config != nil && !encrypted && strings.HasPrefix(line, "EHLO"):
+				say("250-hello\r\n250 STARTTLS")
+			case config != nil && encrypted && strings.HasPrefix(line, "EHLO"):
+				say("250-hello\r\n250 AUTH PLAIN")
+			case line == "STARTTLS":
+				say("220 go on")
+				c = tls.Server(c, config)
+				in = bufio.NewReader(c)
+			case strings.HasPrefix(line, "AUTH"):
+				say("235 welcome")
 			case refuses != "" && strings.HasPrefix(line, refuses):
 				say("550 5.1.1 no such mailbox")
 			case line == "DATA":
@@ -251,6 +271,28 @@ func TestMail(t *testing.T) {
 		if !strings.Contains(commands, want) {
 			t.Errorf("no %q in\n%s", want, commands)
 		}
+	}
+}
+
+// TestMailIsEncrypted signs in only after the connection is encrypted.
+func TestMailIsEncrypted(t *testing.T) {
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	defer certified.Close()
+	m := newEncryptedMailServer(t, "", &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	s := mailer(m.address)
+	s.TLS, s.User, s.Password, s.Roots = send.StartTLS, "kalypso", secret.New("hunter2"), x509.NewCertPool()
+	s.Roots.AddCert(certified.Certificate())
+	if err := s.Send(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	commands := <-m.commands
+	want := []string{"EHLO kalypso.example", "STARTTLS", "EHLO kalypso.example", "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00kalypso\x00hunter2"))}
+	if diff := cmp.Diff(want, commands[:4]); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	s.Address, s.Roots = newEncryptedMailServer(t, "", &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12}).address, nil
+	if err := s.Send(t.Context(), event); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate of strangers: %v", err)
 	}
 }
 
