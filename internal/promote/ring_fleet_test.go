@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -463,4 +466,32 @@ func TestRingsGoOnWhereverThePromoterIsKilled(t *testing.T) {
 			t.Fatalf("killed after write %d of %d (-want +got):\n%s", n, writes, cmpdiff.Diff(want, got))
 		}
 	}
+}
+
+// BenchmarkRingsOfAFleet is the simulation of [TestRingsOfAFleet] with 10,000 clusters; RINGS_CLUSTERS is another number. It measures rounds, and one
+// after a restart.
+func BenchmarkRingsOfAFleet(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it simulates many clusters")
+	}
+	count := 10_000
+	if n, err := strconv.Atoi(os.Getenv("RINGS_CLUSTERS")); err == nil {
+		count = n
+	}
+	f := newRingFleet(b, fiveRings(), count, 1)
+	f.rounds, f.spent, f.moves = 0, 0, nil
+	for b.Loop() {
+		f.disturb(30)
+		f.end()
+	}
+	b.ReportMetric(float64(f.rounds), "rounds")
+	b.ReportMetric(float64(len(f.moves)), "moves")
+	b.ReportMetric(f.spent.Seconds()*1000/float64(f.rounds), "ms/round")
+	f.reboot()
+	began := time.Now()
+	f.minute(0)
+	b.ReportMetric(time.Since(began).Seconds(), "restart-s")
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.Sys-m.HeapReleased)/1e6, "MB-of-the-system")
 }

@@ -192,6 +192,11 @@ func BenchmarkRolloutOfAFleet(b *testing.B) {
 		b.Fatal(err, standing(o, "prod"))
 	}
 	b.ReportMetric(time.Since(began).Seconds(), "restart-s")
+	r.simulation = nil // what is left is the server's
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-kept")
+	runtime.KeepAlive(r)
 }
 
 // restarted returns flows without caches.
