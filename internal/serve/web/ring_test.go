@@ -43,7 +43,8 @@ func TestRingsAreDrawnInOrder(t *testing.T) {
 			t.Errorf("%s: got %q", path, names)
 		}
 		p.wants(".rings li", "10 clusters, in 2 batches")
-		p.wants(".rings li", "3 of 10 run it; 1 of 2 batches have it")
+		p.wants(".rings li", "3 of 10 run it")
+		p.wants(".rings li", "1 of 2 batches have it; early.0")
 		p.wants(".rings li", "early.0: 2 of 5 clusters behind: <west-7>")
 		p.wants(".rings li", "Paused by ann: a sale")
 		p.wants(".rings li a[href=/history?environment=prod&ring=early]", "History of ring early")

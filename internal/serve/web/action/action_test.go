@@ -220,7 +220,8 @@ func TestActionsOfRings(t *testing.T) {
 	}{
 		"pause": {"/environments/prod/pause?ring=canary", []string{"Pause prod/canary", "5555555"}, "prod/canary is paused. No promotion starts until it is resumed.", "pause"},
 		"skip": {
-			"/environments/prod/skip?ring=canary", []string{"Skip prod/canary", "Later rings do not wait", "6666666"},
+			"/environments/prod/skip?ring=canary",
+			[]string{"Skip prod/canary", "Later rings do not wait", "6666666"},
 			"Later rings do not wait until 6666666 has run in prod/canary.", "skip",
 		},
 		"promote": {"/environments/prod/promote?ring=canary&commit=" + commit("6"), []string{"Promote to prod/canary"}, "6666666 is promoted to prod/canary next. This takes effect in a few seconds.", "promote"},
