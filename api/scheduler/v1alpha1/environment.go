@@ -162,6 +162,7 @@ type Gate struct {
 	// 100%. Default: 100%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=4
 	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || self > 0",message="require is a number from 1 or a percentage"
 	Require *intstr.IntOrString `json:"require,omitempty"`
