@@ -92,6 +92,8 @@ func convertList(in apiextensionsv1.JSONSchemaProps, out schema) {
 
 var (
 	eitherOr    = regexp.MustCompile(`^has\(self\.(\w+)\) != has\(self\.(\w+)\)$`)
+	oneOfMany   = regexp.MustCompile(`^\[(has\(self\.\w+\)(?:, has\(self\.\w+\))+)\]\.filter\(\w+, \w+\)\.size\(\) (==|<=) 1$`)
+	hasField    = regexp.MustCompile(`has\(self\.(\w+)\)`)
 	lowestInt   = regexp.MustCompile(`^type\(self\) != int \|\| self (>=?) 0$`)
 	namedByRule = "!self.metadata.name.contains('.') && self.metadata.name.size() <= 63"
 )
@@ -101,6 +103,17 @@ var (
 func convertRule(rule string, out schema) {
 	if m := eitherOr.FindStringSubmatch(rule); m != nil {
 		exactlyOne(out, m[1:]...)
+	}
+	if m := oneOfMany.FindStringSubmatch(rule); m != nil {
+		var fields []string
+		for _, field := range hasField.FindAllStringSubmatch(m[1], -1) {
+			fields = append(fields, field[1])
+		}
+		exactlyOne(out, fields...)
+		if m[2] == "<=" {
+			choices := out["oneOf"].([]schema)
+			out["oneOf"] = append(slices.Clone(choices), schema{"not": schema{"anyOf": choices}}) // or none
+		}
 	}
 	if m := lowestInt.FindStringSubmatch(rule); m != nil {
 		out["minimum"] = len(">=") - len(m[1]) // 0 for >=, 1 for >
