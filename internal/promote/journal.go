@@ -274,6 +274,16 @@ func (p *page) gaveUp(commit string) bool {
 	return false
 }
 
+// started returns when the last commit was promoted; zero if none was.
+func (p *page) started() time.Time {
+	for _, s := range slices.Backward(p.history) {
+		if s.Kind == decide.StepStarted {
+			return s.At
+		}
+	}
+	return time.Time{}
+}
+
 func same(a, b decide.Step) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision
 }

@@ -109,9 +109,35 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 		ring.Rollout = decide.Rollout{}
 	case s.Stale:
 		ring.start = s.Commit
+	default:
+		ring.start = r.leftBehind(place, s)
 	}
 	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
+}
+
+// leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one that all clusters run
+// since then. It returns "" for a ring that takes part in rollouts.
+func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
+	position := func(commit string) int {
+		return slices.IndexFunc(place.Rings.Line, func(c Commit) bool { return c.SHA == commit })
+	}
+	own := r.journal.page(decide.RingName(place.Environment, s.Name))
+	for _, page := range []*page{own, r.journal.page(decide.RingName(place.Environment, s.Ring))} {
+		if order := page.pendingOrder(); order != nil && order.Commit == s.Commit {
+			return "" // it went back because a user said so, and that is not recorded yet
+		}
+	}
+	started := own.started()
+	for _, step := range slices.Backward(r.journal.page(place.Environment).history) {
+		if step.Kind == decide.StepDeployed {
+			if position(step.Revision) > position(s.Commit) && step.At.After(started) {
+				return step.Revision
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // members divides clusters by the names of their stages. A registered cluster that Git does not list is in the last one.
