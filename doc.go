@@ -18,6 +18,7 @@
 //	internal/schedule/render       templates -> manifests of an assignment
 //	internal/schedule/bundle       assignments -> tree of files, with an inventory
 //	internal/schedule/plan         two trees -> what changes
+//	internal/schedule/pull         the objects by which a cluster pulls its folder, for each reconciler
 //	internal/schedule/carry        published commit -> signed file -> repositories and registry behind an air gap
 //	internal/schedule              all of it in order: repositories -> draft -> pull request
 //
