@@ -20,10 +20,13 @@ import (
 // has the clusters of the platform's ring with its name, and the last one all others. Clusters follow the branches of rings if the
 // targets say so, with manifests.rings.
 
-// checkRings returns what is wrong with the rings of an environment.
-func (c *checker) rings(environment string, rings []scheduler.Ring) {
-	names := map[string]bool{}
+// rings checks the rings of an environment.
+func (c *checker) rings(environment string, p *scheduler.Promotion) {
+	rings, names := p.Rings, map[string]bool{}
 	for i, r := range rings {
+		if slices.ContainsFunc(p.Verify, func(v scheduler.Verification) bool { return v.Name == r.Name }) {
+			c.fail("a ring and a verification of environment %s are called %q, and both have a commit status of this name", environment, r.Name)
+		}
 		c.name("a ring of environment "+environment, r.Name)
 		if names[r.Name] {
 			c.fail("environment %s has two rings called %q", environment, r.Name)

@@ -44,7 +44,7 @@ func checkDelivery(d *app.Delivery) error {
 	for _, e := range s.Environments {
 		c.name("an environment", e.Name)
 		if e.Promotion != nil {
-			c.rings(e.Name, e.Promotion.Rings)
+			c.rings(e.Name, e.Promotion)
 		}
 	}
 	return errors.Join(c.wrong...)

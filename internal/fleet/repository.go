@@ -24,7 +24,7 @@ func checkEnvironment(d *decoder, root *yaml.Node, env *v1alpha1.Environment) {
 		oneOf(d, root, p.Gate.Offline, []v1alpha1.OfflinePolicy{v1alpha1.OfflineBlock, v1alpha1.OfflineIgnore, v1alpha1.OfflineWait},
 			"spec", "promotion", "gate", "offline")
 	}
-	checkRings(d, root, p.Rings)
+	checkRings(d, root, p.Rings, p.Verify)
 }
 
 // checkBaseRepo accepts a commit in either case, but not a short one, whose meaning can change.

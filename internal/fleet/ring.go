@@ -222,7 +222,12 @@ func ringOf(r v1alpha1.Ring) Ring {
 }
 
 // checkRings reports rings that select nothing, or whose fields have no effect.
-func checkRings(d *decoder, root *yaml.Node, rings []v1alpha1.Ring) {
+func checkRings(d *decoder, root *yaml.Node, rings []v1alpha1.Ring, verify []v1alpha1.Verification) {
+	d.elements(root, len(verify), func(n *yaml.Node, i int) {
+		if slices.ContainsFunc(rings, func(r v1alpha1.Ring) bool { return r.Name == verify[i].Name }) {
+			d.fail(KindDuplicate, lookup(n, "name"), "rename one of them", "a ring is called %q, too, and both have a commit status of this name", verify[i].Name)
+		}
+	}, "spec", "promotion", "verify")
 	names := map[string]bool{}
 	percent := 0
 	d.elements(root, len(rings), func(n *yaml.Node, i int) {

@@ -1,0 +1,66 @@
+package fleet_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// ringed returns an environment with clusters in rings of 5, 25 and 100 percent.
+func ringed(clusters int, maxUnavailable int) *fleet.Snapshot {
+	batch := intstr.FromInt(maxUnavailable)
+	s := &fleet.Snapshot{
+		ClusterTypes: []*fleet.ClusterType{{Name: "edge"}},
+		Rings:        []fleet.Ring{{Name: "few", Percent: 5}, {Name: "more", Percent: 25, MaxUnavailable: &batch}, {Name: "others", MaxUnavailable: &batch}},
+	}
+	for i := range clusters {
+		s.Clusters = append(s.Clusters, &fleet.Cluster{Name: fmt.Sprintf("c%05d", i), Type: "edge"})
+	}
+	return s
+}
+
+// TestAClusterMovesNoOther checks that a cluster that joins leaves every other in its ring, and in its batch or a part of it.
+func TestAClusterMovesNoOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, size := rapid.IntRange(1, 400).Draw(t, "clusters"), rapid.IntRange(1, 60).Draw(t, "maxUnavailable")
+		before, after := fleet.StageOf(ringed(n, size).Stages(nil)), fleet.StageOf(ringed(n+1, size).Stages(nil))
+		for cluster, was := range before {
+			is := after[cluster]
+			if fleet.RingOfStage(is) != fleet.RingOfStage(was) || !strings.HasPrefix(strings.ReplaceAll(is, ".", ""), strings.ReplaceAll(was, ".", "")) {
+				t.Fatalf("%s moved from %s to %s", cluster, was, is)
+			}
+		}
+		listed := 0
+		for _, s := range ringed(n, size).Stages(nil) {
+			listed += len(s.Clusters)
+			if s.Ring != "few" && len(s.Clusters) > size {
+				t.Fatalf("batch %s has %d clusters, more than %d", s.Name, len(s.Clusters), size)
+			}
+		}
+		if listed != n {
+			t.Fatalf("%d of %d clusters are in a ring", listed, n)
+		}
+	})
+}
+
+// TestPercentagesAreContained checks that rings have about their share of the clusters, and that a larger percentage contains a smaller.
+func TestPercentagesAreContained(t *testing.T) {
+	s := ringed(10_000, 1_000_000)
+	stages := s.Stages(nil)
+	few, more := len(stages[0].Clusters), len(stages[1].Clusters)
+	if few < 400 || few > 600 || few+more < 2300 || few+more > 2700 {
+		t.Errorf("5%% are %d, and 25%% are %d of 10000 clusters", few, few+more)
+	}
+	s.Rings[0].Percent = 10
+	wider := fleet.StageOf(s.Stages(nil))
+	for _, c := range stages[0].Clusters {
+		if wider[c] != "few" {
+			t.Errorf("%s is in ring %s of 10%%, and was in that of 5%%", c, wider[c])
+		}
+	}
+}
