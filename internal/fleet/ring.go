@@ -116,8 +116,8 @@ func percentile(cluster string) float64 {
 	return float64(hashOf(cluster)>>11) / (1 << 53) * 100
 }
 
-// maxBatches limits how often a batch is divided: no ring has more than 2 to the power of this many batches.
-const maxBatches = 8
+// maxBatches limits the batches of a ring, each of which has a branch.
+const maxBatches = 256
 
 // batches divides clusters into batches of at most MaxUnavailable. A batch that is too large is divided by the next bit of the
 // hashes of its clusters, whose bits are its name. So a cluster that joins or leaves only divides or joins batches next to it.
@@ -134,7 +134,7 @@ func (r *Ring) batches(clusters []string) []Stage {
 		if len(clusters) == 0 {
 			return
 		}
-		if len(clusters) <= size || len(bits) == maxBatches {
+		if len(clusters) <= size || len(bits) == 64 {
 			stages = append(stages, Stage{Name: StageName(r.Name, bits), Ring: r.Name, Clusters: clusters})
 			return
 		}
@@ -194,6 +194,10 @@ func (a *assembly) rings() {
 	for i := range a.s.Rings {
 		names[i] = a.s.Rings[i].Name
 	}
+	if !a.fewBatches() {
+		a.s.Rings, a.s.LostRings = nil, true
+		return
+	}
 	for _, c := range a.s.Clusters {
 		if c.Ring != "" && !slices.Contains(names, c.Ring) {
 			a.s.Problems = append(a.s.Problems, Problem{
@@ -203,6 +207,37 @@ func (a *assembly) rings() {
 			})
 		}
 	}
+}
+
+// fewBatches reports rings with too many batches.
+func (a *assembly) fewBatches() bool {
+	batches := map[string]int{}
+	for _, s := range a.s.Stages(nil) {
+		batches[s.Ring]++
+	}
+	ok := true
+	for i := range a.s.Rings {
+		if r := &a.s.Rings[i]; batches[r.Name] > maxBatches {
+			ok = false
+			a.s.Problems = append(a.s.Problems, Problem{
+				Severity: SeverityError, Kind: KindInvalidValue, Object: Ref{Kind: kindEnvironment, Name: a.Environment},
+				Position: a.environmentPosition(),
+				Message:  fmt.Sprintf("ring %q would have %d batches; the maximum is %d", r.Name, batches[r.Name], maxBatches),
+				Hint:     fmt.Sprintf("raise its maxUnavailable, which is %s; until then the rings stay as they are", r.MaxUnavailable),
+			})
+		}
+	}
+	return ok
+}
+
+// environmentPosition returns the position of the Environment on main.
+func (a *assembly) environmentPosition() Position {
+	for _, e := range a.Main.Environments {
+		if e.Value.Name == a.Environment {
+			return e.Position
+		}
+	}
+	return Position{}
 }
 
 // lostRings reports whether the environment may have rings, in what cannot be read.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
 // ringed returns an environment with clusters in rings of 5, 25 and 100 percent.
@@ -62,5 +63,39 @@ func TestPercentagesAreContained(t *testing.T) {
 		if wider[c] != "few" {
 			t.Errorf("%s is in ring %s of 10%%, and was in that of 5%%", c, wider[c])
 		}
+	}
+}
+
+// TestTooManyBatchesAreAProblem checks that a ring that would need hundreds of branches is refused, instead of having larger batches.
+func TestTooManyBatchesAreAProblem(t *testing.T) {
+	files := map[string]string{
+		"main/env.yaml": `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: Environment
+metadata: {name: dev}
+spec:
+  controlPlane: {repo: ., branch: dev}
+  promotion: {rings: [{name: canary, clusters: [c-000]}, {name: others, maxUnavailable: 1}]}
+`,
+		"env/type.yaml": `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: ClusterType
+metadata: {name: edge}
+spec: {reconciler: flux, namespaceService: default}
+`,
+	}
+	var clusters strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&clusters, "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: Cluster\nmetadata: {name: c-%03d}\nspec: {clusterType: edge}\n", i)
+	}
+	files["env/clusters.yaml"] = clusters.String()
+	s := fleet.Assemble(fleettest.Inputs("dev", files))
+	if !s.LostRings || len(s.Rings) > 0 {
+		t.Error("the rings are not left as they are")
+	}
+	found := false
+	for _, p := range s.Problems {
+		found = found || strings.Contains(p.Message, `ring "others" would have 299 batches`)
+	}
+	if !found {
+		t.Errorf("no problem says so: %v", s.Problems)
 	}
 }
