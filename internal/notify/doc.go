@@ -12,7 +12,7 @@
 // step that is read again, or a message that is queued. How far the steps were read is stored together with the messages.
 //
 // Times of steps are those of the servers that recorded them. So steps are read again from an hour before the newest one; imported
-// steps that are older are history, and nobody is told.
+// older steps are history, and send no message.
 //
 // # One message for one cause
 //

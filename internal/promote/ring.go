@@ -33,7 +33,7 @@ type Rings struct {
 // RingState is the state of a ring, or of a batch of a ring.
 type RingState struct {
 	fleet.Stage
-	// Branch is the branch that its clusters follow, and Head the commit of it; empty if there is no such branch.
+	// Branch is the branch that its clusters follow, and Head its commit; empty if the branch does not exist.
 	Branch, Head string
 	// Commit is the commit of the line that Head was derived from.
 	Commit string
