@@ -66,27 +66,41 @@ func compareSteps(a, b ledger.Step) int {
 
 // events returns what a step tells.
 func (h *history) events(s ledger.Step) []message.Event {
-	d := detailOf(s)
+	d, episode := detailOf(s), h.before(s)
+	from := ""
+	if s.Kind == string(decide.StepStarted) {
+		from = h.wentBack(s)
+	}
+	_, stage := decide.SplitRing(s.Environment)
+	if stage != "" {
+		s.Environment, episode = fleet.RingOfStage(s.Environment), from // the batches of a ring tell the same
+	}
 	event := func(kind message.Kind, reason string, about ...string) message.Event {
 		return h.event(s, d, kind, reason, about...)
 	}
 	switch decide.StepKind(s.Kind) {
 	case decide.StepStarted:
-		if from := h.wentBack(s); from != "" {
-			e := event(message.RolledBack, h.failure(from, s.At), h.before(s))
+		if from != "" {
+			e := event(message.RolledBack, h.failure(from, s.At), episode)
 			e.From = from
 			return []message.Event{e}
 		}
 	case decide.StepDeployed:
-		return []message.Event{event(message.Done, "", d.Revision, h.before(s))}
+		if stage == "" { // a ring is not the end: the environment is done when every ring is
+			return []message.Event{event(message.Done, "", d.Revision, episode)}
+		}
 	case decide.StepFailed:
 		cause := cmp.Or(d.Failure, s.Reason)
-		return []message.Event{event(message.Failed, cause, cause, h.before(s))}
+		return []message.Event{event(message.Failed, cause, cause, episode)}
 	case promote.StateChanged:
 		var events []message.Event
 		if d.Phase == decide.Failed && d.Failure != "" {
-			s.Kind = string(decide.StepFailed) // the same event as that of the failed step, if it has the same cause
-			events = append(events, h.event(s, d, message.Failed, d.Failure, d.Failure, h.before(s)))
+			failed := s
+			failed.Kind = string(decide.StepFailed) // the same event as that of the failed step, if it has the same cause
+			if stage == "" {
+				episode = h.before(failed)
+			}
+			events = append(events, h.event(failed, d, message.Failed, d.Failure, d.Failure, episode))
 		}
 		for _, ask := range d.Asks {
 			about := []string{ask}

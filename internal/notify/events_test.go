@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -160,5 +161,30 @@ func TestRoutes(t *testing.T) {
 		if diff := cmp.Diff(tc.want, append([]message.Event(nil), got...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestBatchesOfARingTellTheSame checks that a ring that fails and goes back is one event each, however many batches it has, and that the
+// environment alone is done.
+func TestBatchesOfARingTellTheSame(t *testing.T) {
+	ids := map[string]message.Kind{}
+	for minute, batch := range []string{"prod/early.0", "prod/early.10", "prod/early.11"} {
+		steps := []ledger.Step{
+			stepIn("https://git.example/control-plane", batch, 10*minute+1, decide.StepStarted, "a", promote.Detail{}),
+			stepIn("https://git.example/control-plane", batch, 10*minute+2, decide.StepDeployed, "a", promote.Detail{Revision: "a"}),
+			stepIn("https://git.example/control-plane", batch, 10*minute+3, decide.StepStarted, "b", promote.Detail{}),
+			stepIn("https://git.example/control-plane", batch, 10*minute+4, decide.StepFailed, "b", promote.Detail{Revision: "b", Failure: "no image"}),
+			stepIn("https://git.example/control-plane", batch, 10*minute+5, decide.StepStarted, "a", promote.Detail{}),
+		}
+		for _, e := range notify.Events(steps, steps) {
+			ids[e.ID] = e.Kind
+			if e.Environment != "prod/early" {
+				t.Errorf("an event of %s is about %s", batch, e.Environment)
+			}
+		}
+	}
+	kinds := slices.Sorted(maps.Values(ids))
+	if diff := cmp.Diff([]message.Kind{message.Failed, message.RolledBack}, kinds); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

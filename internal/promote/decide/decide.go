@@ -125,6 +125,8 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 		if waits != "" {
 			d.say("%s", waits)
 		}
+	case waits == waitsForUser:
+		d.ask("%s waits: %s", fleet.ShortCommit(c.commit), waits)
 	case waits != "":
 		d.say("%s waits: %s", fleet.ShortCommit(c.commit), waits)
 	case p.rules.byHand() && open != nil:
@@ -144,6 +146,9 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 	}
 }
 
+// waitsForUser is why a commit waits for a ring that it enters by hand.
+const waitsForUser = "it enters when a user requests it"
+
 // obstacle returns the first reason why the candidate cannot be promoted, or why nothing can be promoted if there is
 // no candidate. It returns "" if there is no obstacle.
 func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) {
@@ -161,7 +166,7 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 	case !c.over():
 		return c.why(), c.until
 	case p.rules.manual && (p.env.Request == nil || p.env.Request.Commit != c.commit):
-		return "it enters when a user requests it", time.Time{}
+		return waitsForUser, time.Time{}
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
 		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
 	default:
