@@ -96,8 +96,9 @@ type EnvironmentState struct {
 
 	// exact means that only the commit itself counts as reached, and not a later one: that of a ring that went back.
 	exact bool
-	// start is the commit at which the missing branch of a ring starts.
-	start string
+	// start is the commit to which the branch of a ring is moved first, outside of rollouts, and startWhy the reason; empty if it takes part
+	// in rollouts.
+	start, startWhy string
 }
 
 // Proposal is a pull request that would promote another commit.

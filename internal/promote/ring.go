@@ -103,14 +103,15 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 	switch {
 	case s.Unknown != "":
 	case s.Head == "":
+		ring.startWhy = "the ring had no branch yet"
 		ring.start = place.Rings.start(s.Stage, func(before *RingState) bool {
 			return r.journal.page(decide.RingName(place.Environment, before.Name)).gaveUp(before.Commit)
 		})
 		ring.Rollout = decide.Rollout{}
 	case s.Stale:
-		ring.start = s.Commit
+		ring.start, ring.startWhy = s.Commit, "its refs changed"
 	default:
-		ring.start = r.leftBehind(place, s)
+		ring.start, ring.startWhy = r.leftBehind(place, s), "the environment went on without rings"
 	}
 	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
@@ -303,9 +304,14 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	}
 	e.Verdict = decide.RingProgress(l.facts, l.decisions, commit, r.at).Verdict
 	page := r.journal.page(place.Environment)
+	deployed := map[string]bool{}
+	for _, s := range page.history {
+		deployed[s.Revision] = deployed[s.Revision] || s.Kind == decide.StepDeployed
+	}
 	for _, revision := range l.facts.Line {
 		commit := page.revisions[revision]
-		if commit == "" || commit == place.Commit || !decide.RanInRing(l.facts, revision) {
+		settled := deployed[revision] && page.shown[decide.CheckCommit{Commit: commit}].State != decide.Pending
+		if commit == "" || commit == place.Commit || settled || !decide.RanInRing(l.facts, revision) {
 			continue
 		}
 		progress := decide.RingProgress(l.facts, l.decisions, revision, r.at)
@@ -313,13 +319,9 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	}
 }
 
-// startRing makes the missing branch of a ring, or moves one whose content is not what is derived from its commit any more.
+// startRing moves the branch of a ring to where it starts, or starts again.
 func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
-	m := Move{Environment: place.Environment, From: place.Commit, Commit: place.start, Reason: "the ring had no branch yet"}
-	if place.Commit != "" {
-		m.Reason = "its refs changed"
-	}
-	return r.move(ctx, m)
+	return r.move(ctx, Move{Environment: place.Environment, From: place.Commit, Commit: place.start, Reason: place.startWhy})
 }
 
 // ringStanding returns the state of a stage.

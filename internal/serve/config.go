@@ -53,7 +53,7 @@ type Config struct {
 	Verify VerifyConfig `json:"verify,omitempty"`
 	// Schedulers are the external schedulers and extenders that policies can name. Default: none.
 	Schedulers []SchedulerConfig `json:"schedulers,omitempty"`
-	// Notifications say who gets messages about promotions. Default: nobody.
+	// Notifications say who gets messages about promotions. Default: no messages are sent.
 	Notifications NotificationsConfig `json:"notifications,omitempty"`
 	// Access configures who has access.
 	Access AccessConfig `json:"access,omitempty"`
@@ -84,7 +84,7 @@ type VerifyConfig struct {
 	Programs []string `json:"programs,omitempty"`
 	// Hosts are the private host names and addresses that verifications may send requests to: smoke.internal, or 10.0.0.7. Default: none.
 	Hosts []string `json:"hosts,omitempty"`
-	// Credentials are sent with the requests of verifications to their hosts. Whoever can write to a control plane can send
+	// Credentials are sent with the requests of verifications to their hosts. Anyone who can write to a control plane can send
 	// requests with them: use credentials that can only read. Default: none.
 	Credentials []VerifyCredential `json:"credentials,omitempty"`
 }

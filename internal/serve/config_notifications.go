@@ -49,7 +49,7 @@ type EmailConfig struct {
 	From string `json:"from"`
 	// To are the addresses that get each message.
 	To []string `json:"to"`
-	// User signs in to the server, with a password in the environment variable PasswordEnv or the file PasswordFile. Default: nobody signs in.
+	// User signs in to the server, with a password in the environment variable PasswordEnv or the file PasswordFile. Default: no sign-in.
 	User         string `json:"user,omitempty"`
 	PasswordEnv  string `json:"passwordEnv,omitempty"`
 	PasswordFile string `json:"passwordFile,omitempty"`

@@ -3,13 +3,12 @@ package comply
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // DefaultOfflineAfter is how long after its last report a cluster counts as offline, unless the gate sets another time.
@@ -101,9 +100,8 @@ func parseRequire(value *intstr.IntOrString) (Require, error) {
 	if value == nil {
 		return Require{}, nil
 	}
-	digits, percent := strings.CutSuffix(value.String(), "%")
-	count, err := strconv.Atoi(digits)
-	if err != nil || count < 1 || percent && count > 100 {
+	count, percent, err := fleet.ParseCount(*value)
+	if err != nil || count < 1 {
 		return Require{}, fmt.Errorf(`require %q is neither a number from 1 nor a percentage from "1%%" to "100%%"`, value.String())
 	}
 	return Require{Count: count, Percent: percent}, nil

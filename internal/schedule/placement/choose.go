@@ -175,7 +175,7 @@ func (p *picking) fits(i int32) bool {
 }
 
 // keep reserves the published places of a target that the policy still allows. Whatever the policy prefers now, they are given up only
-// when another place is found; otherwise somebody new could take them, and the target would have none.
+// when another place is found; otherwise a new assignment could take them, and the target would have none.
 func (s *solver) keep(r *rules, k int) {
 	target := r.c.targets[k]
 	if !slices.ContainsFunc(s.choices[r.number][k].eligible, func(i int32) bool { return s.standing.prefers(r.number, target, r.c.clusterTypes[i]) }) {

@@ -99,7 +99,7 @@ func (s *standing) staying(policy, target int32, candidate func(clusterType int3
 	return n
 }
 
-// own reports whether an assignment is published for a policy: if the policy has assigned it, or nobody knows which one has.
+// own reports whether an assignment is published for a policy: if the policy has assigned it, or if it is not known which one has.
 // What others have assigned besides must not matter: it would change what the policy chooses, without a change of its own.
 func (s *standing) own(policy, target, clusterType int32) bool {
 	p, published := s.find(target, clusterType)
