@@ -76,11 +76,11 @@ func (r *Repository) Bundle(ctx context.Context, references []Reference, w io.Wr
 	return list.write(ctx, w)
 }
 
-// validReference reports whether a name is that of a branch or tag that every system can store.
+// validReference reports whether a name is that of a branch or tag that every system can store: Git keeps references as files.
 func validReference(name string) bool {
 	for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
 		if short, ok := strings.CutPrefix(name, prefix); ok {
-			return checkBranch(short, false) == nil
+			return checkBranch(short, false) == nil && unsafePath(name) == ""
 		}
 	}
 	return false
