@@ -66,7 +66,7 @@
 //	internal/sample/simulate       simulated clusters, which follow Git and report
 //
 //	internal/sqlfile               opens SQLite files, migrates schemas, reads statements
-//	internal/text/...              secrets that do not print, repository URLs, Markdown, JSON schemas
+//	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas
 //	cmd/kalypso                    the command line
 //
 // The tables in layers_test.go say which package may import which.

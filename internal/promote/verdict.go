@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // registry loads the registered clusters when they are first needed.
@@ -94,7 +95,7 @@ func (p *Promoter) history(ctx context.Context, place EnvironmentState, states [
 	var hashes []string
 	lookedUp := map[string]bool{commit: true}
 	for _, s := range states {
-		if hash := comply.ParseRevision(s.Revision).Hash; hash != "" && !lookedUp[hash] {
+		if hash := revisions.Parse(s.Revision).Hash; hash != "" && !lookedUp[hash] {
 			lookedUp[hash] = true
 			hashes = append(hashes, hash)
 		}
@@ -137,8 +138,8 @@ func Observations(states []ledger.ReconcilerState) []comply.Observation {
 		}
 		all = append(all, comply.Observation{
 			Cluster: s.Reconciler.Cluster, Reconciler: ReconcilerName(s.Reconciler),
-			Source: s.Source, Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
-			Applied: comply.ParseRevision(s.Applied), Health: s.Health, Unhealthy: unhealthy(s.Unhealthy),
+			Source: s.Source, Revision: revisions.Parse(s.Revision), State: s.State, Message: s.Message,
+			Applied: revisions.Parse(s.Applied), Health: s.Health, Unhealthy: unhealthy(s.Unhealthy),
 			Observed: observed, Since: s.Since,
 		})
 	}

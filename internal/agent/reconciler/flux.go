@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // kustomization returns the report of a Flux Kustomization.
@@ -203,7 +203,7 @@ func (s fluxSource) waits(reason string) bool {
 func (s fluxSource) follow(attempted string) (repository, ref string) {
 	spec := s.object.objectAt("spec")
 	repository = address(spec.text("url"))
-	name := comply.ParseRevision(attempted).Name
+	name := revisions.Parse(attempted).Name
 	wanted := func(field string) string { return spec.text("ref", field) }
 	switch {
 	case s.object == nil || s.kind == "HelmRepository":

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -62,7 +62,7 @@ func tag(name string) string { return line("refs/tags/"+name, hub.MaxAddress) }
 
 // revision returns the hash in a revision of any format, or the whole text if there is none.
 func revision(text string) string {
-	r := comply.ParseRevision(text)
+	r := revisions.Parse(text)
 	if r.Hash != "" {
 		return r.Hash
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -88,7 +88,7 @@ func ref(name string) string { return oneLine(strings.TrimPrefix(name, "refs/hea
 
 // revision returns the hash in a revision, in any of the forms that tools write, or all of it if it has none.
 func revision(text string) string {
-	r := comply.ParseRevision(text)
+	r := revisions.Parse(text)
 	if r.Hash != "" {
 		return r.Hash
 	}

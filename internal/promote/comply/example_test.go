@@ -6,6 +6,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // Two clusters have to run a commit. One does; the other has not reported for a while.
@@ -24,7 +25,7 @@ func Example() {
 		Observations: []comply.Observation{{
 			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform",
 			Source:   hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref, Path: "large"},
-			Revision: comply.ParseRevision("prod@sha1:" + commit), State: hub.StateReady, Observed: now,
+			Revision: revisions.Parse("prod@sha1:" + commit), State: hub.StateReady, Observed: now,
 		}},
 		History: comply.HistoryOf(map[string]bool{commit: true}),
 	}, now)

@@ -8,6 +8,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/text/repourl"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // Observation is what a cluster reported about one of its reconcilers. The caller leaves out reconcilers that were removed.
@@ -16,12 +17,12 @@ type Observation struct {
 	Reconciler string // required, unique in the cluster, such as "Kustomization flux-system/platform-dev"
 	Source     hub.Source
 	// Revision was applied last or, if the reconciler is progressing or failed, attempted last.
-	Revision Revision
+	Revision revisions.Revision
 	State    hub.State
 	Message  string
 	// Applied was applied last, whatever its health. If it is zero, the state says it: a reconciler that is ready or suspended has
 	// applied Revision.
-	Applied Revision
+	Applied revisions.Revision
 	Health  hub.Health
 	// Unhealthy explains the health, such as "Deployment shop/web is degraded: ..."; empty if nothing is known.
 	Unhealthy string
@@ -36,12 +37,12 @@ func (o *Observation) branch() string {
 	if o.Source.Ref == "" {
 		return o.Revision.Name
 	}
-	return branchName(o.Source.Ref)
+	return revisions.Branch(o.Source.Ref)
 }
 
 // applied returns the revision that was applied last; zero if unknown.
-func (o *Observation) applied() Revision {
-	if o.Applied == (Revision{}) && (o.State == hub.StateReady || o.State == hub.StateSuspended) {
+func (o *Observation) applied() revisions.Revision {
+	if o.Applied == (revisions.Revision{}) && (o.State == hub.StateReady || o.State == hub.StateSuspended) {
 		return o.Revision
 	}
 	return o.Applied
@@ -116,7 +117,7 @@ func rank(s hub.State) int {
 // and others of the same cluster and repository. A parent of the folder is not enough: whether a reconciler applies
 // subfolders depends on its kind and settings.
 func (ix *observations) following(e *Expected) (mine, others []*Observation) {
-	repo, branch, folder := ix.repoKey(e.Source.Repository), branchName(e.Source.Ref), cleanPath(e.Source.Path)
+	repo, branch, folder := ix.repoKey(e.Source.Repository), revisions.Branch(e.Source.Ref), cleanPath(e.Source.Path)
 	for _, o := range ix.byCluster[e.Cluster] {
 		if ix.repoKey(o.Source.Repository) != repo {
 			continue

@@ -14,6 +14,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 var noon = at("12:00")
@@ -150,7 +151,7 @@ func TestOneWrongFieldDoesNotPass(t *testing.T) {
 		"missing":     func(o *comply.Observation) { o.Source.Path = "does/not/exist" },
 		"older":       func(o *comply.Observation) { o.Revision = revision("c1") },
 		"unknown":     func(o *comply.Observation) { o.Revision = revision("cf") },
-		"no revision": func(o *comply.Observation) { o.Revision = comply.Revision{} },
+		"no revision": func(o *comply.Observation) { o.Revision = revisions.Revision{} },
 		"failed":      func(o *comply.Observation) { o.State = hub.StateFailed },
 		"progressing": func(o *comply.Observation) { o.State = hub.StateProgressing },
 		"degraded":    func(o *comply.Observation) { o.Health = hub.HealthDegraded },

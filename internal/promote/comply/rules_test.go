@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // question is the short notation of a test case: short hashes, times of one day, and defaults for missing fields.
@@ -78,9 +79,9 @@ func (q *question) parse(t *testing.T) comply.Question {
 }
 
 // applied returns a revision, or none for "".
-func applied(short string) comply.Revision {
+func applied(short string) revisions.Revision {
 	if short == "" {
-		return comply.Revision{}
+		return revisions.Revision{}
 	}
 	return revision(short)
 }
@@ -134,11 +135,11 @@ func usual(text, otherwise string) string {
 }
 
 // revision returns what Flux reports for a commit of the branch dev. Longer texts are returned unchanged.
-func revision(text string) comply.Revision {
+func revision(text string) revisions.Revision {
 	if len(text) == 2 {
 		text = "dev@sha1:" + hash(text)
 	}
-	return comply.ParseRevision(text)
+	return revisions.Parse(text)
 }
 
 func hash(short string) string { return short + strings.Repeat("0", 40-len(short)) }

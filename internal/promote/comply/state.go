@@ -6,6 +6,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // reconciler determines the state of an expected reconciler.
@@ -37,15 +38,15 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 
 func nothingFollows(e *Expected, others []*Observation) string {
 	if len(others) == 0 {
-		return fmt.Sprintf("no reconciler follows branch %s", branchName(e.Source.Ref))
+		return fmt.Sprintf("no reconciler follows branch %s", revisions.Branch(e.Source.Ref))
 	}
 	for _, o := range others {
-		if o.branch() == branchName(e.Source.Ref) {
+		if o.branch() == revisions.Branch(e.Source.Ref) {
 			return fmt.Sprintf("%s follows folder %q instead of %q", summary(o.Reconciler), summary(cleanPath(o.Source.Path)), cleanPath(e.Source.Path))
 		}
 	}
 	o := others[0]
-	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Ref))
+	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), revisions.Branch(e.Source.Ref))
 }
 
 // worst adds the worst state of several reconcilers: all that follow the branch must run the commit.
@@ -101,7 +102,7 @@ func (j *judge) state(o *Observation) (State, string) {
 	switch {
 	case j.Unpublished && o.State != hub.StateReady:
 		return Behind, "waits for the first merge into branch " + o.branch()
-	case o.State == hub.StateFailed && (rel.reached || o.Revision == Revision{}):
+	case o.State == hub.StateFailed && (rel.reached || o.Revision == revisions.Revision{}):
 		return Broken, withMessage("fails"+at, o.Message)
 	case o.State == hub.StateFailed:
 		return Behind, withMessage("fails"+at, o.Message) + j.unknown(o)
@@ -118,8 +119,8 @@ func (j *judge) state(o *Observation) (State, string) {
 
 // applied returns the state of a reconciler that applied the commit or a descendant.
 func (j *judge) applied(o *Observation) (State, string) {
-	at := " at " + o.applied().short()
-	runs := "runs " + o.applied().short()
+	at := " at " + o.applied().Short()
+	runs := "runs " + o.applied().Short()
 	if o.State == hub.StateSuspended {
 		runs += ", suspended"
 	}
@@ -159,11 +160,11 @@ func (j *judge) unknown(o *Observation) string {
 	return " (a revision that is not in the repository)"
 }
 
-func atRevision(r Revision) string {
-	if r == (Revision{}) {
+func atRevision(r revisions.Revision) string {
+	if r == (revisions.Revision{}) {
 		return ""
 	}
-	return " at " + summary(r.short())
+	return " at " + summary(r.Short())
 }
 
 func withMessage(what, message string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // Result is the result of a verdict.
@@ -82,8 +83,8 @@ type Reconciler struct {
 	// Reason explains the state, without the cluster's name.
 	Reason string `json:"reason"`
 	// Since is when the state began; zero if unknown.
-	Since    time.Time `json:"since,omitzero"`
-	Revision Revision  `json:"revision,omitzero"`
+	Since    time.Time          `json:"since,omitzero"`
+	Revision revisions.Revision `json:"revision,omitzero"`
 	// Health is that of what it applied; empty if it is not known, or the cluster is offline.
 	Health hub.Health `json:"health,omitempty"`
 }

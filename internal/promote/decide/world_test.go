@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // world is a small model of the engine's surroundings: a branch of commits, environments with GitOps branches,
@@ -149,7 +150,7 @@ func (w *world) verdict(e *simEnvironment) comply.Verdict {
 		if c.revision != "" {
 			q.Observations = append(q.Observations, comply.Observation{
 				Cluster: c.name, Reconciler: "platform", Source: source, State: health,
-				Revision: comply.ParseRevision(e.Name + "@sha1:" + c.revision), Observed: c.heard,
+				Revision: revisions.Parse(e.Name + "@sha1:" + c.revision), Observed: c.heard,
 			})
 		}
 	}

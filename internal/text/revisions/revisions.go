@@ -1,4 +1,5 @@
-package comply
+// Package revisions reads the revisions that reconcilers report: commits, digests and versions.
+package revisions
 
 import "strings"
 
@@ -10,7 +11,7 @@ type Revision struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-// ParseRevision parses the revision that a reconciler reports. It accepts any text:
+// Parse parses the revision that a reconciler reports. It accepts any text:
 // without a full hash, the text is a name, because a short hash can become ambiguous.
 //
 //	main@sha1:<40 digits>      Flux; also @sha256: with 64 digits
@@ -18,8 +19,8 @@ type Revision struct {
 //	main/<40 digits>           Flux before 2.0
 //	<40 or 64 digits>          Argo CD
 //	v1.2.3                     a chart's version
-func ParseRevision(text string) Revision {
-	text = branchName(text)
+func Parse(text string) Revision {
+	text = Branch(text)
 	if name, digest, ok := cutLast(text, "@"); ok {
 		if hash, ok := parseDigest(digest); ok {
 			return Revision{Name: strings.TrimSpace(name), Hash: hash}
@@ -54,8 +55,8 @@ func (r Revision) String() string {
 	return r.Name + "@" + digest
 }
 
-// short returns the revision for messages, with an abbreviated commit.
-func (r Revision) short() string {
+// Short returns the revision for messages, with an abbreviated commit.
+func (r Revision) Short() string {
 	if r.Hash == "" {
 		return r.Name
 	}
@@ -73,8 +74,8 @@ func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// branchName returns a branch without refs/heads/.
-func branchName(s string) string {
+// Branch returns a branch without refs/heads/.
+func Branch(s string) string {
 	s = strings.TrimSpace(s)
 	for strings.HasPrefix(s, "refs/heads/") {
 		s = strings.TrimSpace(strings.TrimPrefix(s, "refs/heads/"))
