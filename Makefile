@@ -7,14 +7,21 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Go stamps the version into the program: the tag, or the commit it is built from.
-build: ## build bin/kalypso
-	go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/kalypso ./cmd/kalypso
+build: ## build bin/kalypso and bin/kalypso-agent
+	go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent
 
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
 
 test: ## run every test
 	go test -timeout 15m ./...
+
+# The agent runs on small machines. 386 stands for armv7 in tests, because it has 32 bits, too, and runs here.
+.PHONY: cross
+cross: ## build the agent for arm64 and armv7, and test it with 32 bits
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/kalypso-agent
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 go build -o /dev/null ./cmd/kalypso-agent
+	CGO_ENABLED=0 GOOS=linux GOARCH=386 go test ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
 
 # The packages in which goroutines share memory.
 concurrent = ./internal/agent ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \

@@ -68,6 +68,7 @@
 //	internal/sqlfile               opens SQLite files, migrates schemas, reads statements
 //	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas
 //	cmd/kalypso                    the command line
+//	cmd/kalypso-agent              the agent as a program of its own
 //
 // The tables in layers_test.go say which package may import which.
 package kalypso

@@ -16,7 +16,7 @@ import (
 // agentNamespace is where the manifests of the agent put it, and agentAccount whose rights they give it.
 const agentNamespace, agentAccount = "kalypso-agent", "kalypso-agent"
 
-// agent is "kalypso agent" of a cluster, with the rights that its manifests give it. There is no node to run its pod,
+// agent is the program kalypso-agent of a cluster, with the rights that its manifests give it. There is no node to run its pod,
 // so it runs beside the cluster.
 type agent struct {
 	*harness.Process
@@ -37,7 +37,7 @@ func (s *server) registerWith(t *testing.T, c *harness.Cluster, more []string, e
 	t.Helper()
 	folder := t.TempDir()
 	a := &agent{credential: filepath.Join(folder, "token")}
-	args := []string{"cluster", "register", c.Name, "--credential", a.credential, "--manifests", "--image", "kalypso.example/kalypso:e2e"}
+	args := []string{"cluster", "register", c.Name, "--credential", a.credential, "--manifests", "--image", "kalypso.example/kalypso-agent:e2e"}
 	args = append(args, more...)
 	for _, environment := range environments {
 		args = append(args, "--member", environment+"/"+c.Name)
@@ -50,7 +50,7 @@ func (s *server) registerWith(t *testing.T, c *harness.Cluster, more []string, e
 	must(t, err)
 	command := append(containerArgs(t, objects, folder), "--kubeconfig", a.cluster.Kubeconfig(), "--interval", "2s")
 	a.run = func() (*harness.Process, error) {
-		return kalypso.With("GOMEMLIMIT=28MiB").Start("agent-"+c.Name, command...)
+		return kalypso.Agent().With("GOMEMLIMIT=64MiB").Start("agent-"+c.Name, command...)
 	}
 	a.start(t)
 	return a

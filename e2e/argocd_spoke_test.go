@@ -160,7 +160,7 @@ spec:
 			}
 		}
 	}
-	result, err := kalypso.Run(t.Context(), "agent", "--check", "--state-dir", filepath.Join(filepath.Dir(s.agent.credential), "state"))
+	result, err := kalypso.Agent().Run(t.Context(), "--check", "--state-dir", filepath.Join(filepath.Dir(s.agent.credential), "state"))
 	must(t, err)
 	must(t, saysAll(result.Stdout, "1 applications for far are not reported", "for spoke it knows 4 reconcilers"))
 }

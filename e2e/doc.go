@@ -4,7 +4,7 @@
 //	user ────► Gitea: control plane, workloads ──► kalypso ──► Gitea: GitOps repository ──► Flux ──► cluster "drone"
 //	           merges what Kalypso proposes ─────────────────────────────┘          └─────► Flux ──► cluster "large"
 //	                                            ▲                                                        │
-//	                                            └────────────────── reports ◄── kalypso agent ◄──────────┘
+//	                                            └────────────────── reports ◄── kalypso-agent ◄──────────┘
 //
 // Each test is a story in steps. README.md describes how to run them.
 package e2e

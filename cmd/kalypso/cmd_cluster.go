@@ -1,16 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"log/slog"
-	"maps"
-	"os"
-	"slices"
-
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
-	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
@@ -23,7 +15,7 @@ func newCluster(t *terminal.Terminal) *cobra.Command {
 
 A registered cluster is expected to run the commits of its environments, and can report its state:
 
-    register ─► credential ─► kalypso agent in the cluster ─► reports ─► kalypso status
+    register ─► credential ─► kalypso-agent in the cluster ─► reports ─► kalypso status
              └► key        ─► kalypso cluster report, without a connection ─► kalypso ledger import
 
 Kalypso does not create clusters.`,
@@ -35,89 +27,3 @@ Kalypso does not create clusters.`,
 	)
 	return cmd
 }
-
-// clusterSource chooses the cluster to read, and what to read of it.
-type clusterSource struct {
-	kubeconfig string
-	watch      []string
-	// stateDir is the folder of the queue; empty keeps the queue in memory.
-	stateDir string
-	// destinations are those of Argo CD Applications that belong to other clusters, or to this one under another name.
-	destinations []string
-}
-
-// bind adds the flags to a command.
-func (s *clusterSource) bind(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the `file` with the connection to the cluster (default: the cluster it runs in, or kubectl's default)")
-	flags.StringArrayVar(&s.watch, "watch", nil, "also report this kind, as `GROUP/RESOURCE`; may be repeated")
-	flags.StringVar(&s.stateDir, "state-dir", "", "a `folder` for the queue and the agent's health (default: memory only)")
-}
-
-func (s *clusterSource) kinds() ([]reconciler.Kind, error) { return parseKinds(s.watch) }
-
-// parseDestinations parses the values of --destination for a cluster with a name, which may be empty. It returns the other clusters, sorted.
-func parseDestinations(texts []string, own string) (reconciler.Destinations, []string, error) {
-	destinations, others := reconciler.Destinations{}, map[string]bool{}
-	for _, text := range texts {
-		destination, cluster, err := reconciler.ParseDestination(text)
-		if err != nil {
-			return nil, nil, err
-		}
-		if cluster == own {
-			cluster = ""
-		}
-		if known, ok := destinations[destination]; ok && known != cluster {
-			return nil, nil, fmt.Errorf("destination %q has two clusters", destination)
-		}
-		destinations[destination] = cluster
-		if cluster != "" {
-			others[cluster] = true
-		}
-	}
-	return destinations, slices.Sorted(maps.Keys(others)), nil
-}
-
-func parseKinds(texts []string) ([]reconciler.Kind, error) {
-	var kinds []reconciler.Kind
-	for _, text := range texts {
-		k, err := reconciler.ParseKind(text)
-		if err != nil {
-			return nil, err
-		}
-		kinds = append(kinds, k)
-	}
-	return kinds, nil
-}
-
-// agent returns an agent of the cluster, without a server.
-func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, error) {
-	kinds, err := s.kinds()
-	if err != nil {
-		return nil, err
-	}
-	destinations, others, err := parseDestinations(s.destinations, name)
-	if err != nil {
-		return nil, err
-	}
-	watcher, err := reconciler.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
-	if err != nil {
-		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
-	}
-	watcher.Destinations = destinations
-	if s.stateDir != "" {
-		// The queue names the repositories and failures of the cluster, so only the user can read it.
-		if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
-			return nil, fmt.Errorf("create the folder of --state-dir: %w", err)
-		}
-	}
-	return &agent.Agent{
-		Cluster: watched{watcher}, Log: log, Name: name, Others: others, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir},
-	}, nil
-}
-
-// watched converts the snapshots of a watcher to those of the agent.
-type watched struct{ *reconciler.Watcher }
-
-// Snapshot implements [agent.Cluster].
-func (w watched) Snapshot() agent.Snapshot { return agent.Snapshot(w.Watcher.Snapshot()) }

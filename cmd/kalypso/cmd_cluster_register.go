@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/manifests"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
@@ -90,7 +91,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		if install.Pulls, err = c.pulls(cmd, name, request.Memberships); err != nil {
 			return err
 		}
-		if _, err := agent.Manifests(*install); err != nil {
+		if _, err := manifests.Write(*install); err != nil {
 			return cli.AsUsage(cmd, err)
 		}
 	}
@@ -121,7 +122,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 
 // pulls returns the folders of memberships, as the server reads their environments: those of the cluster types, or of the cluster
 // if it has one of its own.
-func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, name string, members []ledger.Membership) (pulls []agent.Pull, err error) {
+func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, name string, members []ledger.Membership) (pulls []manifests.Pull, err error) {
 	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func (c *clusterRegisterCommand) pulls(cmd *cobra.Command, name string, members 
 			return nil, cli.Failed(fmt.Errorf("the GitOps repository of environment %q is not known", m.Environment),
 				"use --server with a server that schedules it, after its first round, or leave out --reconciler")
 		}
-		follow := agent.Pull{Source: pull.Source{
+		follow := manifests.Pull{Source: pull.Source{
 			Environment: m.Environment, ClusterType: m.ClusterType, URL: e.GitOps.URL, Branch: e.GitOps.Branch, Path: e.GitOps.Path,
 		}}
 		if e.Cluster != nil && e.Cluster.ClusterType == m.ClusterType {
@@ -228,16 +229,16 @@ type manifestFlags struct {
 func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.wanted, "manifests", false, "print the manifests that install the agent")
-	flags.StringVar(&f.image, "image", "", "with --manifests: an `image` with the kalypso program, preferably with its digest")
+	flags.StringVar(&f.image, "image", "", "with --manifests: an `image` with the program kalypso-agent, preferably with its digest")
 	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the server's `URL` as seen from the cluster (default: --server)")
 	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
-	bindDestinations(cmd, &f.destinations, "with --manifests: ")
+	clusteragent.BindDestinations(cmd, &f.destinations, "with --manifests: ")
 	flags.StringVar(&f.reconciler, "reconciler", "", "with --manifests: also print the objects by which this `reconciler` pulls: flux, argocd or fleet")
 	flags.StringVar(&f.gitSecret, "git-secret", "", "with --reconciler: the `name` of the Secret with the credential for the GitOps repositories")
 }
 
 // install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
-func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent.Install, error) {
+func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manifests.Config, error) {
 	if !f.wanted {
 		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.reconciler != "" || f.gitSecret != "" {
 			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --reconciler and --git-secret require --manifests")
@@ -247,15 +248,15 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	if f.server != "" {
 		server = f.server
 	}
-	more, err := parseKinds(f.watch)
+	more, err := clusteragent.ParseKinds(f.watch)
 	if err == nil {
-		_, _, err = parseDestinations(f.destinations, name)
+		_, _, err = clusteragent.ParseDestinations(f.destinations, name)
 	}
 	switch {
 	case err != nil:
 		return nil, cli.AsUsage(cmd, err)
 	case f.image == "":
-		return nil, cli.Usage(cmd, "--manifests requires --image, an image with the kalypso program")
+		return nil, cli.Usage(cmd, "--manifests requires --image, an image with the program kalypso-agent")
 	case server == "":
 		return nil, cli.Usage(cmd, "--manifests requires --agent-server, the server's URL as seen from the cluster")
 	}
@@ -263,12 +264,12 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	if err != nil {
 		return nil, cli.AsUsage(cmd, err)
 	}
-	install := &agent.Install{
+	install := &manifests.Config{
 		Server: address, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations,
 		Explained: reconciler.Explained(), Reconciler: f.reconciler, GitSecret: f.gitSecret,
 	}
-	if _, err := agent.Manifests(*install); err != nil {
+	if _, err := manifests.Write(*install); err != nil {
 		return nil, cli.AsUsage(cmd, err)
 	}
 	return install, nil
@@ -283,8 +284,8 @@ func groupResources(kinds []reconciler.Kind) []schema.GroupResource {
 }
 
 // write prints the manifests, and on stderr how to create the secret.
-func (f *manifestFlags) write(t *terminal.Terminal, install agent.Install, made registered) error {
-	text, err := agent.Manifests(install)
+func (f *manifestFlags) write(t *terminal.Terminal, install manifests.Config, made registered) error {
+	text, err := manifests.Write(install)
 	if err != nil {
 		return err
 	}

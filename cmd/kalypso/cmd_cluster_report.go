@@ -14,15 +14,15 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // clusterReportCommand is "kalypso cluster report".
 type clusterReportCommand struct {
 	t       *terminal.Terminal
-	source  clusterSource
+	source  clusteragent.Source
 	export  string
 	keyFile string
 	// maps lead from the URLs outside to those that reconcilers follow.
@@ -54,7 +54,7 @@ A report counts only if the reconciler follows the repository in the GitOpsRepo 
 	flags.StringVar(&c.export, "export", "", "write signed reports to a `file`, or - for stdout")
 	flags.StringVar(&c.keyFile, "key", "", "a `file` with the cluster's private key")
 	flags.Var((*mapFlag)(&c.maps), "map", "report the repository `URL=COPY` by its URL if a reconciler follows the copy; may be repeated")
-	c.source.bind(cmd)
+	c.source.Bind(cmd)
 	return cmd
 }
 
@@ -62,18 +62,18 @@ func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
 	if c.export == "" || c.keyFile == "" {
 		return cli.Usage(cmd, "--export and --key are required")
 	}
-	if _, err := c.source.kinds(); err != nil {
+	if _, err := c.source.Kinds(); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
 	key, err := c.key()
 	if err != nil {
 		return cli.Failed(fmt.Errorf("read --key: %w", err), "")
 	}
-	log, err := newLogger(c.t, serve.LogConfig{}, nil)
+	log, err := cli.NewLogger(c.t, "", "")
 	if err != nil {
 		return err
 	}
-	a, err := c.source.agent(name, log)
+	a, err := c.source.Agent(name, log)
 	if err != nil {
 		return err
 	}

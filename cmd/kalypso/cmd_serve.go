@@ -123,7 +123,7 @@ func (c *serveCommand) addChain(config *serve.Config) {
 
 // serve serves until the context ends.
 func (c *serveCommand) serve(ctx context.Context, config *serve.Config) error {
-	log, err := newLogger(c.t, config.Log, wiring.Secrets(config, c.t.Env))
+	log, err := cli.NewLogger(c.t, config.Log.Format, config.Log.Level, wiring.Secrets(config, c.t.Env)...)
 	if err != nil {
 		return err
 	}

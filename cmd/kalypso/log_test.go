@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -26,7 +27,7 @@ func TestLogsHideCredentials(t *testing.T) {
 	env := map[string]string{"BOT": "t0ken+of/the bot", "HOOK": "s3cret-of-the-hook", "KALYPSO_GIT_TOKEN": "t0ken-of-git"}
 	for _, format := range []string{"text", "json"} {
 		var lines bytes.Buffer
-		log, err := newLogger(&terminal.Terminal{Err: &lines}, serve.LogConfig{Format: format}, wiring.Secrets(config, env))
+		log, err := cli.NewLogger(&terminal.Terminal{Err: &lines}, format, "", wiring.Secrets(config, env)...)
 		if err != nil {
 			t.Fatal(err)
 		}

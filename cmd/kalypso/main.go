@@ -16,8 +16,6 @@ import (
 	"syscall"
 	_ "time/tzdata" // promotion windows name time zones, and a container may have no time zone files
 
-	"github.com/spf13/cobra"
-
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -57,16 +55,5 @@ func renderChart() {
 // run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := terminal.New(env, stdin, stdout, stderr)
-	root := newRoot(t)
-	root.SetArgs(args)
-
-	// Cobra has no type for usage errors: they are the errors before a command starts.
-	started := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-
-	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started {
-		err = cli.AsUsage(cmd, err)
-	}
-	return int(cli.Report(t, err))
+	return int(cli.Execute(ctx, t, newRoot(t), args))
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
@@ -29,12 +30,8 @@ Exit codes:
   kalypso plan -e dev --control-plane my-control-plane`,
 		Version: cli.Version(),
 	})
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetIn(t.In)
-	root.SetOut(t.Out)
-	root.SetErr(t.Err)
+	cli.Prepare(root, t)
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
-	root.SetFlagErrorFunc(cli.AsUsage)
 	root.SetHelpCommand(cli.Help(root))
 
 	root.AddCommand(
@@ -57,7 +54,7 @@ Exit codes:
 		newToken(t),
 		newNotify(t),
 		newLedger(t),
-		newAgent(t),
+		clusteragent.New(t, "kalypso agent"),
 		newMan(),
 		newDocs(),
 	)

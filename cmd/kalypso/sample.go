@@ -67,7 +67,7 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	}
 	quiet := *c.t
 	quiet.Err = log
-	logger, err := newLogger(&quiet, config.Log, wiring.Secrets(config, c.t.Env))
+	logger, err := cli.NewLogger(&quiet, config.Log.Format, config.Log.Level, wiring.Secrets(config, c.t.Env)...)
 	if err != nil {
 		return nil, err
 	}

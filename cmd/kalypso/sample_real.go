@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
@@ -97,7 +98,7 @@ func (c *realCluster) agentOf(folder *sample.Folder, server agent.Server, log *s
 		return nil, fmt.Errorf("make the folder of the agent: %w", err)
 	}
 	return &agent.Agent{
-		Cluster: watched{watcher}, Server: server, Log: log, Name: c.Name, Version: cli.Version(), Store: agent.Store{Dir: dir}, Interval: sampleHeartbeat,
+		Cluster: clusteragent.Watched{Watcher: watcher}, Server: server, Log: log, Name: c.Name, Version: cli.Version(), Store: agent.Store{Dir: dir}, Interval: sampleHeartbeat,
 	}, nil
 }
 

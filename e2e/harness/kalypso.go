@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
@@ -25,14 +26,14 @@ type Result struct {
 	Processor time.Duration
 }
 
-// BuildKalypso builds the program from the sources in a folder.
+// BuildKalypso builds the program, and the one for clusters, from the sources in a folder.
 func BuildKalypso(ctx context.Context, lab *Lab, sources string) (*Kalypso, error) {
 	bin, err := lab.Folder("bin")
 	if err != nil {
 		return nil, err
 	}
 	k := &Kalypso{lab: lab, path: bin + "/kalypso"}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", k.path, "./cmd/kalypso")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin+"/", "./cmd/kalypso", "./cmd/kalypso-agent")
 	cmd.Dir = sources
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build kalypso: %w\n%s", err, out)
@@ -45,6 +46,13 @@ func (k *Kalypso) With(env ...string) *Kalypso {
 	more := *k
 	more.env = append(append([]string{}, k.env...), env...)
 	return &more
+}
+
+// Agent returns the program that reports a cluster.
+func (k *Kalypso) Agent() *Kalypso {
+	agent := *k
+	agent.path += "-agent"
+	return &agent
 }
 
 // Run runs a command to its end. Only that it could not be run at all is an error.
@@ -60,7 +68,7 @@ func (k *Kalypso) Run(ctx context.Context, args ...string) (Result, error) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return Result{}, fmt.Errorf("run kalypso %s: %w", args[0], err)
+		return Result{}, fmt.Errorf("run %s %s: %w", filepath.Base(k.path), args[0], err)
 	}
 	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), ProcessorTime(cmd)}, nil
 }

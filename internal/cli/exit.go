@@ -89,3 +89,26 @@ func Report(t *terminal.Terminal, err error) ExitCode {
 	}
 	return f.Code
 }
+
+// Prepare sets what all programs have in common: their streams, and errors that [Execute] prints.
+func Prepare(root *cobra.Command, t *terminal.Terminal) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
+	root.SetFlagErrorFunc(AsUsage)
+}
+
+// Execute runs a command line, prints its error, and returns the exit code.
+func Execute(ctx context.Context, t *terminal.Terminal, root *cobra.Command, args []string) ExitCode {
+	root.SetArgs(args)
+	// Cobra has no type for usage errors: they are the errors before a command starts.
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = AsUsage(cmd, err)
+	}
+	return Report(t, err)
+}

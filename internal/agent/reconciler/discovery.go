@@ -94,6 +94,30 @@ func (a *apis) get(ctx context.Context, answer any, path ...string) error {
 	return nil
 }
 
+// remembered asks only once for each version of a group, also if the answer is an error: several kinds have the same group.
+type remembered struct {
+	Discovery
+	asked map[schema.GroupVersion]kindsAnswer
+}
+
+type kindsAnswer struct {
+	kinds map[string]string
+	err   error
+}
+
+func remember(d Discovery) *remembered { return &remembered{d, map[schema.GroupVersion]kindsAnswer{}} }
+
+// Kinds implements [Discovery].
+func (r *remembered) Kinds(ctx context.Context, group, version string) (map[string]string, error) {
+	of := schema.GroupVersion{Group: group, Version: version}
+	answer, ok := r.asked[of]
+	if !ok {
+		answer.kinds, answer.err = r.Discovery.Kinds(ctx, group, version)
+		r.asked[of] = answer
+	}
+	return answer.kinds, answer.err
+}
+
 // serving is a kind as a cluster serves it; zero if it does not.
 type serving struct {
 	resource schema.GroupVersionResource

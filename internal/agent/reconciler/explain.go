@@ -1,10 +1,10 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +40,9 @@ func Explained() []schema.GroupResource {
 const (
 	// explainAgain is the pause after which an object is looked up again that did not show why it is not healthy.
 	explainAgain = 30 * time.Second
+	// maxAgain limits how many objects are looked up again at once, each with up to two requests: what stays as it is must not keep the
+	// API server busy.
+	maxAgain = 5
 	// maxPods limits the pods that are read for an object.
 	maxPods = 50
 )
@@ -128,10 +131,7 @@ func (e *explainer) run(ctx context.Context, changed func()) {
 			return
 		case <-e.wanted:
 		}
-		e.mu.Lock()
-		missing := slices.Collect(maps.Keys(e.missing))
-		e.mu.Unlock()
-		for _, s := range missing {
+		for _, s := range e.next() {
 			bounded, done := context.WithTimeout(ctx, checkTimeout)
 			found, err := e.explain(bounded, s.object)
 			done()
@@ -153,6 +153,24 @@ func (e *explainer) run(ctx context.Context, changed func()) {
 			}
 		}
 	}
+}
+
+// next returns what to look up: everything that was not looked up yet, and of the others those whose last time is the longest ago.
+func (e *explainer) next() []subject {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var first, again []subject
+	for s := range e.missing {
+		if _, ok := e.known[s]; ok {
+			again = append(again, s)
+		} else {
+			first = append(first, s)
+		}
+	}
+	slices.SortFunc(again, func(a, b subject) int {
+		return cmp.Or(e.known[a].at.Compare(e.known[b].at), cmp.Compare(a.object.String(), b.object.String()))
+	})
+	return append(first, again[:min(len(again), maxAgain)]...)
 }
 
 // explain returns why an object is not healthy, and the health of a suspect.

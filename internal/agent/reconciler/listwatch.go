@@ -13,7 +13,9 @@ import (
 // page is how many objects are read at once: they can be large before they are trimmed.
 const page = 50
 
-func listWatch(of dynamic.ResourceInterface) *cache.ListWatch {
+// listWatch lists and watches objects of a kind. Client-go collects the pages of a list before it stores their objects, so they are
+// trimmed page by page.
+func listWatch(of dynamic.ResourceInterface, k Kind) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			// An API server ignores the limit for version 0, because it then answers from its cache.
@@ -21,7 +23,14 @@ func listWatch(of dynamic.ResourceInterface) *cache.ListWatch {
 				options.ResourceVersion = ""
 			}
 			options.Limit = page
-			return of.List(ctx, options)
+			list, err := of.List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			for i := range list.Items {
+				list.Items[i] = *trim(&list.Items[i], k)
+			}
+			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return of.Watch(ctx, options)

@@ -115,10 +115,10 @@ func (w *Watcher) Run(ctx context.Context) {
 
 // check determines which kinds the cluster serves, and starts and stops their informers.
 func (w *Watcher) check(ctx context.Context, running *sync.WaitGroup) {
-	alive := true
+	alive, discovery := true, remember(w.Discovery)
 	for _, k := range w.Kinds {
 		bounded, done := context.WithTimeout(ctx, checkTimeout)
-		as, err := find(bounded, w.Discovery, k)
+		as, err := find(bounded, discovery, k)
 		done()
 		if ctx.Err() != nil {
 			return
@@ -176,7 +176,7 @@ func (w *Watcher) settle(ctx context.Context, running *sync.WaitGroup, k Kind, a
 // inform returns the informer of a kind. Its events only signal changes: snapshots read the store.
 func (w *Watcher) inform(ctx context.Context, k Kind, as serving) *informer {
 	of := w.Client.Resource(as.resource)
-	source := cache.ToListWatcherWithWatchListSemantics(listWatch(of), w.Client)
+	source := cache.ToListWatcherWithWatchListSemantics(listWatch(of, k), w.Client)
 	i := &informer{serving: as}
 	i.SharedIndexInformer = cache.NewSharedIndexInformerWithOptions(source, &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
 	setup := []error{

@@ -212,6 +212,17 @@ func TestWatcherForgetsWhatNobodyReads(t *testing.T) {
 	}, git(), kustomize("True"))
 }
 
+// The pages of a list are trimmed before all of them are in memory.
+func TestListsAreTrimmed(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		list, err := listWatch(w.client.Resource(kustomizes), Known()[3]).ListWithContext(t.Context(), metav1.ListOptions{})
+		if err != nil || !strings.Contains(fmt.Sprint(list), "dev") || strings.Contains(fmt.Sprint(list), "secret") {
+			t.Errorf("got %v, %v", list, err)
+		}
+	}, kustomize("True"))
+}
+
 // A kind that is not there is normal. It may come, go, and change its version.
 func TestWatcherFollowsKinds(t *testing.T) {
 	t.Parallel()
@@ -312,5 +323,62 @@ func TestSnapshotBeforeRun(t *testing.T) {
 	w := NewWatcher(nil, nil, nil, slog.New(slog.DiscardHandler))
 	if s := w.Snapshot(); s.Complete || s.Alive {
 		t.Errorf("got %s", describe(s))
+	}
+}
+
+// counted counts the requests that a cluster's discovery gets.
+type counted struct {
+	Discovery
+	n atomic.Int64
+}
+
+func (c *counted) Versions(ctx context.Context, group string) ([]string, error) {
+	c.n.Add(1)
+	return c.Discovery.Versions(ctx, group)
+}
+
+func (c *counted) Kinds(ctx context.Context, group, version string) (map[string]string, error) {
+	c.n.Add(1)
+	return c.Discovery.Kinds(ctx, group, version)
+}
+
+// TestRequestsAtRest: what does not change costs the API server at most 18 requests a minute. Nine watches, of which each is renewed after
+// five to ten minutes, make it 20.
+func TestRequestsAtRest(t *testing.T) {
+	t.Parallel()
+	resources := ""
+	for i := range 2 * maxSuspects {
+		resources += fmt.Sprintf("  - {group: apps, version: v1, kind: Deployment, namespace: shop, name: web-%02d, status: Synced}\n", i)
+	}
+	for name, tc := range map[string]struct {
+		serves  func(*served)
+		objects []*unstructured.Unstructured
+	}{
+		"Flux, Argo CD and Fleet": {func(s *served) { s.kinds[apps] = "Application" }, []*unstructured.Unstructured{git(), kustomize("True")}},
+		"no reconciler":           {func(s *served) { clear(s.kinds) }, nil},
+		"an Application that stays degraded, and nobody knows why": {
+			func(s *served) { s.kinds[apps] = "Application" }, parse(t, degradedApplication+resources),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			watching(t, func(w *world) {
+				w.served.set(tc.serves)
+				requests := &counted{Discovery: w.served}
+				w.Discovery = requests
+				w.start()
+				for range 3 {
+					w.wait(time.Minute)
+				}
+				before := int(requests.n.Load()) + len(w.client.Actions())
+				const minutes = 10
+				for range minutes {
+					w.wait(time.Minute)
+				}
+				if n := int(requests.n.Load()) + len(w.client.Actions()) - before; n > 18*minutes || n < minutes {
+					w.t.Errorf("%d requests in %d minutes, want at most 18 a minute", n, minutes)
+				}
+			}, tc.objects...)
+		})
 	}
 }

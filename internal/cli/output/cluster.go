@@ -100,7 +100,7 @@ func (v Printer) findings(w io.Writer, clusters []query.Cluster) {
 func (v Printer) reconcilers(w io.Writer, all []query.Reconciler) error {
 	fmt.Fprintln(w)
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "no reconcilers reported yet; run kalypso agent in the cluster")
+		_, err := fmt.Fprintln(w, "no reconcilers reported yet; run kalypso-agent in the cluster")
 		return err
 	}
 	s := v.style

@@ -111,7 +111,7 @@ func newRefusal(response *http.Response, body []byte, token secret.Value) error 
 
 // retryAfter parses seconds, which is what a Kalypso server sends. Dates would need synchronized clocks and are ignored.
 func retryAfter(text string) time.Duration {
-	seconds, err := strconv.Atoi(text)
+	seconds, err := strconv.ParseInt(text, 10, 64) // int has 32 bits on some clusters
 	if err != nil || seconds <= 0 {
 		return 0
 	}

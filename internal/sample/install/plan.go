@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/manifests"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -86,7 +86,7 @@ func agentAccount() ([]*unstructured.Unstructured, error) {
 	for _, k := range reconciler.Known() {
 		kinds = append(kinds, k.GroupResource())
 	}
-	text, err := agent.Manifests(agent.Install{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Explained: reconciler.Explained(), Namespace: Agent})
+	text, err := manifests.Write(manifests.Config{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Explained: reconciler.Explained(), Namespace: Agent})
 	if err != nil {
 		return nil, err
 	}

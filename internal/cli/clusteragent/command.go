@@ -1,4 +1,5 @@
-package main
+// Package clusteragent has the command that reports a cluster: "kalypso-agent", and "kalypso agent", which is the same.
+package clusteragent
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,14 +16,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
-	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// agentCommand is "kalypso agent".
-type agentCommand struct {
+// command has the flags of the agent.
+type command struct {
 	t         *terminal.Terminal
-	source    clusterSource
+	source    Source
 	server    string
 	tokenFile string
 	cluster   string
@@ -29,30 +30,33 @@ type agentCommand struct {
 	check     bool
 }
 
-func newAgent(t *terminal.Terminal) *cobra.Command {
-	c := &agentCommand{t: t}
+// New returns the command. Path is how users call it: "kalypso-agent", or "kalypso agent".
+func New(t *terminal.Terminal, path string) *cobra.Command {
+	c := &command{t: t}
+	name := path[strings.LastIndex(path, " ")+1:]
 	cmd := &cobra.Command{
-		Use:   "agent --server URL --token-file FILE",
+		Use:   name + " --server URL --token-file FILE",
 		Short: "Report the reconcilers of a cluster to the server",
 		Long: `Report the reconcilers of a cluster to the server: their source, revision and state.
 
-    Flux, Argo CD, Fleet ─► kalypso agent ─► one outgoing connection ─► kalypso serve
+    Flux, Argo CD, Fleet ─► kalypso-agent ─► one outgoing connection ─► kalypso serve
      read only            └─ a queue on disk, for when there is none
+
+"kalypso-agent" is a small program for clusters, and "kalypso agent" is the same as kalypso-agent, within the large one.
 
 Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port.
 The token belongs to the cluster and comes from "kalypso cluster register". Its file is read before each attempt, so a new token
-needs no restart. Kinds that the cluster does not serve are skipped until they appear. With GOMEMLIMIT=28MiB the agent uses
-less than 100 MB of memory, of which 60 MB are the program.
+needs no restart. Kinds that the cluster does not serve are skipped until they appear.
 
 An Argo CD can apply its Applications to other clusters. Their state is reported only for destinations that --destination maps to a
 registered cluster: as that cluster's, with the same token. An admin grants this with "kalypso cluster register CLUSTER --reported-by".
 The agent logs how many Applications have other destinations.
 
 For a cluster without a connection, use "kalypso cluster report", which writes a file.`,
-		Example: `  kalypso agent --server https://kalypso.example.com --token-file token --state-dir state
-  kalypso agent --server https://kalypso.example.com --token-file token --watch apps/deployments
-  kalypso agent --server https://kalypso.example.com --token-file token --cluster hub --destination store=store-01
-  kalypso agent --check --state-dir state`,
+		Example: strings.ReplaceAll(`  PATH --server https://kalypso.example.com --token-file token --state-dir state
+  PATH --server https://kalypso.example.com --token-file token --watch apps/deployments
+  PATH --server https://kalypso.example.com --token-file token --cluster hub --destination store=store-01
+  PATH --check --state-dir state`, "PATH", path),
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -60,25 +64,25 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	flags.StringVar(&c.server, "server", "", "the server's `URL`")
 	flags.StringVar(&c.tokenFile, "token-file", "", "a `file` with the cluster's token")
 	flags.StringVar(&c.cluster, "cluster", "", "the `name` of the cluster (default: the cluster that owns the token)")
-	c.source.bind(cmd)
-	bindDestinations(cmd, &c.source.destinations, "")
+	c.source.Bind(cmd)
+	BindDestinations(cmd, &c.source.destinations, "")
 	flags.DurationVar(&c.interval, "interval", time.Minute, "the time between heartbeats while nothing changes")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
 	return cmd
 }
 
-func (c *agentCommand) run(cmd *cobra.Command) error {
+func (c *command) run(cmd *cobra.Command) error {
 	if err := c.checkFlags(cmd); err != nil {
 		return err
 	}
 	if c.check {
 		return c.checkHealth()
 	}
-	log, err := newLogger(c.t, serve.LogConfig{}, nil)
+	log, err := cli.NewLogger(c.t, "", "")
 	if err != nil {
 		return err
 	}
-	a, err := c.source.agent(c.cluster, log)
+	a, err := c.source.Agent(c.cluster, log)
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func (c *agentCommand) run(cmd *cobra.Command) error {
 	return c.report(cmd.Context(), a)
 }
 
-func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
+func (c *command) checkFlags(cmd *cobra.Command) error {
 	switch {
 	case c.check && c.source.stateDir == "":
 		return cli.Usage(cmd, "--check requires the --state-dir of the agent")
@@ -97,10 +101,10 @@ func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 	case c.interval < time.Second:
 		return cli.Usage(cmd, "--interval is %s, want at least a second", c.interval)
 	}
-	if _, err := c.source.kinds(); err != nil {
+	if _, err := c.source.Kinds(); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
-	if _, _, err := parseDestinations(c.source.destinations, c.cluster); err != nil {
+	if _, _, err := ParseDestinations(c.source.destinations, c.cluster); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
 	if _, err := client.ParseServer(c.server); err != nil {
@@ -110,7 +114,7 @@ func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 }
 
 // report reports until the context ends.
-func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
+func (c *command) report(ctx context.Context, a *agent.Agent) error {
 	address, err := client.ParseServer(c.server)
 	if err != nil {
 		return err
@@ -130,7 +134,7 @@ func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
 }
 
 // checkHealth is called by liveness probes.
-func (c *agentCommand) checkHealth() error {
+func (c *command) checkHealth() error {
 	health, err := agent.ReadHealth(c.source.stateDir)
 	if err != nil {
 		return cli.Failed(err, "check that an agent uses this folder")
@@ -154,15 +158,9 @@ func (c *agentCommand) checkHealth() error {
 	return nil
 }
 
-func (c *agentCommand) printHealth(who string, health agent.Health) {
+func (c *command) printHealth(who string, health agent.Health) {
 	fmt.Fprintf(c.t.Out, "%s knows %d reconcilers, %d reports are waiting\n", who, health.Reconcilers, health.Waiting)
 	if health.Error != "" {
 		fmt.Fprintln(c.t.Out, terminal.Printable(health.Error))
 	}
-}
-
-// bindDestinations adds the flag --destination. The prefix begins its description.
-func bindDestinations(cmd *cobra.Command, destinations *[]string, prefix string) {
-	cmd.Flags().StringArrayVar(destinations, "destination", nil,
-		prefix+"the registered cluster of a destination in Argo CD, as `NAME_OR_SERVER=CLUSTER`; may be repeated")
 }

@@ -1,4 +1,4 @@
-package agent
+package manifests
 
 import (
 	"net/url"
@@ -12,7 +12,7 @@ import (
 
 var server = &url.URL{Scheme: "https", Host: "kalypso.example.com"}
 
-func TestManifests(t *testing.T) {
+func TestWrite(t *testing.T) {
 	t.Parallel()
 	flux := []schema.GroupResource{
 		{Group: "kustomize.toolkit.fluxcd.io", Resource: "kustomizations"},
@@ -20,14 +20,14 @@ func TestManifests(t *testing.T) {
 		{Group: "source.toolkit.fluxcd.io", Resource: "gitrepositories"},
 	}
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
-	installs := map[string]Install{
-		"manifests_default": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Explained: []schema.GroupResource{{Resource: "pods"}, {Group: "apps", Resource: "deployments"}}},
-		"manifests_more_kinds": {
+	installs := map[string]Config{
+		"default": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Explained: []schema.GroupResource{{Resource: "pods"}, {Group: "apps", Resource: "deployments"}}},
+		"more_kinds": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
 			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
-		"manifests_flux_pulls": {
+		"flux_pulls": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Flux, GitSecret: "git",
 			Pulls: []Pull{
 				{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}},
@@ -35,17 +35,17 @@ func TestManifests(t *testing.T) {
 				{Source: pull.Source{Environment: "edge", ClusterType: "store", URL: "https://git.example.com/acme/gitops", Branch: "edge"}, Rings: true},
 			},
 		},
-		"manifests_argocd_pulls": {
+		"argocd_pulls": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.ArgoCD,
 			Pulls: []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}}},
 		},
-		"manifests_fleet_pulls": {
+		"fleet_pulls": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Fleet, GitSecret: "git",
 			Pulls: []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/acme/gitops", Branch: "dev"}}},
 		},
 	}
-	casetest.Run(t, "testdata/manifests_*.txtar", func(t *testing.T, c casetest.Case) {
-		got, err := Manifests(installs[c.Name])
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
+		got, err := Write(installs[c.Name])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,31 +53,31 @@ func TestManifests(t *testing.T) {
 	})
 }
 
-func TestManifestsRefuse(t *testing.T) {
+func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
-	good := Install{Server: server, Cluster: "large-07", Image: "kalypso:v1"}
-	for name, damage := range map[string]func(*Install){
-		"cluster":   func(i *Install) { i.Cluster = "a b" },
-		"no name":   func(i *Install) { i.Cluster = "" },
-		"namespace": func(i *Install) { i.Namespace = "x\n---\nkind: ClusterRoleBinding" },
-		"secret":    func(i *Install) { i.Secret = "../x" },
-		"image":     func(i *Install) { i.Image = "" },
+	good := Config{Server: server, Cluster: "large-07", Image: "kalypso:v1"}
+	for name, damage := range map[string]func(*Config){
+		"cluster":   func(i *Config) { i.Cluster = "a b" },
+		"no name":   func(i *Config) { i.Cluster = "" },
+		"namespace": func(i *Config) { i.Namespace = "x\n---\nkind: ClusterRoleBinding" },
+		"secret":    func(i *Config) { i.Secret = "../x" },
+		"image":     func(i *Config) { i.Image = "" },
 
-		"an unknown reconciler":         func(i *Install) { i.Reconciler = "jenkins" },
-		"a secret without a reconciler": func(i *Install) { i.GitSecret = "git" },
-		"a secret of Argo CD":           func(i *Install) { i.Reconciler, i.GitSecret = pull.ArgoCD, "git" },
-		"the name of a git secret":      func(i *Install) { i.Reconciler, i.GitSecret = pull.Flux, "a b" },
-		"an unknown repository": func(i *Install) {
+		"an unknown reconciler":         func(i *Config) { i.Reconciler = "jenkins" },
+		"a secret without a reconciler": func(i *Config) { i.GitSecret = "git" },
+		"a secret of Argo CD":           func(i *Config) { i.Reconciler, i.GitSecret = pull.ArgoCD, "git" },
+		"the name of a git secret":      func(i *Config) { i.Reconciler, i.GitSecret = pull.Flux, "a b" },
+		"an unknown repository": func(i *Config) {
 			i.Reconciler, i.Pulls = pull.Flux, []Pull{{Source: pull.Source{Environment: "dev", ClusterType: "large"}}}
 		},
-		"two cluster types": func(i *Install) {
+		"two cluster types": func(i *Config) {
 			p := Pull{Source: pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/gitops", Branch: "dev"}}
 			i.Reconciler, i.Pulls = pull.Flux, []Pull{p, p}
 		},
 	} {
 		i := good
 		damage(&i)
-		if text, err := Manifests(i); err == nil {
+		if text, err := Write(i); err == nil {
 			t.Errorf("%s: got\n%s", name, text)
 		}
 	}

@@ -1,4 +1,4 @@
-package agent
+package manifests
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type Pull struct {
 }
 
 // pulls returns the objects with which the cluster's reconciler follows its folders.
-func (i *Install) pulls() []object {
+func (i *Config) pulls() []object {
 	var all []object
 	for _, p := range i.Pulls {
 		if p.Rings {
@@ -31,7 +31,7 @@ func (i *Install) pulls() []object {
 }
 
 // checkPulls returns an error if the objects that pull cannot be written.
-func (i *Install) checkPulls() error {
+func (i *Config) checkPulls() error {
 	if i.Reconciler == "" {
 		if len(i.Pulls) > 0 || i.GitSecret != "" {
 			return fmt.Errorf("a reconciler is required: %s", strings.Join(pull.Reconcilers, ", "))

@@ -1,4 +1,5 @@
-package agent
+// Package manifests writes the manifests that install the agent on a cluster, and those by which the cluster pulls.
+package manifests
 
 import (
 	"bytes"
@@ -13,11 +14,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Install configures the manifests that install the agent.
-type Install struct {
+// Config configures the manifests.
+type Config struct {
 	Server  *url.URL // required
 	Cluster string   // required, the registered name of the cluster
-	Image   string   // required, an image with the kalypso program, preferably with its digest
+	Image   string   // required, an image with the program kalypso-agent, preferably with its digest
 	// Kinds lists all kinds that the agent watches, including More. Required.
 	Kinds []schema.GroupResource
 	// More lists the kinds that the agent watches in addition to the known ones.
@@ -39,9 +40,9 @@ type Install struct {
 	GitSecret string
 }
 
-// Manifests returns the YAML with the objects by which the cluster pulls, and that installs the agent: a namespace, a service account with read access to the kinds and
+// Write returns the YAML with the objects by which the cluster pulls, and that installs the agent: a namespace, a service account with read access to the kinds and
 // what explains their health and nothing else, and a deployment that reads the token from a secret.
-func Manifests(i Install) ([]byte, error) {
+func Write(i Config) ([]byte, error) {
 	if i.Namespace == "" {
 		i.Namespace = "kalypso-agent"
 	}
@@ -65,7 +66,7 @@ func Manifests(i Install) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (i *Install) check() error {
+func (i *Config) check() error {
 	for _, name := range []string{i.Namespace, i.Secret, i.Cluster} {
 		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 			return fmt.Errorf("%q is not a valid name: %s", name, problems[0])
@@ -80,7 +81,7 @@ func (i *Install) check() error {
 // object is a manifest. The types of Kubernetes would write fields that are not set.
 type object = map[string]any
 
-func (i *Install) documents() []object {
+func (i *Config) documents() []object {
 	labels := object{"app.kubernetes.io/name": agentName}
 	meta := func(namespaced bool) object {
 		m := object{"name": agentName, "labels": labels}
@@ -116,7 +117,7 @@ const (
 )
 
 // rules returns one rule for each API group, with read access to its kinds.
-func (i *Install) rules() []object {
+func (i *Config) rules() []object {
 	resources := map[string][]string{}
 	for _, k := range i.Kinds {
 		resources[k.Group] = append(resources[k.Group], k.Resource)
@@ -130,7 +131,7 @@ func (i *Install) rules() []object {
 }
 
 // explainRules lets the agent look up why objects are not healthy. It cannot read ConfigMaps, Secrets and logs.
-func (i *Install) explainRules() []object {
+func (i *Config) explainRules() []object {
 	resources := map[string][]string{}
 	for _, k := range i.Explained {
 		resources[k.Group] = append(resources[k.Group], k.Resource)
@@ -144,9 +145,9 @@ func (i *Install) explainRules() []object {
 }
 
 // pod returns the pod's spec. The token is a file, because a file can be replaced while the agent runs.
-func (i *Install) pod() object {
+func (i *Config) pod() object {
 	const tokens, state = "/var/run/secrets/kalypso", "/var/lib/kalypso"
-	args := []string{"agent", "--server=" + i.Server.String(), "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
+	args := []string{"--server=" + i.Server.String(), "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
 	for _, k := range i.More {
 		args = append(args, "--watch="+k.Group+"/"+k.Resource)
 	}
@@ -160,15 +161,16 @@ func (i *Install) pod() object {
 			"seccompProfile": object{"type": "RuntimeDefault"},
 		},
 		"containers": []object{{
-			"name":  agentName,
-			"image": i.Image,
-			"args":  args,
-			// The heap has at most 28 MiB. An idle agent has 13 MB of it, and 60 MB are pages of the program, which the kernel can read again. If
-			// it has to do that all the time, because the limit is lower than both, the agent hardly runs. A probe needs 13 MB more for a moment.
-			"env": []object{{"name": "GOMEMLIMIT", "value": "28MiB"}, {"name": "HOME", "value": state}},
+			"name":    agentName,
+			"image":   i.Image,
+			"command": []string{agentName},
+			"args":    args,
+			// The agent needs 20 MB for 50 reconcilers, 30 MB for 1,000 and 75 MB for 5,000, of which 12 MB are pages of the program. A probe
+			// needs 12 MB more for a moment. The memory limit of Go is lower, so that it rather collects garbage more often than is killed.
+			"env": []object{{"name": "GOMEMLIMIT", "value": "64MiB"}, {"name": "HOME", "value": state}},
 			"resources": object{
-				"requests": object{"cpu": "10m", "memory": "96Mi"},
-				"limits":   object{"memory": "192Mi"},
+				"requests": object{"cpu": "10m", "memory": "32Mi"},
+				"limits":   object{"memory": "96Mi"},
 			},
 			"securityContext": object{
 				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
@@ -176,7 +178,7 @@ func (i *Install) pod() object {
 			},
 			// The agent opens no port, so the probe runs the program: seldom, because that is another process.
 			"livenessProbe": object{
-				"exec":                object{"command": []string{"kalypso", "agent", "--check", "--state-dir=" + state}},
+				"exec":                object{"command": []string{agentName, "--check", "--state-dir=" + state}},
 				"initialDelaySeconds": 60, "periodSeconds": 120, "timeoutSeconds": 10, "failureThreshold": 3,
 			},
 			"volumeMounts": []object{
