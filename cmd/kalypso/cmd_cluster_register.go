@@ -222,6 +222,7 @@ type manifestFlags struct {
 	watch  []string
 	// destinations are passed on to the agent.
 	destinations []string
+	runJobs      bool
 	reconciler   string
 	gitSecret    string
 }
@@ -233,6 +234,7 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the server's `URL` as seen from the cluster (default: --server)")
 	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
 	clusteragent.BindDestinations(cmd, &f.destinations, "with --manifests: ")
+	flags.BoolVar(&f.runJobs, "run-jobs", false, "with --manifests: let the agent run the Jobs of verifications")
 	flags.StringVar(&f.reconciler, "reconciler", "", "with --manifests: also print the objects by which this `reconciler` pulls: flux, argocd or fleet")
 	flags.StringVar(&f.gitSecret, "git-secret", "", "with --reconciler: the `name` of the Secret with the credential for the GitOps repositories")
 }
@@ -240,8 +242,8 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 // install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manifests.Config, error) {
 	if !f.wanted {
-		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.reconciler != "" || f.gitSecret != "" {
-			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --reconciler and --git-secret require --manifests")
+		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.runJobs || f.reconciler != "" || f.gitSecret != "" {
+			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --run-jobs, --reconciler and --git-secret require --manifests")
 		}
 		return nil, nil
 	}
@@ -266,7 +268,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manif
 	}
 	install := &manifests.Config{
 		Server: address, Cluster: name, Image: f.image,
-		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations,
+		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations, RunJobs: f.runJobs,
 		Explained: reconciler.Explained(), Reconciler: f.reconciler, GitSecret: f.gitSecret,
 	}
 	if _, err := manifests.Write(*install); err != nil {

@@ -39,6 +39,12 @@ type Rejection interface {
 	RetryAfter() time.Duration
 }
 
+// Jobs runs templates of the cluster as Jobs.
+type Jobs interface {
+	// Run starts what is requested, unless it runs or has ended, and returns how far it is.
+	Run(ctx context.Context, request hub.JobRequest) hub.JobResult
+}
+
 // Agent reports one cluster to a server, and those that its reconcilers serve. Each cluster has its own queue: one that the server
 // does not accept does not hold up the others.
 type Agent struct {
@@ -53,6 +59,8 @@ type Agent struct {
 	// Version is the agent's version.
 	Version string
 	Store   Store
+	// Jobs runs the Jobs that the server requests for Name, but not those for Others. Optional: without it, the agent runs none.
+	Jobs Jobs
 	// Interval is the time between heartbeats while nothing changes. Default: one minute.
 	Interval time.Duration
 }
@@ -88,6 +96,7 @@ func (a *Agent) of(v *view) *Agent {
 	one := *a
 	one.Cluster, one.Others = v, nil
 	if v.name != "" {
+		one.Jobs = nil
 		one.Name, one.Log, one.Store = v.name, a.Log.With("cluster", v.name), a.Store.of(v.name)
 		if err := os.MkdirAll(one.Store.Dir, 0o700); err != nil && one.Store.Dir != "" {
 			one.Log.Error("cannot create the folder of the queue", "error", err)
@@ -105,7 +114,7 @@ func (a *Agent) report(ctx context.Context) {
 	r := &run{
 		Agent: a, queue: queue, limit: hub.MaxReports, pause: minPause, interval: a.Interval,
 		// Buffered: the answer to the last batch may arrive after the loop has ended.
-		results: make(chan result, 1), gather: time.NewTimer(gatherTime), next: time.NewTimer(0),
+		results: make(chan result, 1), gather: time.NewTimer(gatherTime), next: time.NewTimer(0), jobs: newJobs(a.Jobs),
 	}
 	if r.interval <= 0 {
 		r.interval = time.Minute
@@ -138,6 +147,7 @@ type run struct {
 
 	snapshot Snapshot
 	lastSent time.Time
+	jobs     *jobs
 }
 
 // result is the outcome of sending a batch.
@@ -172,6 +182,13 @@ func (r *run) loop(ctx context.Context) {
 			r.sending = false
 			if ctx.Err() == nil {
 				r.handle(ctx, result)
+			}
+		case <-r.jobs.due.C:
+			r.jobs.advance(ctx)
+		case results := <-r.jobs.results:
+			r.jobs.keep(results)
+			if r.jobs.unsent && !r.failing {
+				r.send(ctx)
 			}
 		}
 		r.writeHealth()
@@ -221,6 +238,7 @@ func (r *run) batch() *hub.ReportBatch {
 	}
 	batch := hub.NewReportBatch(r.Name, instant(time.Now()), reports)
 	batch.Agent, batch.Dropped, batch.Present = r.Version, r.queue.dropped, r.queue.Present(r.snapshot)
+	batch.RunsJobs, batch.Jobs = r.jobs.report()
 	return &batch
 }
 
@@ -237,7 +255,7 @@ func (r *run) handle(ctx context.Context, res result) {
 		r.failed(res)
 		return
 	}
-	if r.queue.Waiting() > 0 {
+	if r.queue.Waiting() > 0 || r.jobs.unsent {
 		r.send(ctx)
 		return
 	}
@@ -251,6 +269,7 @@ func (r *run) accepted(res result) {
 	r.failing, r.pause, r.logged, r.lastSent = false, minPause, "", time.Now()
 	r.limit = min(r.limit*2, hub.MaxReports) // the rejected report may be gone by now
 	r.queue.Accepted(&res.batch, res.receipt)
+	r.jobs.request(res.receipt.Jobs)
 	r.save()
 }
 

@@ -34,12 +34,15 @@ func (r *round) markRunning(results []decide.CheckResult, place EnvironmentState
 	return results
 }
 
-// check measures a verification once, in the background unless the answer is on the forge.
+// check measures a verification once, in the background unless the answer is on the forge, or that of clusters.
 func (r *round) check(ctx context.Context, a decide.RunCheck) error {
 	key := checkKey{r.reading.Subject, a.Environment, a.Revision, a.Check.Name}
 	a.Source = r.source(a.Environment, a.Commit)
 	if a.Check.CommitStatus != nil {
 		return r.readStatus(ctx, key, a)
+	}
+	if a.Check.Job != nil {
+		return r.runJobs(ctx, a)
 	}
 	limit := r.MaxChecks
 	if limit <= 0 {

@@ -45,6 +45,8 @@ type page struct {
 	revisions map[string]string
 	// results holds what is recorded of verifications, in the order in which it was read.
 	results []result
+	// jobs holds what clusters answered about Jobs, by the ID of the run.
+	jobs    map[string]jobAnswers
 	pause   *decide.Pause
 	resumed time.Time
 	aborts  map[string]decide.Abort
@@ -138,7 +140,7 @@ func (j *journal) page(environment string) *page {
 		p = &page{
 			published: map[string]time.Time{}, revisions: map[string]string{}, skips: map[string]decide.Skip{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
 			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{},
-			proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{},
+			proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{}, jobs: map[string]jobAnswers{},
 		}
 		j.pages[environment] = p
 	}
@@ -183,6 +185,11 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 	case Verifying, Verified:
 		check := decide.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Value: d.Value, Reason: s.Reason, At: s.At}
 		p.results = append(p.results, result{check, s.Commit})
+		if d.Result != decide.CheckWaiting {
+			delete(p.jobs, d.Job) // thousands of answers, which are counted
+		}
+	case Ran:
+		p.addAnswers(d, s.At)
 	case StateChanged:
 		if !s.At.Before(p.decided.at) {
 			p.decided = recordedDecision{d, s.Commit, s.Reason, s.At}

@@ -61,6 +61,7 @@ type Promoter struct {
 	// subjects holds the caches by subject.
 	subjects map[string]*subject
 	checks   running
+	jobs     jobBoard
 }
 
 // subject caches the state of one pipeline between rounds.
@@ -93,7 +94,13 @@ func (p *Promoter) now() time.Time {
 // Round gathers the facts, decides and carries out the decisions. It returns the outcome even with an error,
 // because an error in one environment does not stop the others. If it did something, another round may be needed at once.
 func (p *Promoter) Round(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
-	return p.work(ctx, pipeline, func(r *round) error { return r.act(ctx) })
+	return p.work(ctx, pipeline, func(r *round) error {
+		err := r.act(ctx)
+		if ctx.Err() == nil {
+			p.jobs.replace(r.reading.Subject, r.requests)
+		}
+		return err
+	})
 }
 
 // Preview gathers the facts and decides, but changes nothing.

@@ -25,6 +25,8 @@ type round struct {
 	// lanes holds the chain of environments, and then the rings of each environment that has rings.
 	lanes   []*lane
 	outcome *Outcome
+	// requests are the Jobs that clusters should run.
+	requests []*jobRequest
 }
 
 // lane is a chain of environments, or the rings of one environment, in a round.

@@ -21,6 +21,8 @@ const (
 	// Verifying means that a verification began that has a timeout or waits for users, Verified is one measurement of it.
 	Verifying decide.StepKind = "verifying"
 	Verified  decide.StepKind = "verified"
+	// Ran is what clusters answered about the Jobs of a measurement. There may be several for one measurement.
+	Ran decide.StepKind = "ran"
 
 	// Paused and Resumed are a user's commands for an environment; their commit is [EveryCommit].
 	Paused  decide.StepKind = "paused"
@@ -71,6 +73,10 @@ type Detail struct {
 	// Output is the end of the output of a measurement, and Took its duration.
 	Output string `json:"output,omitempty"`
 	Took   string `json:"took,omitempty"`
+	// Job is the ID of a run of Jobs, Succeeded the clusters whose Jobs succeeded, and Answers those of the other clusters.
+	Job       string      `json:"job,omitempty"`
+	Succeeded []string    `json:"succeeded,omitempty"`
+	Answers   []JobAnswer `json:"answers,omitempty"`
 	// Groups are those of an approval's user, as far as the verification names them.
 	Groups []string `json:"groups,omitempty"`
 	// URL is the page of a proposal.
@@ -81,4 +87,12 @@ type Detail struct {
 	Since time.Time `json:"since,omitzero"`
 	// Order is the ID of the completed request.
 	Order string `json:"order,omitempty"`
+}
+
+// JobAnswer is why the Job of a cluster has not succeeded.
+type JobAnswer struct {
+	Cluster string `json:"cluster"`
+	// Result is failed, or waiting if the cluster could not run it.
+	Result  decide.CheckState `json:"result"`
+	Message string            `json:"message,omitempty"`
 }

@@ -72,6 +72,10 @@ type ReportBatch struct {
 	// The server records all others that it knows as gone. Agents set it on start, because their record of earlier
 	// reports can be lost, and when the server requests a full report.
 	Present *Present `json:"present,omitempty"`
+	// RunsJobs means that the agent may run the Jobs that the answer requests. Jobs are the states of those that the answer to an
+	// earlier batch requested, at most [MaxJobs].
+	RunsJobs bool        `json:"runsJobs,omitempty"`
+	Jobs     []JobResult `json:"jobs,omitempty"`
 }
 
 // Present lists the reconcilers of a cluster.
@@ -151,6 +155,9 @@ type Report struct {
 type ReportReceipt struct {
 	// Resend requests the current state of every reconciler, because the server does not have it.
 	Resend bool `json:"resend,omitempty"`
+	// Jobs are the Jobs that the cluster should run: all of which the server does not have the result. They replace those of earlier
+	// answers.
+	Jobs []JobRequest `json:"jobs,omitempty"`
 }
 
 // NewReportBatch returns a batch whose ID is derived from its content.
@@ -173,6 +180,9 @@ func (b *ReportBatch) Check() error {
 	}
 	problems = append(problems, required("id", b.ID), bounded("id", b.ID, MaxName), bounded("cluster", b.Cluster, MaxName),
 		bounded("agent", b.Agent, MaxName), instant("sent", b.Sent))
+	if err := checkJobs(b.Jobs); err != nil {
+		problems = append(problems, err)
+	}
 	if b.Dropped < 0 {
 		problems = append(problems, errors.New("dropped is negative"))
 	}

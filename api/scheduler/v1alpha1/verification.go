@@ -2,11 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.command), has(self.prometheus), has(self.commitStatus), has(self.approval)].filter(set, set).size() == 1",message="a verification is one of http, command, prometheus, commitStatus and approval"
+// +kubebuilder:validation:XValidation:rule="[has(self.http), has(self.command), has(self.prometheus), has(self.commitStatus), has(self.job), has(self.approval)].filter(set, set).size() == 1",message="a verification is one of http, command, prometheus, commitStatus, job and approval"
 
-// Verification is one check after the gate. Exactly one of http, command, prometheus, commitStatus and approval is set.
+// Verification is one check after the gate. Exactly one of http, command, prometheus, commitStatus, job and approval is
+// set.
 //
-// http, command and prometheus are measured, again and again if count or failureLimit is set: each measurement passes or fails,
+// http, command, prometheus and job are measured, again and again if count or failureLimit is set: each measurement passes or fails,
 // and the verification passes when count of them passed. An answer without data is a failed measurement.
 // commitStatus and approval wait for others.
 type Verification struct {
@@ -52,6 +53,9 @@ type Verification struct {
 	// CommitStatus waits until a status of the promoted commit succeeds, which any other program can post.
 	// +optional
 	CommitStatus *CommitStatusVerification `json:"commitStatus,omitempty"`
+	// Job runs a template as a Job on each cluster, by its agent, and expects that it succeeds.
+	// +optional
+	Job *JobVerification `json:"job,omitempty"`
 	// Approval waits until users approve the commit in this environment.
 	// +optional
 	Approval *ApprovalVerification `json:"approval,omitempty"`
@@ -126,6 +130,21 @@ type CommitStatusVerification struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Context string `json:"context"`
+}
+
+// JobVerification runs a Job on each cluster that runs the commit. As many clusters must succeed as the gate requires.
+type JobVerification struct {
+	// Template is the value of the label kalypso.io/job-template of a suspended CronJob in the namespace of an assignment. Its Job
+	// template is run, with the service account that it names.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	Template string `json:"template"`
+	// Timeout of a Job, up to an hour. Default: 10m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // ApprovalVerification waits for users.

@@ -27,6 +27,8 @@ type Config struct {
 	Destinations []string
 	// Explained lists the kinds that the agent reads to explain why objects are not healthy.
 	Explained []schema.GroupResource
+	// RunJobs lets the agent run the Jobs of verifications, in namespaces that bind it to the ClusterRole kalypso-agent-jobs.
+	RunJobs bool
 	// Namespace is where the agent runs. Default: kalypso-agent.
 	Namespace string
 	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
@@ -92,7 +94,7 @@ func (i *Config) documents() []object {
 	}
 	namespace := meta(false)
 	namespace["name"] = i.Namespace
-	return []object{
+	all := []object{
 		{"apiVersion": "v1", "kind": "Namespace", "metadata": namespace},
 		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(true)},
 		{"apiVersion": rbac + "/v1", "kind": "ClusterRole", "metadata": meta(false), "rules": i.rules()},
@@ -109,6 +111,14 @@ func (i *Config) documents() []object {
 			"template": object{"metadata": object{"labels": labels}, "spec": i.pod()},
 		}},
 	}
+	if !i.RunJobs {
+		return all
+	}
+	// Not bound here: the templates of assignments bind it in their namespaces.
+	return append(all, object{
+		"apiVersion": rbac + "/v1", "kind": "ClusterRole", "metadata": object{"name": agentName + "-jobs", "labels": labels},
+		"rules": []object{{"apiGroups": []string{"batch"}, "resources": []string{"jobs"}, "verbs": []string{"create", "get"}}},
+	})
 }
 
 const (
@@ -127,7 +137,14 @@ func (i *Config) rules() []object {
 		slices.Sort(resources[group])
 		rules = append(rules, object{"apiGroups": []string{group}, "resources": slices.Compact(resources[group]), "verbs": []string{"get", "list", "watch"}})
 	}
-	return append(rules, i.explainRules()...)
+	rules = append(rules, i.explainRules()...)
+	if !i.RunJobs {
+		return rules
+	}
+	return append(rules,
+		object{"apiGroups": []string{""}, "resources": []string{"namespaces"}, "verbs": []string{"list"}},
+		object{"apiGroups": []string{"batch"}, "resources": []string{"cronjobs"}, "verbs": []string{"list"}},
+		object{"apiGroups": []string{"batch"}, "resources": []string{"jobs"}, "verbs": []string{"get"}})
 }
 
 // explainRules lets the agent look up why objects are not healthy. It cannot read ConfigMaps, Secrets and logs.
@@ -153,6 +170,9 @@ func (i *Config) pod() object {
 	}
 	for _, d := range i.Destinations {
 		args = append(args, "--destination="+d)
+	}
+	if i.RunJobs {
+		args = append(args, "--run-jobs")
 	}
 	return object{
 		"serviceAccountName": agentName,

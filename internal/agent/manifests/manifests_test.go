@@ -27,6 +27,7 @@ func TestWrite(t *testing.T) {
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
 			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
+		"jobs": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, RunJobs: true},
 		"flux_pulls": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Flux, GitSecret: "git",
 			Pulls: []Pull{

@@ -28,6 +28,7 @@ type command struct {
 	cluster   string
 	interval  time.Duration
 	check     bool
+	runJobs   bool
 }
 
 // New returns the command. Path is how users call it: "kalypso-agent", or "kalypso agent".
@@ -44,7 +45,8 @@ func New(t *terminal.Terminal, path string) *cobra.Command {
 
 "kalypso-agent" is a small program for clusters, and "kalypso agent" is the same as kalypso-agent, within the large one.
 
-Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port.
+Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port. With
+--run-jobs it also creates Jobs for verifications, in namespaces that let it.
 The token belongs to the cluster and comes from "kalypso cluster register". Its file is read before each attempt, so a new token
 needs no restart. Kinds that the cluster does not serve are skipped until they appear.
 
@@ -67,6 +69,7 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	c.source.Bind(cmd)
 	BindDestinations(cmd, &c.source.destinations, "")
 	flags.DurationVar(&c.interval, "interval", time.Minute, "the time between heartbeats while nothing changes")
+	flags.BoolVar(&c.runJobs, "run-jobs", false, "run the Jobs of verifications, from suspended CronJobs that came through Git")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
 	return cmd
 }
@@ -87,6 +90,11 @@ func (c *command) run(cmd *cobra.Command) error {
 		return err
 	}
 	a.Interval = c.interval
+	if c.runJobs {
+		if a.Jobs, err = c.source.jobs(log); err != nil {
+			return err
+		}
+	}
 	return c.report(cmd.Context(), a)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/job"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
 )
@@ -100,6 +101,15 @@ func (s *Source) Agent(name string, log *slog.Logger) (*agent.Agent, error) {
 	return &agent.Agent{
 		Cluster: Watched{watcher}, Log: log, Name: name, Others: others, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir},
 	}, nil
+}
+
+// jobs returns what runs the Jobs of verifications in the cluster.
+func (s *Source) jobs(log *slog.Logger) (*job.Runner, error) {
+	config, err := reconciler.Config(s.kubeconfig, "", "kalypso-agent/"+cli.Version())
+	if err != nil {
+		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
+	}
+	return job.Connect(config, log)
 }
 
 // Watched converts the snapshots of a watcher to those of the agent.

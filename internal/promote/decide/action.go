@@ -66,6 +66,9 @@ type RunCheck struct {
 	// Baseline is what the answer is compared with; nil without a baseline. It is set when the action is carried
 	// out.
 	Baseline *measure.Comparison
+	// Begun is when the verification began; zero if that is not recorded. Measured is how many measurements are.
+	Begun    time.Time
+	Measured int
 }
 
 // Promote promotes a commit to an environment, directly or with a pull request.

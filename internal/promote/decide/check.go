@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/measure"
 )
@@ -36,6 +39,8 @@ func (c *Check) Kind() string {
 		return "prometheus"
 	case c.CommitStatus != nil:
 		return "commitStatus"
+	case c.Job != nil:
+		return "job"
 	default:
 		return "approval"
 	}
@@ -114,14 +119,14 @@ func parseChecks(verify []v1alpha1.Verification) ([]Check, []checkProblem) {
 // parse compiles the expression, and returns what is wrong with the verification and in which of its fields.
 func (c *Check) parse() (field string, err error) {
 	kinds := 0
-	for _, set := range []bool{c.HTTP != nil, c.Command != nil, c.Prometheus != nil, c.CommitStatus != nil, c.Approval != nil} {
+	for _, set := range []bool{c.HTTP != nil, c.Command != nil, c.Prometheus != nil, c.CommitStatus != nil, c.Job != nil, c.Approval != nil} {
 		if set {
 			kinds++
 		}
 	}
 	switch {
 	case kinds != 1:
-		return "", fmt.Errorf("%q: want exactly one of http, command, prometheus, commitStatus and approval", c.Name)
+		return "", fmt.Errorf("%q: want exactly one of http, command, prometheus, commitStatus, job and approval", c.Name)
 	case c.Interval != nil && c.Interval.Duration < shortestInterval:
 		return "interval", fmt.Errorf("%s is less than %s", c.Interval.Duration, shortestInterval)
 	case c.Timeout != nil && c.Timeout.Duration <= 0:
@@ -130,11 +135,23 @@ func (c *Check) parse() (field string, err error) {
 		return "", errors.New("count and failureLimit are not negative")
 	case c.Approval != nil && (c.Count > 0 || c.FailureLimit > 0 || c.Interval != nil):
 		return "", errors.New("an approval is not measured: how many users must approve is approval.count")
+	case c.Job != nil:
+		return c.checkJob()
 	case c.HTTP != nil && c.HTTP.Expression != "":
 		c.Expression, err = measure.ParseHTTP(c.HTTP.Expression)
 		return "http.expression", err
 	case c.Prometheus != nil:
 		return c.parsePrometheus()
+	}
+	return "", nil
+}
+
+func (c *Check) checkJob() (field string, err error) {
+	if problems := validation.IsValidLabelValue(c.Job.Template); c.Job.Template == "" || len(problems) > 0 {
+		return "job.template", fmt.Errorf("%q is not the value of a label: %s", c.Job.Template, strings.Join(problems, "; "))
+	}
+	if t := c.Job.Timeout; t != nil && (t.Duration < time.Second || t.Duration > hub.MaxJobTime) {
+		return "job.timeout", fmt.Errorf("%s is not between %s and %s", t.Duration, time.Second, hub.MaxJobTime)
 	}
 	return "", nil
 }

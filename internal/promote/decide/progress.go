@@ -61,7 +61,7 @@ type CheckCommit struct{ Check, Commit string }
 // CheckProgress is how far a verification of a rollout is, and why.
 type CheckProgress struct {
 	Name string `json:"name"`
-	// Kind is http, command, prometheus, commitStatus or approval.
+	// Kind is http, command, prometheus, commitStatus, job or approval.
 	Kind string `json:"kind"`
 	// State is empty before the verification begins.
 	State CheckState `json:"state,omitempty"`

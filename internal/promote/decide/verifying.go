@@ -38,7 +38,7 @@ func (p *place) measure(d *Decision) {
 		return
 	}
 	c, g := &p.rules.Verify[p.check], &p.checks[p.check]
-	if g.State == "" && (c.Timeout != nil || c.Approval != nil) {
+	if g.State == "" && (c.Timeout != nil || c.Approval != nil || c.Job != nil) {
 		d.do(BeginCheck{p.name, p.env.Commit, p.env.Rollout.Commit, c.Name})
 	}
 	if c.Approval != nil {
@@ -50,7 +50,7 @@ func (p *place) measure(d *Decision) {
 	case g.Next.After(p.now):
 		d.wake(g.Next, p.now)
 	default:
-		d.do(RunCheck{Environment: p.name, Commit: p.env.Commit, Revision: p.env.Rollout.Commit, Check: *c})
+		d.do(RunCheck{Environment: p.name, Commit: p.env.Commit, Revision: p.env.Rollout.Commit, Check: *c, Begun: g.Begun, Measured: g.Passed + g.Failed})
 	}
 }
 
@@ -145,6 +145,8 @@ func (g *CheckProgress) status() Status {
 		return Status{Pending, fmt.Sprintf("Waits for approval: %d of %d", g.Passed, g.Required)}
 	case g.Kind == "commitStatus":
 		return Status{Pending, "Waits" + because(g.Reason)}
+	case g.Kind == "job" && g.Reason != "":
+		return Status{Pending, "Running jobs: " + g.Reason}
 	case g.Required > 1 || g.Failed > 0:
 		return Status{Pending, fmt.Sprintf("Measuring: %d of %d passed, %d failed", g.Passed, g.Required, g.Failed)}
 	}

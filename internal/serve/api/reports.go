@@ -94,6 +94,9 @@ func (s *service) report(ctx context.Context, in *reportInput) (hub.ReportReceip
 	if err == nil && len(batch.Reports) > 0 {
 		s.Events.Publish(Signal{Type: SignalReport, Cluster: cmp.Or(batch.Cluster, cluster)})
 	}
+	if err == nil && s.Jobs != nil {
+		receipt.Jobs = s.Jobs(cmp.Or(batch.Cluster, cluster), batch)
+	}
 	return receipt, err
 }
 

@@ -98,6 +98,31 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestJobsOfClusters: the answer to a batch requests Jobs of the cluster that the batch is about, with what the batch says about them.
+func TestJobsOfClusters(t *testing.T) {
+	w := newWorld(t)
+	credential := w.register("large-07")
+	requested := []hub.JobRequest{{ID: strings.Repeat("a", 32), Template: "smoke", Environment: "dev", Revision: commit("d"), Seconds: 60}}
+	var said []hub.JobResult
+	w.server.Jobs = func(cluster string, b *hub.ReportBatch) []hub.JobRequest {
+		if cluster != "large-07" || !b.RunsJobs {
+			t.Errorf("asked about %s, which runs jobs: %v", cluster, b.RunsJobs)
+		}
+		said = b.Jobs
+		return requested
+	}
+	b := batch("")
+	b.RunsJobs, b.Jobs = true, []hub.JobResult{{ID: requested[0].ID, State: hub.JobFailed, Message: "BackoffLimitExceeded"}}
+	got := decode[hub.ReportReceipt](t, w.post("/api/v1/reports", credential, marshal(t, b)), http.StatusOK)
+	if diff := cmp.Diff(hub.ReportReceipt{Resend: true, Jobs: requested}, got); diff != "" || !cmp.Equal(b.Jobs, said) {
+		t.Errorf("said %+v; the receipt (-want +got):\n%s", said, diff)
+	}
+	b.Jobs[0].State = "green"
+	if got := w.post("/api/v1/reports", credential, marshal(t, b)); got.status != http.StatusUnprocessableEntity || !strings.Contains(string(got.body), "jobs[0]: state is") {
+		t.Errorf("an unknown state: %d %s", got.status, got.body)
+	}
+}
+
 func TestHostileReports(t *testing.T) {
 	w := newWorld(t)
 	credential := w.register("large-07")

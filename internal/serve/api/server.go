@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -52,6 +53,8 @@ type Server struct {
 	// FluxSecret derives the keys with which clusters sign Flux events. Optional: without it, signatures are not accepted. See
 	// [FluxSignature].
 	FluxSecret secret.Value
+	// Jobs takes what a cluster says about the Jobs of verifications, and returns those that it should run. Optional.
+	Jobs func(cluster string, batch *hub.ReportBatch) []hub.JobRequest
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.

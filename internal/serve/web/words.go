@@ -43,7 +43,7 @@ var stateStyles = map[string]stateStyle{
 	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "no commit yet"},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
-	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
+	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "ran": {off, "·", "jobs"}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
 	"assigned": {off, "·", ""},
 	"skipped":  {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "begun": {move, "◐", ""},
 	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},

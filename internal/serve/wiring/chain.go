@@ -80,6 +80,7 @@ func (s *Server) wirePromotion() error {
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: s.Ledger}},
 		},
 		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, Version: s.Version,
+		Jobs:          s.chains.promoter.Jobs,
 		OnCommand:     func(subject, _ string) { s.Keeper.RunChain(subject) },
 		OnError:       s.disk.note,
 		OnApplication: func(controlPlane, subject string) { s.Keeper.Deliver(controlPlane, subject) },

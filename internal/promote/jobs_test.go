@@ -1,0 +1,169 @@
+package promote_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// jobsOn returns a bench whose clusters run a commit that is verified with a Job.
+func jobsOn(t *testing.T, v v1alpha1.Verification, gate *v1alpha1.Gate, clusters ...string) *bench {
+	v.Name, v.Job = "smoke", &v1alpha1.JobVerification{Template: "smoke", Timeout: &metav1.Duration{Duration: 5 * time.Minute}}
+	b := newBench(t, map[string]*v1alpha1.Promotion{"dev": {Gate: gate, Verify: []v1alpha1.Verification{v}}}, "one")
+	for _, c := range clusters {
+		join(t, b.ledger, c, "dev")
+	}
+	reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, clusters...)
+	b.round() // records that the commit was promoted
+	b.round() // begins to verify it
+	b.round()
+	return b
+}
+
+// says sends a heartbeat of an agent that runs Jobs, with the states of those that it was asked to run, and returns those it should run.
+func (b *bench) says(cluster string, state hub.JobState, message string) []hub.JobRequest {
+	batch := hub.ReportBatch{RunsJobs: true}
+	wanted := b.promoter.Jobs(cluster, &batch)
+	if state == "" {
+		return wanted
+	}
+	for _, request := range wanted {
+		batch.Jobs = append(batch.Jobs, hub.JobResult{ID: request.ID, State: state, Message: message})
+	}
+	return b.promoter.Jobs(cluster, &batch)
+}
+
+// TestJobsAreRequestedUntilTheyAnswer: the request names a template and how long it may run, and ends with the answer of the cluster.
+func TestJobsAreRequestedUntilTheyAnswer(t *testing.T) {
+	b := jobsOn(t, v1alpha1.Verification{}, nil, "a", "b")
+	wanted := b.says("a", "", "")
+	if len(wanted) != 1 {
+		t.Fatalf("requests: %+v", wanted)
+	}
+	want := hub.JobRequest{ID: wanted[0].ID, Template: "smoke", Environment: "dev", Revision: revision("dev", sha("one")), Seconds: 300}
+	if diff := cmp.Diff(want, wanted[0]); diff != "" || len(want.ID) != 32 {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if got := b.says("stranger", "", ""); got != nil {
+		t.Errorf("a cluster that is not in the environment is asked: %+v", got)
+	}
+	woken := b.listen()
+	if got := b.says("a", hub.JobRunning, ""); !cmp.Equal(got, wanted) || len(woken) != 0 {
+		t.Errorf("while it runs: %+v, woken %d times", got, len(woken))
+	}
+	if got := b.says("a", hub.JobSucceeded, ""); got != nil || len(woken) != 1 {
+		t.Errorf("after the answer: %+v, woken %d times", got, len(woken))
+	}
+	s := b.round().Environments[0]
+	if s.Phase != decide.Verifying || !strings.Contains(s.Reason, "0 of 2 clusters succeeded") {
+		t.Errorf("%s %s", s.Phase, s.Reason) // the round decides, and then records the answer
+	}
+	if s = b.round().Environments[0]; !strings.Contains(s.Reason, "1 of 2 clusters succeeded") {
+		t.Errorf("%s %s", s.Phase, s.Reason)
+	}
+
+	// Another server, or this one after a restart, requests the same run, and knows what is recorded.
+	b.promoter = b.newPromoter(nil)
+	if got := b.says("b", "", ""); got != nil {
+		t.Errorf("before the first round: %+v", got)
+	}
+	b.round()
+	if got := b.says("b", "", ""); !cmp.Equal(got, wanted) {
+		t.Errorf("after a restart: %+v, want %+v", got, wanted)
+	}
+	if got := b.says("a", "", ""); got != nil {
+		t.Errorf("a is asked again: %+v", got)
+	}
+	b.says("b", hub.JobSucceeded, "")
+	b.round()
+	if s = b.round().Environments[0]; s.Phase != decide.Deployed {
+		t.Errorf("%s %s", s.Phase, s.Reason)
+	}
+	if diff := cmp.Diff([]string{"a succeeded", "b succeeded"}, b.reasons("dev", promote.Ran)); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if got := b.evidence("dev"); got[len(got)-1] != "passed 2 of 2 clusters succeeded " {
+		t.Errorf("evidence %q", got)
+	}
+	if got := b.fakePipeline.statuses[sha("one")+" dev/smoke"]; got.State != decide.Success || got.Description != "Passed: 2 of 2 clusters succeeded" {
+		t.Errorf("status %+v", got)
+	}
+}
+
+// TestAgentsThatRunNoJobs: an agent that is too old, or not allowed to run Jobs, never counts as a success.
+func TestAgentsThatRunNoJobs(t *testing.T) {
+	reporting := &v1alpha1.Gate{OfflineAfter: &metav1.Duration{Duration: 2 * time.Hour}}
+	b := jobsOn(t, v1alpha1.Verification{Timeout: &metav1.Duration{Duration: 30 * time.Minute}}, reporting, "a", "b", "c")
+	b.says("a", hub.JobSucceeded, "")
+	b.says("b", hub.JobImpossible, "no CronJob has the label")
+	if got := b.promoter.Jobs("c", &hub.ReportBatch{}); got != nil {
+		t.Errorf("an agent that runs no jobs is asked: %+v", got)
+	}
+	b.round()
+	want := "1 of 3 clusters succeeded; not known: b: no CronJob has the label, c: its agent does not run jobs"
+	s := b.round().Environments[0]
+	if s.Phase != decide.Verifying || !strings.Contains(s.Reason, want) {
+		t.Errorf("%s %s", s.Phase, s.Reason)
+	}
+	for range 30 {
+		s = b.round().Environments[0]
+	}
+	if s.Phase != decide.Failed || !strings.Contains(s.Reason, "timed out after 30m") || !strings.Contains(s.Reason, want) {
+		t.Errorf("%s %s", s.Phase, s.Reason)
+	}
+	if got := b.says("b", "", ""); got != nil {
+		t.Errorf("asked after the end: %+v", got)
+	}
+}
+
+// TestJobsThatFail: as many clusters must succeed as the gate requires, and a measurement that fails is followed by another one.
+func TestJobsThatFail(t *testing.T) {
+	most := intstr.FromString("75%")
+	b := jobsOn(t, v1alpha1.Verification{FailureLimit: 1, Interval: &metav1.Duration{Duration: 2 * time.Minute}}, &v1alpha1.Gate{Require: &most}, "a", "b", "c", "d")
+	first := b.says("a", hub.JobFailed, "BackoffLimitExceeded")
+	b.says("b", hub.JobSucceeded, "")
+	b.round()
+	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "1 of 3 clusters succeeded; failed: a: BackoffLimitExceeded") {
+		t.Fatalf("one may fail: %s %s", s.Phase, s.Reason)
+	}
+	b.says("c", hub.JobFailed, "DeadlineExceeded")
+	b.round()
+	if got := b.says("d", "", ""); got != nil {
+		t.Errorf("asked between two measurements: %+v", got)
+	}
+	for range 3 {
+		b.round()
+	}
+	second := b.says("a", "", "")
+	if len(second) != 1 || slices.ContainsFunc(first, func(r hub.JobRequest) bool { return r.ID == second[0].ID }) {
+		t.Fatalf("the second measurement is not a new run: %+v", second)
+	}
+	for _, cluster := range []string{"a", "b", "c"} {
+		b.says(cluster, hub.JobSucceeded, "")
+	}
+	b.round()
+	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+		t.Errorf("%s %s", s.Phase, s.Reason)
+	}
+	steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{Environment: "dev", Kind: string(promote.Verified)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := "2 of 4 clusters failed: a: BackoffLimitExceeded, c: DeadlineExceeded"
+	if !slices.ContainsFunc(steps, func(s ledger.Step) bool {
+		return s.Reason == failed && strings.Contains(string(s.Detail), `a: BackoffLimitExceeded\nc: DeadlineExceeded`)
+	}) {
+		t.Errorf("no step has the reason %q: %+v", failed, steps)
+	}
+}
