@@ -47,6 +47,8 @@ type Ring struct {
 	// Aborted are the commits that are not rolled out here, Skipped those that later rings do not wait for.
 	Aborted []decide.Abort `json:"aborted,omitempty"`
 	Skipped []decide.Skip  `json:"skipped,omitempty"`
+	// Checks is how far the verifications of Commit are: those of the batch that Reason is about. Empty if that one does not have Commit yet.
+	Checks []decide.CheckProgress `json:"checks,omitempty"`
 	// BatchList are the batches of a divided ring, in the order of rollouts; only in the details of an environment.
 	BatchList []Batch `json:"batchList,omitempty"`
 }
@@ -158,6 +160,9 @@ func (r *Ring) decide(batches []promote.RingStanding) {
 	}
 	b := &batches[i]
 	r.Phase, r.Reason, r.Since, r.Candidate, r.CandidateSource = b.Phase, b.Reason, utc(b.Since), b.Candidate, b.CandidateSource
+	if b.Commit == r.Commit {
+		r.Checks = b.Checks
+	}
 	if len(batches) == 1 || done(*b) {
 		return
 	}

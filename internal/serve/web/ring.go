@@ -15,6 +15,8 @@ type ringView struct {
 	Parts       []barPart
 	// ControlPlane is that of the environment; empty if the page offers no actions.
 	ControlPlane string
+	// Bypasses means that the user may bypass verifications.
+	Bypasses bool
 	// History is the address of the ring's history.
 	History string
 }
@@ -28,7 +30,7 @@ func ringsOf(q *pageRequest, environment, controlPlane string, rings []query.Rin
 	for _, r := range rings {
 		c := r.Counts
 		views = append(views, ringView{
-			Ring: r, Environment: environment, ControlPlane: controlPlane,
+			Ring: r, Environment: environment, ControlPlane: controlPlane, Bypasses: q.role.Includes(access.Admin),
 			Parts: barOf([]stateCount{
 				{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 			}),

@@ -70,3 +70,20 @@ func TestRingsHaveActionsForOperators(t *testing.T) {
 		t.Error("only the paused ring can be resumed")
 	}
 }
+
+// TestVerificationsOfRingsAreShown: operators approve, and only admins bypass, in the ring.
+func TestVerificationsOfRingsAreShown(t *testing.T) {
+	w := ringed(t)
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
+	w.fleet[0].Promotion.Environments[0].Rings[0].Checks = []decide.CheckProgress{
+		{Name: "release", Kind: "approval", State: decide.CheckWaiting, Reason: "0 of 1 approvals"}, {Name: "smoke", Kind: "http", State: decide.CheckPassed},
+	}
+	for role, want := range map[access.Role][2]bool{access.Reader: {false, false}, access.Operator: {true, false}, access.Admin: {true, true}} {
+		text := w.ask("/environments/prod", "Role", string(role)).Body.String()
+		approve := strings.Contains(text, "/environments/prod/approve-check?controlPlane=") && strings.Contains(text, "ring=canary&amp;check=release")
+		bypass := strings.Contains(text, "/environments/prod/bypass?controlPlane=")
+		if !strings.Contains(text, "0 of 1 approvals") || [2]bool{approve, bypass} != want || strings.Contains(text, "check=smoke") {
+			t.Errorf("%s: approves %v, bypasses %v, want %v", role, approve, bypass, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -253,5 +254,52 @@ func TestActionsOfRings(t *testing.T) {
 				t.Errorf("an unknown ring: got %d", a.status)
 			}
 		})
+	}
+}
+
+// TestVerificationsOfRings: a verification of a ring is approved or bypassed for the ring and its commit, and not for one that came since.
+func TestVerificationsOfRings(t *testing.T) {
+	w := newWorld(t)
+	w.standings[1].Rules = &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary", Verify: verified.Verify}}}
+	w.standings[1].Rings = []promote.RingStanding{
+		{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Phase: decide.Verifying, Checks: progress},
+	}
+	const approve, bypass = "/environments/prod/approve-check?ring=canary&check=release", "/environments/prod/bypass?ring=canary&check=smoke"
+	operator, admin := w.browser(access.Operator), w.browser(access.Admin)
+	for path, wants := range map[string][]string{
+		approve: {"Approve a commit in prod/canary", "0 of 1 approvals", "5555555"},
+		bypass:  {"Bypass a verification in prod/canary", "503 Service Unavailable"},
+	} {
+		for _, want := range wants {
+			if page := admin.see(path); !strings.Contains(page.text, want) {
+				t.Errorf("%s does not show %q:\n%s", path, want, page.text)
+			}
+		}
+	}
+	if page := admin.see("/environments/prod/bypass?ring=canary&check=other"); !strings.Contains(page.text, "The commit of prod/canary has no such verification") {
+		t.Errorf("an unknown verification:\n%s", page.text)
+	}
+	form := operator.see(approve).fields()
+	w.standings[1].Rings[0].Commit = commit("6")
+	if a := operator.send("/environments/prod/approve-check", form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since") {
+		t.Errorf("another commit has come: %d\n%s", a.status, a.text)
+	}
+	if a := operator.confirm(bypass); a.status != http.StatusForbidden {
+		t.Errorf("an operator bypasses: %d", a.status)
+	}
+	for path, told := range map[string]string{approve: "6666666 is approved in prod/canary.", bypass: "smoke is bypassed for 6666666 in prod/canary."} {
+		if a := admin.confirm(path); a.status != http.StatusSeeOther {
+			t.Fatalf("%s: %d\n%s", path, a.status, a.text)
+		}
+		if got := admin.see("/told").text; got != told {
+			t.Errorf("it says %q, want %q", got, told)
+		}
+	}
+	for kind, check := range map[string]string{"approved": `"release"`, "bypassed": `"smoke"`} {
+		steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Kind: kind})
+		must(t, err)
+		if len(steps) != 1 || steps[0].Environment != "prod/canary" || steps[0].Commit != commit("6") || !strings.Contains(string(steps[0].Detail), check) {
+			t.Errorf("%s: %+v", kind, steps)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 		return v, nil
 	}
 	if r.action == approveCheck || r.action == bypassCheck {
-		v.chooseCheck(given.Get("check"))
+		v.chooseCheck(given.Get("check"), v.Environment.Checks, v.Environment.Commit)
 	}
 	if !v.NeedsCommit {
 		return v, nil
@@ -134,10 +134,13 @@ func (s *service) confirmRing(r *request, v *view, standing query.Standing, name
 	if err != nil {
 		return err
 	}
-	if r.action == "approve" || r.action == approveCheck || r.action == bypassCheck {
+	if r.action == "approve" {
 		return fmt.Errorf("%w: %s is about the environment, not about a ring", ledger.ErrInvalid, r.action)
 	}
 	v.Ring, v.Place = &query.RingsOf(batches)[0], decide.RingName(standing.Environment, name)
+	if r.action == approveCheck || r.action == bypassCheck {
+		v.chooseCheck(given.Get("check"), v.Ring.Checks, v.Ring.Commit)
+	}
 	if !v.NeedsCommit {
 		return nil
 	}
@@ -172,14 +175,23 @@ func (s *service) confirmRing(r *request, v *view, standing query.Standing, name
 	return nil
 }
 
-// chooseCheck selects a verification of the environment's commit.
-func (v *view) chooseCheck(name string) {
-	i := slices.IndexFunc(v.Environment.Checks, func(c decide.CheckProgress) bool { return c.Name == name })
+// chooseCheck selects one of the verifications of a commit.
+func (v *view) chooseCheck(name string, checks []decide.CheckProgress, commit string) {
+	i := slices.IndexFunc(checks, func(c decide.CheckProgress) bool { return c.Name == name })
 	if i < 0 {
-		v.Note = "The commit of this environment has no such verification."
+		v.Note = "The commit of " + v.Place + " has no such verification."
 		return
 	}
-	v.Check, v.Commit = &v.Environment.Checks[i], v.Environment.Commit
+	v.Check, v.Commit = &checks[i], commit
+}
+
+// Seen returns the commit that the page shows as the present one. A form is refused if another one has come since: for a verification in
+// a ring, that of the ring, because this is what is approved or bypassed.
+func (v *view) Seen() string {
+	if v.Ring != nil && (v.Action == approveCheck || v.Action == bypassCheck) {
+		return v.Ring.Commit
+	}
+	return v.Environment.Commit
 }
 
 // describe adds the promotion of the selected commit.

@@ -129,7 +129,7 @@ func (s *service) submit(r *request) error {
 	switch {
 	case r.action == "approve":
 		return s.approve(r, v)
-	case r.PostForm.Get("seen") != v.Environment.Commit:
+	case r.PostForm.Get("seen") != v.Seen():
 		v.Note = "The environment has changed since this page was loaded. Review it again."
 		s.show(r, http.StatusConflict, v)
 		return nil
