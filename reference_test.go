@@ -69,7 +69,7 @@ func TestProblemsAreReal(t *testing.T) {
 
 // TestAlertsAreOnMetricsThatThereAre: a rule on a metric that does not exist never fires.
 func TestAlertsAreOnMetricsThatThereAre(t *testing.T) {
-	source := readText(t, "internal/serve/metrics.go") + readText(t, "internal/serve/wiring/sources.go") + readText(t, "internal/serve/wiring/disk.go")
+	source := readText(t, "internal/serve/metrics.go") + readText(t, "internal/serve/metrics_messages.go") + readText(t, "internal/serve/wiring/sources.go") + readText(t, "internal/serve/wiring/disk.go")
 	rules := readText(t, "deploy/grafana/alerts.yaml")
 	metrics := regexp.MustCompile(`kalypso_\w+`).FindAllString(rules, -1)
 	if len(metrics) == 0 {

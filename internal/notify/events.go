@@ -90,11 +90,14 @@ func (h *history) events(s ledger.Step) []message.Event {
 			return []message.Event{event(message.Done, "", d.Revision, episode)}
 		}
 	case decide.StepFailed:
+		if d.InRing {
+			return nil // the ring tells it, more exactly
+		}
 		cause := cmp.Or(d.Failure, s.Reason)
 		return []message.Event{event(message.Failed, cause, cause, episode)}
 	case promote.StateChanged:
 		var events []message.Event
-		if d.Phase == decide.Failed && d.Failure != "" {
+		if d.Phase == decide.Failed && d.Failure != "" && !d.InRing {
 			failed := s
 			failed.Kind = string(decide.StepFailed) // the same event as that of the failed step, if it has the same cause
 			if stage == "" {

@@ -71,6 +71,13 @@ func TestEvents(t *testing.T) {
 			[]ledger.Step{verifying(1, "r1"), verifying(2, "r1"), verifying(3, "r2")},
 			[]string{"waiting aaaaaaa: approve", "waiting aaaaaaa: approve"},
 		},
+		"a failure in a ring, which the ring tells": {
+			[]ledger.Step{
+				started(1, "a"), step(2, decide.StepFailed, "a", promote.Detail{Failure: "no image", InRing: true}),
+				step(3, promote.StateChanged, "a", promote.Detail{Phase: decide.Failed, Failure: "no image", InRing: true}), failed(4, "a", "smoke"),
+			},
+			[]string{"failed aaaaaaa: smoke"},
+		},
 		"of no commit, and of other programs": {
 			[]ledger.Step{step(1, promote.Paused, "*", promote.Detail{}), step(2, "odd", "a", promote.Detail{}), step(3, promote.StatusPosted, "a", promote.Detail{})},
 			nil,

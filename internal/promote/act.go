@@ -176,7 +176,7 @@ func (r *round) decide(ctx context.Context, d decide.Decision) error {
 }
 
 func (r *round) detail(d decide.Decision) Detail {
-	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d), Failure: d.Failure, Asks: d.Asks}
+	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d), Failure: d.Failure, InRing: d.InRing, Asks: d.Asks}
 }
 
 // about returns the commit under which a decision is recorded.

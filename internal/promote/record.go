@@ -18,7 +18,7 @@ func (r *round) recordHistory(ctx context.Context, a decide.Record) error {
 	if n := len(page.history); n > 0 && same(page.history[n-1], a.Step) {
 		return nil
 	}
-	if err := r.record(ctx, a.Environment, a.Step.Commit, a.Step.Kind, a.Reason, Detail{Revision: a.Step.Revision, Failure: a.Failure}); err != nil {
+	if err := r.record(ctx, a.Environment, a.Step.Commit, a.Step.Kind, a.Reason, Detail{Revision: a.Step.Revision, Failure: a.Failure, InRing: a.InRing}); err != nil {
 		return err
 	}
 	r.did(a.String())

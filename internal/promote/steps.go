@@ -56,6 +56,8 @@ type Detail struct {
 	// Failure and Asks are those of a decision: why the commit failed, and what users have to do. A failed step has a failure, too.
 	Failure string   `json:"failure,omitempty"`
 	Asks    []string `json:"asks,omitempty"`
+	// InRing means that Failure is that of a ring of the environment, which is recorded for the ring, too.
+	InRing bool `json:"inRing,omitempty"`
 	// Workspace is the owner of the application; empty for a control plane.
 	Workspace string `json:"workspace,omitempty"`
 	// On is the commit that has the status, which may be a commit of the environment's branch.

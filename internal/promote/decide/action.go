@@ -23,8 +23,9 @@ type Record struct {
 	Step        Step
 	// Reason explains a failure; optional.
 	Reason string
-	// Failure is the cause of a failure, as in [Decision].
+	// Failure is the cause of a failure, and InRing whether it is that of a ring, as in [Decision].
 	Failure string
+	InRing  bool
 }
 
 // CompleteRequest removes a request that has been carried out.

@@ -60,7 +60,7 @@ func (r *round) decide(p *place) Decision {
 		return d
 	}
 	if p.phase == Failed {
-		d.Failure = p.failure
+		d.Failure, d.InRing = p.failure, p.inRing
 	}
 	if p.asksUser() {
 		d.Asks = append(d.Asks, d.Reason)

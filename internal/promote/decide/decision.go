@@ -14,6 +14,8 @@ type Decision struct {
 	Reason string
 	// Failure is why Commit failed; it stays the same while more clusters fail in the same way. Empty unless the phase is Failed.
 	Failure string
+	// InRing means that Commit failed in a ring of the environment, which has a decision of its own with that failure.
+	InRing bool
 	// Asks are what users have to do before this environment continues, such as merging a pull request.
 	Asks []string
 	// Checks is the progress of the verifications of Commit, in the order of the rules; nil before its manifests are merged.

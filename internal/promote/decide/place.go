@@ -20,6 +20,8 @@ type place struct {
 	why string
 	// failure is the cause of a failure for its status: it stays the same while more clusters fail in the same way.
 	failure string
+	// inRing means that it is that of a ring of the environment.
+	inRing  bool
 	now     time.Time
 	authors map[string][]string
 	// checks is the progress of the verifications; nil before the manifests are merged. check is the position of the one
@@ -90,11 +92,11 @@ func (p *place) assessVerdict() {
 	current := v.Commit == p.env.Rollout.Commit
 	switch {
 	case current && v.Result == comply.Failed && v.Counts.Failed > 0:
-		p.fail(v.Reason, v.Cause())
+		p.failVerdict(v)
 	case p.env.outcome() == StepDeployed:
 		p.phase, p.why = Deployed, "is deployed"+p.bypasses()
 	case current && (v.Result == comply.Failed || v.Result == comply.TimedOut):
-		p.fail(v.Reason, v.Cause())
+		p.failVerdict(v)
 	case current && v.Result == comply.NoClusters:
 		p.phase, p.why = NoClusters, "waits: "+v.Reason
 	case current && v.Result == comply.Passed:
@@ -114,6 +116,12 @@ func (p *place) asksUser() bool {
 
 func (p *place) fail(reason, cause string) {
 	p.phase, p.why, p.failure = Failed, "failed: "+reason, cause
+}
+
+// failVerdict sets the phase from a verdict that failed. That of an environment with rings fails because of one of them.
+func (p *place) failVerdict(v comply.Verdict) {
+	p.fail(v.Reason, v.Cause())
+	p.inRing = p.env.Rings
 }
 
 // outcome returns the last recorded result of this rollout, or "".
@@ -172,7 +180,7 @@ func (p *place) unrecorded(now time.Time) []Action {
 		return []Action{record(StepDeployed, e.Rollout.Commit)}
 	case p.phase == Failed && e.outcome() != StepFailed:
 		failed := record(StepFailed, e.Rollout.Commit)
-		failed.Reason, failed.Failure = p.cause(), p.failure
+		failed.Reason, failed.Failure, failed.InRing = p.cause(), p.failure, p.inRing
 		return []Action{failed}
 	default:
 		return nil

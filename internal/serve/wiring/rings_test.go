@@ -226,6 +226,8 @@ func TestRings(t *testing.T) {
 		w.wantStates(t, w.reboot,
 			"one one one one one", "two one one one one", "two two one one one", "two two two one one", "two two two two two")
 	})
+	r := newReceiver(t)
+	told := notifying(t, w.ledger, func() time.Time { return w.now }, r.URL)
 	t.Run("a change that fails in a ring stops, and the next one passes", func(t *testing.T) {
 		w.set("argocd-2", simulate.Failing)
 		w.greet("three")
@@ -234,6 +236,11 @@ func TestRings(t *testing.T) {
 		o := w.quiet()
 		if s := standing(o, "prod"); s.Phase != decide.Failed || !strings.Contains(s.Reason, "prod/others") || !strings.Contains(s.Reason, "argocd-2") {
 			t.Errorf("prod: %s: %s", s.Phase, s.Reason)
+		}
+		told.run()
+		// The cluster fails with the commit that it has, and then with the new one. The environment, which fails in its ring, tells nothing.
+		if diff := cmp.Diff([]string{"failed prod/others", "failed prod/others"}, r.received()); diff != "" {
+			t.Errorf("messages (-want +got):\n%s\n%+v", diff, r.events)
 		}
 		w.set("argocd-2", simulate.Healthy)
 		w.greet("four")
