@@ -6,9 +6,10 @@
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Go stamps the version into the program: the tag, or the commit it is built from.
+# Go stamps the version into the program: the tag, or the commit it is built from. Kustomize imports package plugin: with cgo, the linker then
+# keeps every function of every package, a quarter of the program.
 build: ## build bin/kalypso and bin/kalypso-agent
-	go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent
+	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent
 
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up

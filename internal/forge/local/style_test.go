@@ -27,7 +27,7 @@ func TestContrast(t *testing.T) {
 		"text": {"page", "box", "plus", "minus"}, "muted": {"page", "box", "plus", "minus"}, "link": {"page", "box"},
 		"good": {"page", "box"}, "bad": {"page", "box"}, "wait": {"page", "box"}, "done": {"page", "box"},
 		"c-comment": {"page", "plus", "minus"}, "c-keyword": {"page", "plus", "minus"}, "c-string": {"page", "plus", "minus"},
-		"c-number": {"page", "plus", "minus"}, "c-name": {"page", "plus", "minus"}, "c-meta": {"page", "plus", "minus"},
+		"c-number": {"page", "plus", "minus"}, "c-name": {"page", "plus", "minus"},
 	} {
 		for _, ground := range grounds {
 			for i, scheme := range []string{"light", "dark"} {

@@ -3,8 +3,16 @@ package syntax
 import (
 	"html/template"
 	"strings"
+)
 
-	"github.com/alecthomas/chroma/v2"
+// The classes of text.
+const (
+	plain   = ""
+	comment = "c-comment"
+	keyword = "c-keyword"
+	quoted  = "c-string"
+	number  = "c-number"
+	name    = "c-name"
 )
 
 // writer writes parts of lines. Adjacent parts with the same class become one span.
@@ -14,12 +22,12 @@ type writer struct {
 	class string
 }
 
-func (w *writer) token(t chroma.Token) {
-	for i, part := range strings.Split(t.Value, "\n") {
+func (w *writer) write(class, text string) {
+	for i, part := range strings.Split(text, "\n") {
 		if i > 0 {
 			w.endLine()
 		}
-		w.write(classOf(t.Type), part)
+		w.part(class, part)
 	}
 }
 
@@ -31,13 +39,13 @@ func (w *writer) end() []template.HTML {
 	return w.lines
 }
 
-func (w *writer) write(class, text string) {
+func (w *writer) part(class, text string) {
 	if text == "" {
 		return
 	}
 	if class != w.class {
 		w.endSpan()
-		if w.class = class; class != "" {
+		if w.class = class; class != plain {
 			w.line.WriteString(`<span class="` + class + `">`)
 		}
 	}
@@ -45,34 +53,14 @@ func (w *writer) write(class, text string) {
 }
 
 func (w *writer) endSpan() {
-	if w.class != "" {
+	if w.class != plain {
 		w.line.WriteString("</span>")
 	}
-	w.class = ""
+	w.class = plain
 }
 
 func (w *writer) endLine() {
 	w.endSpan()
 	w.lines = append(w.lines, template.HTML(w.line.String())) //nolint:gosec // write escapes all text
 	w.line.Reset()
-}
-
-// classOf returns the class of a token. Languages have many kinds of tokens, but readers distinguish few colors.
-func classOf(t chroma.TokenType) string {
-	switch {
-	case t.InSubCategory(chroma.CommentPreproc), t == chroma.NameDecorator, t == chroma.NameEntity:
-		return "c-meta"
-	case t.InCategory(chroma.Comment):
-		return "c-comment"
-	case t.InCategory(chroma.Keyword), t == chroma.OperatorWord, t == chroma.GenericHeading, t == chroma.GenericSubheading:
-		return "c-keyword"
-	case t.InSubCategory(chroma.LiteralString):
-		return "c-string"
-	case t.InSubCategory(chroma.LiteralNumber), t == chroma.LiteralDate:
-		return "c-number"
-	case t.InSubCategory(chroma.NameFunction), t.InSubCategory(chroma.NameBuiltin), t.InSubCategory(chroma.NameVariable),
-		t == chroma.NameTag, t == chroma.NameAttribute, t == chroma.NameProperty, t == chroma.NameClass, t == chroma.NameKeyword:
-		return "c-name"
-	}
-	return ""
 }
