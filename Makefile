@@ -16,6 +16,7 @@ sample: build ## build, and run the tutorial on this machine
 
 test: ## run every test
 	go test -timeout 15m ./...
+	go -C tools/release test ./...
 
 # The agent runs on small machines. 386 stands for armv7 in tests, because it has 32 bits, too, and runs here.
 .PHONY: cross
@@ -73,6 +74,11 @@ schemas: ## write the schemas of Kubernetes, in the version of the e2e tests
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+# Without KEY, a file with an Ed25519 key, the release is not signed. The same commit gives the same bytes.
+.PHONY: release
+release: ## build a release of this commit in dist/: archives, images, the chart, checksums
+	go -C tools/release run . --root ../.. --out ../../dist $(if $(KEY),--key $(abspath $(KEY)))
 
 clean: ## remove what was built
 	rm -rf bin dist

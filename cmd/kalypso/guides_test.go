@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/kalypso-io/kalypso/internal/check"
 )
 
 // TestTheGuideForExistingApplications runs the commands of the guide, one after the other, in a repository with a chart, a kustomization for
@@ -67,24 +65,17 @@ func TestTheGuideForExistingApplications(t *testing.T) {
 	}
 }
 
-// TestTheManifestsForKubernetesAreGood: what the guide shows passes the checks that others have to pass, and its configuration is one.
-func TestTheManifestsForKubernetesAreGood(t *testing.T) {
+// TestTheValuesForKubernetesAreGood: with the values of the guide, the chart passes the checks that others have to pass, and its configuration is one.
+func TestTheValuesForKubernetesAreGood(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/run-on-kubernetes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
 	if block == nil {
-		t.Fatal("the guide shows no manifests")
+		t.Fatal("the guide shows no values")
 	}
-	checker, err := check.New(check.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range checker.Check(map[string][]byte{"kalypso.yaml": block[1]}) {
-		t.Errorf("%s", f)
-	}
-	checkServeConfiguration(t, block[1])
+	checkChart(t, string(block[1]))
 }
 
 // checkServeConfiguration asks the server about the configuration in the ConfigMap of some manifests.

@@ -11,10 +11,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // promotion windows name time zones, and a container may have no time zone files
+
+	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -29,7 +33,7 @@ func main() {
 	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
 	unused := spareMemory(os.Args[1:])
-	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	code := execute(ctx, terminal.New(os.Environ(), os.Stdin, os.Stdout, os.Stderr), os.Args[0], os.Args[1:])
 	runtime.KeepAlive(unused)
 	os.Exit(code)
 }
@@ -55,5 +59,15 @@ func renderChart() {
 // run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := terminal.New(env, stdin, stdout, stderr)
-	return int(cli.Execute(ctx, t, newRoot(t), args))
+	return execute(ctx, t, "", args)
+}
+
+// execute runs a command line of a program that is called by a name, which may be a path.
+func execute(ctx context.Context, t *terminal.Terminal, program string, args []string) int {
+	root := newRoot(t)
+	// As a plugin of kubectl, the program is called by another name: https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/.
+	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); name == "kubectl-kalypso" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kalypso"}
+	}
+	return int(cli.Execute(ctx, t, root, args))
 }

@@ -106,3 +106,16 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 		walk(sub, visit)
 	}
 }
+
+// TestThePluginOfKubectlSaysItsName: users read how to call the program as they did.
+func TestThePluginOfKubectlSaysItsName(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		"/usr/local/bin/kubectl-kalypso": "  kubectl kalypso plan -e ENVIRONMENT", "kubectl-kalypso.exe": "  kubectl kalypso plan -e ENVIRONMENT", "bin/kalypso": "  kalypso plan -e ENVIRONMENT",
+	} {
+		var out, errs strings.Builder
+		if code := execute(t.Context(), terminal.New(nil, strings.NewReader(""), &out, &errs), program, []string{"plan", "--help"}); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: code %d\n%s%s", program, code, &out, &errs)
+		}
+	}
+}

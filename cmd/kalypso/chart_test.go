@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/agent/manifests"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/check"
+)
+
+const chartFolder = "../../charts/kalypso"
+
+// smallestServer is all that a user has to say.
+const smallestServer = `{server: {config: {controlPlanes: ["https://github.com/acme/control-plane"], url: "https://kalypso.acme.example"}}}`
+
+// fullChart turns on everything.
+const fullChart = `
+imagePullSecrets: [{name: registry}]
+server:
+  config:
+    controlPlanes: ["https://github.com/acme/control-plane"]
+    url: https://kalypso.acme.example
+    forges:
+    - url: https://github.com
+      app: {id: 12345, installationID: 67890, privateKeyFile: /etc/kalypso/secrets/github-app.pem}
+      webhookSecretEnv: WEBHOOK_SECRET
+  secret: kalypso-forges
+  env:
+  - name: WEBHOOK_SECRET
+    valueFrom: {secretKeyRef: {name: kalypso-forges, key: webhook-secret}}
+  ingress: {enabled: true, className: nginx, host: kalypso.acme.example, annotations: {a: b}, tlsSecret: kalypso-tls}
+  networkPolicy: {from: [{namespaceSelector: {}}], to: [{ipBlock: {cidr: 10.0.0.0/8}}]}
+  podDisruptionBudget: {enabled: true}
+  serviceMonitor: {enabled: true, labels: {release: prometheus}, tokenSecret: kalypso-metrics}
+  service: {annotations: {a: b}}
+  nodeSelector: {kubernetes.io/os: linux}
+  tolerations: [{key: a, operator: Exists}]
+  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}
+  podAnnotations: {a: b}
+agent:
+  enabled: true
+  server: https://kalypso.acme.example
+  cluster: west-1
+  watch: [example.com/things]
+  destinations: [other=west-2]
+  podAnnotations: {a: b}
+`
+
+// renderedChart renders the Helm chart with values, or returns why it cannot.
+func renderedChart(t *testing.T, text string) ([]byte, string) {
+	t.Helper()
+	var files []chart.File
+	err := filepath.WalkDir(chartFolder, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		relative, _ := filepath.Rel(chartFolder, name)
+		files = append(files, chart.File{Path: filepath.ToSlash(relative), Content: content})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := chart.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, problems := values.Parse("test", "values.yaml", []byte(text))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	made, problems := c.Render(values.Compose([]*values.Layer{layer}, nil), nil, chart.Options{Release: "kalypso", Namespace: "kalypso"})
+	var said []string
+	for _, p := range problems {
+		said = append(said, p.Message)
+	}
+	if made == nil {
+		return nil, strings.Join(said, "\n")
+	}
+	return made.Content, strings.Join(said, "\n")
+}
+
+// TestTheChartPassesTheChecks that manifests of others have to pass, and the configuration in it is one.
+func TestTheChartPassesTheChecks(t *testing.T) {
+	for name, text := range map[string]string{"smallest": smallestServer, "full": fullChart} {
+		t.Run(name, func(t *testing.T) { checkChart(t, text) })
+	}
+}
+
+// checkChart renders the chart with values, and checks its objects and the server's configuration.
+func checkChart(t *testing.T, text string) {
+	t.Helper()
+	made, problems := renderedChart(t, text)
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	checker, err := check.New(check.Policy{Levels: map[string]check.Level{check.RuleUnknownKind: check.Off, check.RuleClusterScoped: check.Off}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range checker.Check(map[string][]byte{"kalypso.yaml": made}) {
+		t.Errorf("%s", f)
+	}
+	checkServeConfiguration(t, made)
+}
+
+// TestTheChartRefusesWrongValues with the name of the value, before anything is installed.
+func TestTheChartRefusesWrongValues(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}": "controlPlanes",
+		"{server: {config: {controlPlanes: [], url: 'https://k.example'}}}":              "controlPlanes",
+		"{server: {config: {controlPlanes: [a]}}}":                                       "url",
+		"{server: {config: {controlPlanes: [a], url: b, data: /elsewhere}}}":             "data",
+		"{server: {enabled: false, replicas: 2}}":                                        "replicas",
+		"{server: {enabled: false}, agent: {enabled: true}}":                             "server",
+		"{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test'}}":   "cluster",
+		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                   "digest",
+		"{server: {enabled: false}, agent: {watch: [things]}}":                           "watch",
+		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}": "server",
+	} {
+		made, problems := renderedChart(t, text)
+		if made != nil || !strings.Contains(problems, want) {
+			t.Errorf("%s: got %q, want an error about %q", text, problems, want)
+		}
+	}
+}
+
+// TestTheChartInstallsTheAgentOfRegister: the agent of the chart has the rights, and the settings, of the one that
+// "kalypso cluster register --manifests" prints. Run it with -update after the rights have changed.
+func TestTheChartInstallsTheAgentOfRegister(t *testing.T) {
+	server, err := url.Parse("https://kalypso.acme.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	registered, err := manifests.Write(manifests.Config{
+		Server: server, Cluster: "west-1", Image: "ghcr.io/kalypso-io/kalypso-agent:v0.0.0", Namespace: "kalypso",
+		Kinds: groupResources(reconciler.Known()), Explained: reconciler.Explained(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := objects(t, registered)
+	if update.Get().(bool) {
+		rules, err := yaml.Marshal(want["ClusterRole"]["rules"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(chartFolder, "agent-rules.yaml"), rules, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, problems := renderedChart(t, "{server: {enabled: false}, agent: {enabled: true, server: 'https://kalypso.acme.example', cluster: west-1, networkPolicy: {enabled: false}}}")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	got := objects(t, made)
+	if diff := cmp.Diff(want["ClusterRole"]["rules"], got["ClusterRole"]["rules"]); diff != "" {
+		t.Errorf("rights (-register +chart):\n%s", diff)
+	}
+	pod := func(all map[string]map[string]any) any {
+		spec := all["Deployment"]["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+		container := spec["containers"].([]any)[0].(map[string]any)
+		delete(container, "imagePullPolicy")
+		return spec
+	}
+	if diff := cmp.Diff(pod(want), pod(got)); diff != "" {
+		t.Errorf("pod (-register +chart):\n%s", diff)
+	}
+}
+
+// objects returns the objects of manifests by kind.
+func objects(t *testing.T, text []byte) map[string]map[string]any {
+	t.Helper()
+	all := map[string]map[string]any{}
+	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+		var object map[string]any
+		if err := yaml.Unmarshal(document, &object); err != nil {
+			t.Fatal(err)
+		}
+		if kind, ok := object["kind"].(string); ok {
+			all[kind] = object
+		}
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+// Command release builds a release of Kalypso: archives of the programs, container images, the Helm chart, bills of materials,
+// checksums, and a signed statement of where they come from. It needs Go and Git, and no network once Go's modules are there.
+//
+//	go -C tools/release run . --out ../../dist
+//	go -C tools/release run . --out ../../dist --key release.pem
+//	go -C tools/release run . verify --out ../../dist --public-key release.pub
+//	go -C tools/release run . push --out ../../dist --registry ghcr.io/kalypso-io
+//
+// The same commit gives the same bytes, on any machine: file times are those of the commit, and signatures are Ed25519, which is
+// deterministic. A work tree with changes is refused, since nobody could build its release again.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, log io.Writer) error {
+	if len(args) > 0 && args[0] == "verify" {
+		return runVerify(args[1:], log)
+	}
+	if len(args) > 0 && args[0] == "push" {
+		return runPush(ctx, args[1:], log)
+	}
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(log)
+	root := flags.String("root", "../..", "the `folder` of the repository")
+	out := flags.String("out", "", "the `folder` to write, which must be empty or not exist")
+	platforms := flags.String("platforms", strings.Join(allPlatforms(kalypso.Programs), ","), "what to build for, as a comma-separated `list`")
+	key := flags.String("key", "", "the `file` with the Ed25519 key that signs the release, in PEM (default: the release is not signed)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q is not an argument", flags.Arg(0))
+	case *out == "":
+		return errors.New("name the folder to write with --out")
+	}
+	r := &release{Project: kalypso, root: *root, out: *out, log: log, workers: runtime.NumCPU()}
+	var err error
+	if r.platforms, err = parsePlatforms(*platforms); err != nil {
+		return err
+	}
+	if *key != "" {
+		if r.key, err = readKey(*key); err != nil {
+			return err
+		}
+	}
+	return r.build(ctx)
+}
+
+func runVerify(args []string, log io.Writer) error {
+	flags := flag.NewFlagSet("release verify", flag.ContinueOnError)
+	flags.SetOutput(log)
+	out := flags.String("out", "", "the `folder` with the release")
+	key := flags.String("public-key", "", "the `file` with the public key, in PEM")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q is not an argument", flags.Arg(0))
+	case *out == "":
+		return errors.New("name the folder of the release with --out")
+	case *key == "":
+		return errors.New("name the public key with --public-key")
+	}
+	s, err := verifyRelease(*out, *key)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(log, "the files are those that were built from commit %s; images:\n", s.commit())
+	for _, i := range s.images() {
+		fmt.Fprintf(log, "  %s@sha256:%s\n", i.Name, i.Digest["sha256"])
+	}
+	return nil
+}
+
+func runPush(ctx context.Context, args []string, log io.Writer) error {
+	flags := flag.NewFlagSet("release push", flag.ContinueOnError)
+	flags.SetOutput(log)
+	out := flags.String("out", "", "the `folder` with the release")
+	registry := flags.String("registry", "", "the `registry` and path to push to, such as ghcr.io/kalypso-io")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q is not an argument", flags.Arg(0))
+	case *out == "":
+		return errors.New("name the folder of the release with --out")
+	case *registry == "":
+		return errors.New("name the registry with --registry")
+	}
+	return push(ctx, *out, *registry, log)
+}
