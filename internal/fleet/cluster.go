@@ -26,6 +26,9 @@ type Cluster struct {
 	Labels map[string]string
 	// Ring may be empty.
 	Ring string
+	// Windows and Hold say when the cluster may be changed; optional.
+	Windows []v1alpha1.Window
+	Hold    *v1alpha1.Hold
 	Origin
 }
 
@@ -79,7 +82,7 @@ func decodeCluster(d *decoder, root *yaml.Node) any {
 	var doc v1alpha1.Cluster
 	d.into(root, &doc)
 	checkCluster(d, root, &doc)
-	c := &Cluster{Name: doc.Name, Type: doc.Spec.ClusterType, Labels: doc.Spec.Labels, Ring: doc.Spec.Ring}
+	c := &Cluster{Name: doc.Name, Type: doc.Spec.ClusterType, Labels: doc.Spec.Labels, Ring: doc.Spec.Ring, Windows: doc.Spec.Windows, Hold: doc.Spec.Hold}
 	if c.Ring != "" {
 		c.Labels = maps.Clone(c.Labels)
 		if c.Labels == nil {
@@ -96,6 +99,16 @@ func checkCluster(d *decoder, root *yaml.Node, c *v1alpha1.Cluster) {
 	d.name(root, dnsLabel, "spec", "ring")
 	if n := lookup(root, "metadata", "labels"); n != nil && len(MatchingLabels(c.Labels)) > 0 {
 		d.fail(KindInvalidValue, n, "write them in spec.labels", "metadata.labels of a Cluster are not used")
+	}
+	d.elements(root, len(c.Spec.Windows), func(n *yaml.Node, i int) {
+		d.require(n, "cron")
+		d.require(n, "duration")
+		if _, err := ParseWindow(c.Spec.Windows[i]); err != nil && c.Spec.Windows[i].Cron != "" && lookup(n, "duration") != nil {
+			d.fail(KindInvalidValue, n, `write for example {cron: "0 2 * * *", duration: 3h, timeZone: Europe/Berlin}`, "%s", err)
+		}
+	}, "spec", "windows")
+	if c.Spec.Hold != nil {
+		d.require(root, "spec", "hold", "reason")
 	}
 	n := lookup(root, "spec", "labels")
 	if n == nil || n.Kind != yaml.MappingNode {

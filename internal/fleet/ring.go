@@ -31,11 +31,29 @@ type Ring struct {
 
 // Stage is a part of an environment that is rolled out at once: a ring, or a batch of it.
 type Stage struct {
-	// Name is "<ring>" or "<ring>.<batch>".
+	// Name is "<ring>", "<ring>.<batch>", or "<ring>.cluster-<cluster>".
 	Name string
 	Ring string
 	// Clusters are its clusters, sorted.
 	Clusters []string
+	// Windows and Hold are those of the cluster of a stage of its own; others have none.
+	Windows []v1alpha1.Window
+	Hold    *v1alpha1.Hold
+}
+
+// ownStage begins the name of a stage that has one cluster, which says itself when it may be changed. Names of batches have only
+// zeros and ones.
+const ownStage = "cluster-"
+
+// Own returns the cluster of a stage of its own.
+func (s *Stage) Own() (cluster string, ok bool) { return strings.CutPrefix(s.Bits(), ownStage) }
+
+// own returns the stage of a cluster that says when it may be changed; false for other clusters.
+func (c *Cluster) own(ring string) (s Stage, ok bool) {
+	if len(c.Windows) == 0 && c.Hold == nil {
+		return Stage{}, false
+	}
+	return Stage{Name: StageName(ring, ownStage+c.Name), Ring: ring, Clusters: []string{c.Name}, Windows: c.Windows, Hold: c.Hold}, true
 }
 
 // RingOfStage returns the ring of a stage with a name.
@@ -58,7 +76,8 @@ func (s *Stage) Bits() string { return strings.TrimPrefix(s.Name[len(s.Ring):], 
 // RingBranch returns the branch that the clusters of a stage follow.
 func RingBranch(environment, stage string) string { return environment + "-ring-" + stage }
 
-// Stages divides the clusters of the environment into its rings, and those into batches, in the order of rollouts.
+// Stages divides the clusters of the environment into its rings, and those into batches, in the order of rollouts. A cluster that
+// has windows or is on hold is a stage of its own, after the batches of its ring.
 // It returns nil if the environment has no rings. Every ring has at least one stage, if need be without clusters.
 // lost are clusters whose objects cannot be read; they stay in the rings that they name.
 //
@@ -68,16 +87,40 @@ func (s *Snapshot) Stages(lost []*Cluster) []Stage {
 	if len(s.Rings) == 0 {
 		return nil
 	}
-	rings := make([][]string, len(s.Rings))
+	rings, own := make([][]string, len(s.Rings)), make([][]Stage, len(s.Rings))
 	for _, c := range slices.Concat(s.Clusters, lost) {
 		i := s.ringOf(c)
+		if stage, ok := c.own(s.Rings[i].Name); ok {
+			own[i] = append(own[i], stage)
+			continue
+		}
 		rings[i] = append(rings[i], c.Name)
 	}
 	var stages []Stage
 	for i := range s.Rings {
-		stages = append(stages, s.Rings[i].batches(rings[i])...)
+		if len(rings[i]) > 0 || len(own[i]) == 0 {
+			stages = append(stages, s.Rings[i].batches(rings[i])...)
+		}
+		slices.SortFunc(own[i], func(x, y Stage) int { return strings.Compare(x.Name, y.Name) })
+		stages = append(stages, own[i]...)
 	}
 	return stages
+}
+
+// BatchOf returns the name of the batch that a cluster would be in if it had no stage of its own: the one of its ring, of
+// those with these names. It returns "" if there is none.
+func BatchOf(ring, cluster string, names []string) string {
+	hash := hashOf(cluster)
+	bits := ""
+	for n := 0; ; n++ {
+		if name := StageName(ring, bits); slices.Contains(names, name) {
+			return name
+		}
+		if n == 64 {
+			return ""
+		}
+		bits += strconv.Itoa(int(hash >> n & 1))
+	}
 }
 
 // ringOf returns the index of a cluster's ring: the one that it names, or the first that selects it, or the last.
@@ -188,6 +231,7 @@ func (a *assembly) rings() {
 	}
 	if len(a.s.Rings) == 0 {
 		a.s.LostRings = a.lostRings()
+		a.windowsWithoutRings()
 		return
 	}
 	names := make([]string, len(a.s.Rings))
@@ -209,22 +253,42 @@ func (a *assembly) rings() {
 	}
 }
 
-// fewBatches reports rings with too many batches.
+// windowsWithoutRings warns about clusters that say when they may be changed, where nothing heeds it.
+func (a *assembly) windowsWithoutRings() {
+	for _, c := range a.s.Clusters {
+		if _, own := c.own(""); own && !a.s.LostRings {
+			a.problem(SeverityWarning, KindInvalidValue, c, "give the environment rings, in spec.promotion.rings of the Environment",
+				"windows and hold have no effect, because environment %q has no rings: its clusters follow its branch", a.Environment)
+		}
+	}
+}
+
+// fewBatches reports rings with too many stages.
 func (a *assembly) fewBatches() bool {
-	batches := map[string]int{}
+	batches, own := map[string]int{}, map[string]int{}
 	for _, s := range a.s.Stages(nil) {
-		batches[s.Ring]++
+		if _, ok := s.Own(); ok {
+			own[s.Ring]++
+		} else {
+			batches[s.Ring]++
+		}
 	}
 	ok := true
+	report := func(message, hint string) {
+		ok = false
+		a.s.Problems = append(a.s.Problems, Problem{
+			Severity: SeverityError, Kind: KindInvalidValue, Object: Ref{Kind: kindEnvironment, Name: a.Environment}, Position: a.environmentPosition(),
+			Message: fmt.Sprintf("%s; the maximum is %d", message, maxBatches), Hint: hint + "; until then the rings stay as they are",
+		})
+	}
 	for i := range a.s.Rings {
-		if r := &a.s.Rings[i]; batches[r.Name] > maxBatches {
-			ok = false
-			a.s.Problems = append(a.s.Problems, Problem{
-				Severity: SeverityError, Kind: KindInvalidValue, Object: Ref{Kind: kindEnvironment, Name: a.Environment},
-				Position: a.environmentPosition(),
-				Message:  fmt.Sprintf("ring %q would have %d batches; the maximum is %d", r.Name, batches[r.Name], maxBatches),
-				Hint:     fmt.Sprintf("raise its maxUnavailable, which is %s; until then the rings stay as they are", r.MaxUnavailable),
-			})
+		r := &a.s.Rings[i]
+		if n := batches[r.Name]; n > maxBatches {
+			report(fmt.Sprintf("ring %q would have %d batches", r.Name, n), fmt.Sprintf("raise its maxUnavailable, which is %s", r.MaxUnavailable))
+		}
+		if n := own[r.Name]; n > maxBatches {
+			report(fmt.Sprintf("ring %q would have %d clusters with windows of their own, or on hold", r.Name, n),
+				"give clusters that share their windows a ring with these windows")
 		}
 	}
 	return ok

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
@@ -97,5 +98,38 @@ spec: {reconciler: flux, namespaceService: default}
 	}
 	if !found {
 		t.Errorf("no problem says so: %v", s.Problems)
+	}
+}
+
+// TestAClusterWithWindowsIsAStageOfItsOwn checks the stages of clusters that say when they may be changed, and the batches of the others.
+func TestAClusterWithWindowsIsAStageOfItsOwn(t *testing.T) {
+	s := ringed(40, 5)
+	before := fleet.StageOf(s.Stages(nil))
+	held := s.Clusters[3]
+	held.Hold = &v1alpha1.Hold{Reason: "inventory"}
+	stages := s.Stages(nil)
+	after := fleet.StageOf(stages)
+	ring := fleet.RingOfStage(before[held.Name])
+	if got, want := after[held.Name], ring+".cluster-"+held.Name; got != want {
+		t.Errorf("%s is in %q, want %q", held.Name, got, want)
+	}
+	var names []string
+	for _, st := range stages {
+		if cluster, own := st.Own(); own != (cluster == held.Name) || own && (st.Hold == nil || len(st.Clusters) != 1) {
+			t.Errorf("%+v", st)
+		}
+		names = append(names, st.Name)
+	}
+	if batch := fleet.BatchOf(ring, held.Name, names); !strings.HasPrefix(strings.ReplaceAll(before[held.Name], ".", ""), strings.ReplaceAll(batch, ".", "")) {
+		t.Errorf("it was in %s, and would be in %s", before[held.Name], batch)
+	}
+	if again := fleet.BatchOf("none", held.Name, names); again != "" {
+		t.Errorf("a ring that does not exist has batch %q", again)
+	}
+	for _, c := range s.Clusters {
+		c.Hold = held.Hold // then the rings have no batches
+	}
+	if stages = s.Stages(nil); len(stages) != 40 {
+		t.Errorf("%d stages of 40 clusters", len(stages))
 	}
 }

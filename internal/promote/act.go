@@ -21,6 +21,15 @@ const countInterval = time.Minute
 func (r *round) act(ctx context.Context) error {
 	var failed error
 	for _, l := range r.lanes {
+		started, err := r.startStages(ctx, l)
+		if err != nil {
+			failed = errors.Join(failed, err)
+		} else if started {
+			continue // the next round decides about what is there now
+		}
+		if err := r.markFormer(ctx, l); err != nil {
+			return errors.Join(failed, err)
+		}
 		for _, d := range l.decisions {
 			if err := r.actIn(ctx, d); err != nil {
 				failed = joinIn(d.Environment, failed, err)
@@ -44,7 +53,7 @@ func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 		return nil
 	}
 	if place.start != "" {
-		return r.startRing(ctx, place)
+		return nil // it could not be started
 	}
 	if place.Follows {
 		pinned, err := r.pin(ctx, place)

@@ -56,7 +56,9 @@ type page struct {
 	ordered   map[string]time.Time
 	fulfilled map[string]bool
 	// edited is the commit that a user wrote into the environment without a promotion, if it is the last promoted one.
-	edited  string
+	edited string
+	// left means that the clusters of this batch are in other batches since it was last promoted to.
+	left    bool
 	decided recordedDecision
 	// shown holds the last statuses, by verification and commit.
 	shown map[decide.CheckCommit]postedStatus
@@ -177,6 +179,9 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 		p.insert(decide.Step{Kind: kind, Commit: s.Commit, Revision: d.Revision, At: s.At})
 		if s.Reason == editedByHand {
 			p.edited = s.Commit
+		}
+		if kind == decide.StepStarted && !s.At.Before(p.started()) {
+			p.left = s.Reason == leftBatch
 		}
 	case Published:
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {

@@ -96,6 +96,8 @@ type RingStanding struct {
 	Behind int `json:"behind"`
 	// Reason describes the state of Commit, and what Candidate waits for.
 	Reason string `json:"reason"`
+	// Delayed explains why the only cluster of the stage is changed later, while others do not wait for it; optional.
+	Delayed string `json:"delayed,omitempty"`
 	// Since is when the phase began, if that is recorded. Next is when the state may change without an event.
 	Since   time.Time              `json:"since,omitzero"`
 	Next    time.Time              `json:"next,omitzero"`

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -61,9 +62,10 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 		stages[i] = s.Stage
 	}
 	l.facts.Chain = decide.NewRings(r.stage(place.Environment), stages)
-	l.facts.Authors = map[string][]string{}
+	l.facts.Authors, l.facts.Merged = map[string][]string{}, map[string]time.Time{}
 	for _, c := range place.Rings.Line {
 		l.facts.Line = append(l.facts.Line, c.SHA)
+		l.facts.Merged[c.SHA] = c.Time
 		if authors := r.authors(r.source(place.Environment+"/", c.SHA)); authors != nil {
 			l.facts.Authors[c.SHA] = authors
 		}
@@ -104,25 +106,34 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 	case s.Unknown != "":
 	case s.Head == "":
 		ring.startWhy = "the ring had no branch yet"
-		ring.start = place.Rings.start(s.Stage, func(before *RingState) bool {
-			return r.journal.page(decide.RingName(place.Environment, before.Name)).gaveUp(before.Commit)
-		})
+		ring.start = r.startOf(place, s)
 		ring.Rollout = decide.Rollout{}
 	case s.Stale:
 		ring.start, ring.startWhy = s.Commit, "its refs changed"
 	default:
 		ring.start, ring.startWhy = r.leftBehind(place, s), "the environment went on without rings"
+		if ring.start == "" && r.journal.page(ring.Environment).left {
+			ring.start, ring.startWhy = r.startOf(place, s), "it has clusters again, which were in other batches"
+		}
 	}
 	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
 }
 
+// startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its clusters were in until now.
+func (r *round) startOf(place EnvironmentState, s *RingState) string {
+	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
+	return place.Rings.start(s.Stage,
+		func(before *RingState) bool {
+			return before.Name != s.Name && before.Commit != "" && !page(before).left
+		},
+		func(before *RingState) bool { return page(before).gaveUp(before.Commit) })
+}
+
 // leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one that all clusters run
 // since then. It returns "" for a ring that takes part in rollouts.
 func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
-	position := func(commit string) int {
-		return slices.IndexFunc(place.Rings.Line, func(c Commit) bool { return c.SHA == commit })
-	}
+	position := place.Rings.position
 	own := r.journal.page(decide.RingName(place.Environment, s.Name))
 	for _, page := range []*page{own, r.journal.page(decide.RingName(place.Environment, s.Ring))} {
 		if order := page.pendingOrder(); order != nil && order.Commit == s.Commit {
@@ -141,21 +152,30 @@ func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
 	return ""
 }
 
-// members divides clusters by the names of their stages. A registered cluster that Git does not list is in the last one.
+// position returns the position of a commit on the line; -1 if it is not on it.
+func (r *Rings) position(commit string) int {
+	return slices.IndexFunc(r.Line, func(c Commit) bool { return c.SHA == commit })
+}
+
+// members divides clusters by the names of their stages. A registered cluster that Git does not list is in the last one that is not a
+// stage of one cluster.
 func (r *Rings) members(clusters []comply.Cluster) map[string][]comply.Cluster {
 	stageOf := map[string]string{}
 	last := ""
 	for i := range r.Stages {
-		last = r.Stages[i].Name
+		name := r.Stages[i].Name
+		if _, own := r.Stages[i].Own(); !own {
+			last = name
+		}
 		for _, c := range r.Stages[i].Clusters {
-			stageOf[c] = last
+			stageOf[c] = name
 		}
 	}
 	byStage := map[string][]comply.Cluster{}
 	for _, c := range clusters {
 		stage, listed := stageOf[c.Name]
 		if !listed {
-			stage = last
+			stage = cmp.Or(last, r.Stages[len(r.Stages)-1].Name)
 		}
 		byStage[stage] = append(byStage[stage], c)
 	}
@@ -165,8 +185,13 @@ func (r *Rings) members(clusters []comply.Cluster) map[string][]comply.Cluster {
 // start returns the commit at which the missing branch of a stage starts: that of the batch that was divided, or the newest of those
 // that were joined, unless it failed there, so that clusters keep what they run; or else the oldest of the ring, or of all rings, so that no
 // cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet, which is what clusters follow without rings.
-func (r *Rings) start(stage fleet.Stage, failed func(s *RingState) bool) string {
-	all := slices.Concat(r.Stages, r.Former)
+// The stage of one cluster starts at the commit of the batch that it was in before.
+// present selects the stages that have had clusters until now.
+func (r *Rings) start(stage fleet.Stage, present, failed func(s *RingState) bool) string {
+	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
+	if cluster, own := stage.Own(); own {
+		return cmp.Or(batchOf(all, stage.Ring, cluster), r.oldest(all, stage), head(r.Line))
+	}
 	for bits := stage.Bits(); bits != ""; {
 		bits = bits[:len(bits)-1]
 		name := fleet.StageName(stage.Ring, bits)
@@ -182,13 +207,32 @@ func (r *Rings) start(stage fleet.Stage, failed func(s *RingState) bool) string 
 	return cmp.Or(r.oldest(all, stage), head(r.Line))
 }
 
+// batchOf returns the commit of the batch that a cluster would be in if it had no stage of its own; "" if there is none with a commit.
+func batchOf(all []RingState, ring, cluster string) string {
+	var names []string
+	for i := range all {
+		if all[i].Ring == ring && all[i].Commit != "" {
+			names = append(names, all[i].Name)
+		}
+	}
+	name := fleet.BatchOf(ring, cluster, names)
+	if i := slices.IndexFunc(all, func(s RingState) bool { return s.Name == name }); i >= 0 {
+		return all[i].Commit
+	}
+	return ""
+}
+
 // partOf reports whether a batch is one of those into which another one was divided.
 func (s *RingState) partOf(whole fleet.Stage) bool {
-	return s.Ring == whole.Ring && s.Name != whole.Name && strings.HasPrefix(s.Bits(), whole.Bits())
+	_, own := s.Own()
+	return !own && s.Ring == whole.Ring && s.Name != whole.Name && strings.HasPrefix(s.Bits(), whole.Bits())
 }
 
 // follows returns the commit that the branch of a former batch should have: that of the batches that its clusters are in now.
 func (r *Rings) follows(former fleet.Stage) string {
+	if cluster, own := former.Own(); own {
+		return cmp.Or(r.ofCluster(cluster), batchOf(r.Stages, former.Ring, cluster), r.oldest(r.Stages, former))
+	}
 	for bits := former.Bits(); bits != ""; {
 		bits = bits[:len(bits)-1]
 		name := fleet.StageName(former.Ring, bits)
@@ -197,6 +241,15 @@ func (r *Rings) follows(former fleet.Stage) string {
 		}
 	}
 	return r.oldest(r.Stages, former)
+}
+
+// ofCluster returns the commit of the stage that lists a cluster; "" if there is none.
+func (r *Rings) ofCluster(cluster string) string {
+	i := slices.IndexFunc(r.Stages, func(s RingState) bool { return slices.Contains(s.Clusters, cluster) })
+	if i < 0 {
+		return ""
+	}
+	return r.Stages[i].Commit
 }
 
 // oldest returns the oldest commit of the batches that a batch consists of, or else of its ring, or else of all.
@@ -215,10 +268,37 @@ func (r *Rings) oldest(all []RingState, of fleet.Stage) string {
 	return ""
 }
 
+// leftBatch is the reason of a step of a batch that has no clusters any more.
+const leftBatch = "its clusters are in other batches now"
+
+// starting reports whether a stage has to be moved to where it starts.
+func (l *lane) starting() bool {
+	return slices.ContainsFunc(l.places, func(p EnvironmentState) bool { return p.start != "" })
+}
+
+// markFormer records that batches have no clusters any more, before any branch moves: if they have clusters again, these were in others.
+func (r *round) markFormer(ctx context.Context, l *lane) error {
+	rings := r.place(l.environment).Rings
+	if rings == nil || l.starting() {
+		return nil
+	}
+	for _, s := range rings.Former {
+		name := decide.RingName(l.environment, s.Name)
+		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left || len(page.history) == 0 {
+			continue
+		}
+		if err := r.record(ctx, name, s.Commit, decide.StepStarted, leftBatch, Detail{}); err != nil {
+			return joinIn(name, nil, err)
+		}
+		r.did(fmt.Sprintf("%s has no clusters any more", name))
+	}
+	return nil
+}
+
 // moveFormer moves the branches of former batches along with those that their clusters are in now.
 func (r *round) moveFormer(ctx context.Context, l *lane) error {
 	rings := r.place(l.environment).Rings
-	if rings == nil || slices.ContainsFunc(rings.Stages, func(s RingState) bool { return s.Head == "" }) {
+	if rings == nil || l.starting() {
 		return nil // clusters keep what they run until their new branches exist
 	}
 	var failed error
@@ -227,7 +307,7 @@ func (r *round) moveFormer(ctx context.Context, l *lane) error {
 		if s.Unknown != "" || to == "" || to == s.Commit && !s.Stale {
 			continue
 		}
-		m := Move{Environment: decide.RingName(l.environment, s.Name), From: s.Commit, Commit: to, Reason: "its clusters are in other batches now"}
+		m := Move{Environment: decide.RingName(l.environment, s.Name), From: s.Commit, Commit: to, Reason: leftBatch}
 		if err := r.move(ctx, m); err != nil {
 			failed = joinIn(m.Environment, failed, err)
 		}
@@ -319,8 +399,32 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	}
 }
 
+// startStages moves the branches of stages to where they start, or start again, and reports whether it did. No other branch of a ring
+// moves in such a round: where a stage starts depends on the stages that its clusters were in before.
+func (r *round) startStages(ctx context.Context, l *lane) (started bool, failed error) {
+	for _, place := range l.places {
+		rules, _ := l.facts.Chain.Rules(place.Environment)
+		if place.start == "" || place.Unknown != "" {
+			continue
+		}
+		if why, until := rules.SiteClosed(r.at); place.Commit != "" && place.Commit != place.start && why != "" {
+			r.outcome.wake(until) // its cluster would change
+			continue
+		}
+		if err := r.startRing(ctx, place); err != nil {
+			failed = joinIn(place.Environment, failed, err)
+		}
+		started = true
+	}
+	return started, failed
+}
+
 // startRing moves the branch of a ring to where it starts, or starts again.
 func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
+	if page := r.journal.page(place.Environment); page.left && place.start == place.Commit {
+		r.did(fmt.Sprintf("%s has clusters again", place.Environment))
+		return r.record(ctx, place.Environment, place.Commit, decide.StepStarted, place.startWhy, Detail{})
+	}
 	return r.move(ctx, Move{Environment: place.Environment, From: place.Commit, Commit: place.start, Reason: place.startWhy})
 }
 
@@ -330,7 +434,7 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 	place, e, l := r.place(d.Environment), r.environment(d.Environment), r.rings(environment)
 	s := RingStanding{
 		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Authors: l.facts.Authors[d.Commit], Candidate: d.Candidate,
-		Reason: d.Reason, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
+		Reason: d.Reason, Delayed: d.Delayed, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
 		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
 	}
 	revisions := r.journal.page(environment).revisions

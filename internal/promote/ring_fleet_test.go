@@ -197,6 +197,9 @@ func (f *ringFleet) checkMove(stage, commit string) {
 		if s.Name == stage {
 			return
 		}
+		if s.Hold != nil || fleet.RingOfStage(stage) == s.Ring && isOwn(s) {
+			continue // it is changed later
+		}
 		last := ""
 		for _, step := range f.steps[decide.RingName("prod", s.Name)] {
 			if step.Commit == commit && (step.Kind == string(decide.StepDeployed) || step.Kind == string(decide.StepFailed)) {
@@ -207,6 +210,11 @@ func (f *ringFleet) checkMove(stage, commit string) {
 			f.Fatalf("%s gets commit %d, and in %s it %s", stage, f.position(commit), s.Name, cmp.Or(last, "never arrived"))
 		}
 	}
+}
+
+func isOwn(s fleet.Stage) bool {
+	_, own := s.Own()
+	return own
 }
 
 // join adds clusters.
@@ -248,7 +256,7 @@ func (f *ringFleet) release(fails int) string {
 	f.reading.Line = append(f.reading.Line, promote.Commit{SHA: sha(letters)})
 	place := f.place("prod")
 	publish(place, sha(letters))
-	place.Rings.Line = append(place.Rings.Line, promote.Commit{SHA: place.Rollout.Commit})
+	place.Rings.Line = append(place.Rings.Line, promote.Commit{SHA: place.Rollout.Commit, Time: f.now})
 	f.fails[place.Rollout.Commit] = fails
 	return place.Rollout.Commit
 }
@@ -271,6 +279,9 @@ func (f *ringFleet) follow(late int) {
 		}
 		if commit == "" || commit == c.tried && stage == c.stage {
 			continue
+		}
+		if held := func(s fleet.Stage) bool { return s.Name == stage && s.Hold != nil }; c.stage == stage && slices.ContainsFunc(f.stages, held) {
+			f.Fatalf("%s is on hold in %s, and goes from %d to %d", name, stage, f.position(c.tried), f.position(commit))
 		}
 		f.checkMember(c, commit)
 		c.tried, c.stage = commit, stage
@@ -392,6 +403,11 @@ func (f *ringFleet) disturb(minutes int) {
 			for range n {
 				f.members[f.snapshot.Clusters[f.random.IntN(len(f.snapshot.Clusters))].Name].offline = true
 			}
+		case 5:
+			f.snapshot.Clusters[f.random.IntN(len(f.snapshot.Clusters))].Hold = &v1alpha1.Hold{Reason: "inventory"}
+			f.publishStages()
+		case 6:
+			f.healHolds(2)
 		}
 		if f.random.IntN(3) == 0 {
 			f.left = 1 + f.random.IntN(30)
@@ -400,10 +416,21 @@ func (f *ringFleet) disturb(minutes int) {
 	}
 }
 
+// healHolds ends the hold of one in n clusters.
+func (f *ringFleet) healHolds(n int) {
+	for _, c := range f.snapshot.Clusters {
+		if f.random.IntN(n) == 0 {
+			c.Hold = nil
+		}
+	}
+	f.publishStages()
+}
+
 // end heals everything, and wants a good commit to reach all clusters.
 func (f *ringFleet) end() {
 	f.Helper()
 	f.left = never
+	f.healHolds(1)
 	for _, c := range f.members {
 		c.offline = false
 	}

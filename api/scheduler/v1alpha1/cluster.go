@@ -19,6 +19,28 @@ type ClusterSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Ring string `json:"ring,omitempty"`
+
+	// Windows are the times during which a rollout in rings may change the cluster. Default: any time at which its ring is changed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Windows []Window `json:"windows,omitempty"`
+
+	// Hold asks rollouts in rings to leave the cluster as it is for now.
+	// +optional
+	Hold *Hold `json:"hold,omitempty"`
+}
+
+// Hold keeps rollouts in rings away from a cluster.
+type Hold struct {
+	// Reason is shown where a rollout waits.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason"`
+
+	// Until is when the hold ends, exclusive. Default: when it is removed.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // +kubebuilder:object:root=true

@@ -72,6 +72,13 @@ type Ring struct {
 	// +optional
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 
+	// MaxDelay is how long a rollout goes on without a cluster that waits for its windows, is on hold, or whose reconciler is
+	// suspended. Later rings wait for the cluster afterwards. Default: 24h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	MaxDelay *metav1.Duration `json:"maxDelay,omitempty"`
+
 	// OnFailure defines what happens when a commit fails in the ring. Default: stop.
 	// With rollback, this ring and all earlier ones go back to the last commit that they ran without failure.
 	// +optional

@@ -36,6 +36,9 @@ type Ring struct {
 	Phase decide.Phase `json:"phase"`
 	// Reason explains the phase, and what the candidate waits for.
 	Reason string `json:"reason,omitempty"`
+	// Delayed explains for each cluster that is changed later, while others do not wait for it, why: it waits for its window, or asks
+	// not to be disturbed.
+	Delayed []string `json:"delayed,omitempty"`
 	// Since is when the phase began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	// Counts counts the clusters with regard to Commit: those of batches that do not have it yet are behind.
@@ -95,7 +98,12 @@ func ringOf(batches []promote.RingStanding) Ring {
 		if b.Commit == r.Commit {
 			r.Updated++
 		}
-		r.Counts = sum(r.Counts, b.Counts, b.Commit == r.Commit)
+		counts := b.Counts
+		if b.Delayed != "" {
+			counts.Counted, counts.Required = 0, 0
+			r.Delayed = append(r.Delayed, b.Delayed)
+		}
+		r.Counts = sum(r.Counts, counts, b.Commit == r.Commit)
 		// Commands for a ring apply to each of its batches.
 		if r.Paused == nil {
 			r.Paused = b.Pause
@@ -149,7 +157,7 @@ var phaseUrgency = map[decide.Phase]int{decide.Failed: 1, decide.Aborted: 2, dec
 // decide sets phase, reason and candidate: those of the batch that fails, or else of the first one that is not done.
 func (r *Ring) decide(batches []promote.RingStanding) {
 	done := func(b promote.RingStanding) bool {
-		return b.Commit == r.Commit && (b.Phase == decide.Deployed || b.Phase == decide.NoClusters)
+		return b.Delayed != "" || b.Commit == r.Commit && (b.Phase == decide.Deployed || b.Phase == decide.NoClusters)
 	}
 	i := 0
 	for n, b := range batches {
@@ -164,6 +172,9 @@ func (r *Ring) decide(batches []promote.RingStanding) {
 		r.Checks = b.Checks
 	}
 	if len(batches) == 1 || done(*b) {
+		if len(batches) > 1 && len(r.Delayed) > 0 {
+			r.Reason += "; " + strings.Join(r.Delayed, "; ")
+		}
 		return
 	}
 	r.Reason = b.Name + ": " + b.Reason
@@ -300,10 +311,15 @@ func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress,
 	}
 	p.Gate = &Gate{Commit: p.Commit, SourceCommit: promotedAs(commits, p.Commit)}
 	p.Result, p.Reason = ProgressPassed, fmt.Sprintf("%s ran it", q.Ring)
+	var delayed []string
 	for i := range batches {
 		b := &batches[i]
 		at := ringFinder{environment: q.Environment, commit: p.Commit, batch: b, commits: commits, steps: steps}
 		result, reason, failed := at.find()
+		if result == ProgressWaits && b.Delayed != "" && len(batches) > 1 {
+			delayed = append(delayed, b.Delayed)
+			continue
+		}
 		p.Gate.Counts = sum(p.Gate.Counts, b.Counts, at.has())
 		if result == ProgressPassed && p.Result == ProgressPassed && at.skipped() != nil {
 			p.Reason = reason
@@ -311,6 +327,9 @@ func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress,
 		if result == ProgressFailed && p.Result != ProgressFailed || result == ProgressWaits && p.Result == ProgressPassed {
 			p.Result, p.Reason, p.FailedAt = result, reason, utc(failed)
 		}
+	}
+	if len(delayed) > 0 && p.Result == ProgressPassed {
+		p.Reason += "; " + strings.Join(delayed, "; ")
 	}
 	p.Gate.Result = map[ProgressResult]comply.Result{ProgressPassed: comply.Passed, ProgressFailed: comply.Failed, ProgressWaits: comply.Waiting}[p.Result]
 	p.Gate.Reason = p.Reason

@@ -28,6 +28,8 @@ type Gate struct {
 	Timeout time.Duration
 	// MaxFailures is how many reconcilers may fail without failing the gate; they are not required then. Zero means none.
 	MaxFailures Require
+	// MaxDelay is how long after Published a reconciler that is suspended, and behind, is not counted; zero means that it always counts.
+	MaxDelay time.Duration
 	// AllowNone passes the gate if no reconciler is expected.
 	AllowNone bool
 }

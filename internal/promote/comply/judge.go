@@ -49,12 +49,18 @@ func Judge(q Question, now time.Time) Verdict {
 	if q.Gate.Offline == v1alpha1.OfflineIgnore {
 		v.Counts.Counted -= v.Counts.Offline
 	}
+	delayed := ""
+	if limit := q.Published.Add(q.Gate.MaxDelay); v.Counts.Suspended > 0 && now.Before(limit) {
+		v.Counts.Counted -= v.Counts.Suspended
+		j.mayChange(limit)
+		delayed = "; those that are suspended do not count until " + clock(limit, now)
+	}
 	v.Counts.Required = q.Gate.Require.of(v.Counts.Counted)
 	if failed := v.Counts.Failed; failed > 0 && failed <= q.Gate.MaxFailures.tolerated(v.Counts.Counted) {
 		v.Counts.Required = max(min(v.Counts.Required, v.Counts.Counted-failed), 1)
 	}
 	v.Result = j.result(v.Counts)
-	v.Reason = reason(&v, q.Gate, now)
+	v.Reason = reason(&v, q.Gate, now) + delayed
 	if v.Result == Passed {
 		v.Since = passedSince(&v)
 	}

@@ -19,7 +19,7 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 		return "no cluster is expected to run it, and the gate allows that"
 	case c.Expected == 0:
 		return "no cluster is expected to run it; register one, or set allowNone: true"
-	case c.Counted == 0:
+	case c.Counted == 0 && c.Suspended == 0:
 		return fmt.Sprintf("%d of %d %s offline and ignored: no clusters left to check", c.Offline, c.Expected, what)
 	}
 	parts := v.parts(what, now)
@@ -29,7 +29,7 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 	case TimedOut:
 		parts = append([]string{fmt.Sprintf("not within %s", span(gate.Timeout))}, parts...)
 	}
-	if c.Required > c.Counted {
+	if c.Required > c.Counted && c.Counted > 0 {
 		parts = append(parts, fmt.Sprintf("%d required but only %d counted", c.Required, c.Counted))
 	} else if c.Required < c.Counted && v.Result != Passed {
 		parts = append(parts, fmt.Sprintf("%d required", c.Required))

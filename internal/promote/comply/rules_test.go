@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sigs.k8s.io/yaml"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -19,7 +21,9 @@ import (
 // question is the short notation of a test case: short hashes, times of one day, and defaults for missing fields.
 type question struct {
 	Commit, Published, Now string
-	Unpublished            bool
+	// MaxDelay is that of the gate.
+	MaxDelay    metav1.Duration `json:"maxDelay"`
+	Unpublished bool
 	// Line is the history of the branch, oldest first.
 	Line     []string
 	Gate     *v1alpha1.Gate
@@ -63,6 +67,7 @@ func (q *question) parse(t *testing.T) comply.Question {
 	if err != nil {
 		t.Fatal(err)
 	}
+	gate.MaxDelay = q.MaxDelay.Duration
 	question := comply.Question{
 		Commit: hash(q.Commit), Published: at(q.Published), Unpublished: q.Unpublished, Gate: gate,
 		Expected: q.expected(), History: comply.HistoryOf(q.history()),

@@ -61,6 +61,7 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 		}
 		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
 		r.Since = o.since(j.now)
+		r.Suspended = state == Behind && o.State == hub.StateSuspended
 		switch {
 		case state != Behind:
 		case j.Unpublished && o.State != hub.StateReady:

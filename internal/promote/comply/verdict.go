@@ -59,7 +59,7 @@ type Verdict struct {
 // Counts are numbers of reconcilers.
 type Counts struct {
 	Expected int `json:"expected"`
-	// Counted are the expected ones without ignored offline ones.
+	// Counted are the expected ones without ignored offline ones, and without suspended ones that the gate does not wait for.
 	Counted int `json:"counted"`
 	// Required is how many must have reached the commit.
 	Required int `json:"required"`
@@ -68,6 +68,8 @@ type Counts struct {
 	Failed   int `json:"failed"`
 	Offline  int `json:"offline"`
 	Missing  int `json:"missing"`
+	// Suspended are those of Behind whose reconciler is suspended: their clusters ask not to be changed.
+	Suspended int `json:"suspended,omitempty"`
 	// Degraded are those whose objects are degraded, in any of these states: a gate that wants commits to be applied counts them as reached.
 	Degraded int `json:"degraded,omitempty"`
 }
@@ -87,11 +89,16 @@ type Reconciler struct {
 	Revision revisions.Revision `json:"revision,omitzero"`
 	// Health is that of what it applied; empty if it is not known, or the cluster is offline.
 	Health hub.Health `json:"health,omitempty"`
+	// Suspended means that it is behind and suspended.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 func (c *Counts) add(r *Reconciler) {
 	if r.Health == hub.HealthDegraded {
 		c.Degraded++
+	}
+	if r.Suspended {
+		c.Suspended++
 	}
 	switch r.State {
 	case Reached:

@@ -76,8 +76,11 @@ func (r *round) wait(p *place, position int) wait {
 		if before.rules.ring {
 			soak = before.rules.Soak
 		}
-		if before.env.skipped(r.Line[position]) {
+		if before.env.skipped(r.Line[position]) || r.delayed(before, position) {
 			continue
+		}
+		if before.rules.site != nil && before.siteClosed() != "" && !before.ranSince(position) && !before.gaveUpSince(r, position) && before.env.aborted(r.Line[position]) == nil {
+			return waitFor("it waits in %s for longer than %s: %s", before.name, span(before.rules.maxDelay), before.siteClosed())
 		}
 		if w := before.holdsBack(r.Line[position], before.runs[position], soak, r.now); !w.over() {
 			return w

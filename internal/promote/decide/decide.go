@@ -79,6 +79,10 @@ func (r *round) decide(p *place) Decision {
 	}
 	c := r.candidate(p)
 	d.Candidate = c.commit
+	if position, known := r.positions[c.commit]; known && p.rules.site != nil {
+		d.wake(r.limit(p, position), r.now)
+	}
+	d.Delayed = r.waitsFor(p, c)
 	d.wake(c.until, r.now)
 	if len(unrecorded) == 0 {
 		r.move(p, c, &d)
@@ -169,9 +173,11 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 		return waitsForUser, time.Time{}
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
 		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
-	default:
-		return p.rules.calendar.closed(r.now)
 	}
+	if waits, until = p.rules.site.closed(r.now); waits != "" {
+		return waits, until
+	}
+	return p.rules.calendar.closed(r.now)
 }
 
 // free reports whether the environment's commit can be replaced.
@@ -209,6 +215,10 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 		return
 	case back != "" && closed != nil:
 		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
+	case back != "" && p.siteClosed() != "":
+		d.say("goes back to %s later: %s", fleet.ShortCommit(back), p.siteClosed())
+		_, until := p.rules.site.closed(r.now)
+		d.wake(until, r.now)
 	case back != "" && p.rules.ring:
 		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalAutomatic})
 		d.say("goes back to %s, because %s", fleet.ShortCommit(back), cause)

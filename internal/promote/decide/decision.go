@@ -16,6 +16,8 @@ type Decision struct {
 	Failure string
 	// InRing means that Commit failed in a ring of the environment, which has a decision of its own with that failure.
 	InRing bool
+	// Delayed explains why the only cluster of a stage of rings is changed later, while other stages do not wait for it; optional.
+	Delayed string
 	// Asks are what users have to do before this environment continues, such as merging a pull request.
 	Asks []string
 	// Checks is the progress of the verifications of Commit, in the order of the rules; nil before its manifests are merged.

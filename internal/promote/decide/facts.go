@@ -16,6 +16,8 @@ type Facts struct {
 	Line []string
 	// Environments holds the facts of each environment. Environments that are not in Chain are ignored.
 	Environments []Environment
+	// Merged holds when the commits on Line were made; needed for rings only.
+	Merged map[string]time.Time
 	// Authors holds the names and addresses of the authors of commits on Line, as far as they are known.
 	Authors map[string][]string
 }

@@ -27,7 +27,11 @@ func SplitRing(name string) (environment, stage string) {
 func NewRings(environment Stage, stages []fleet.Stage) *Chain {
 	chain := &Chain{}
 	var before []string
-	for _, s := range stages {
+	var sites []string // those of the ring, which do not wait for each other
+	for i, s := range stages {
+		if i > 0 && stages[i-1].Ring != s.Ring {
+			before, sites = append(before, sites...), nil
+		}
 		next := &stage{name: RingName(environment.Name, s.Name), rules: &Rules{Approval: v1alpha1.ApprovalAutomatic, OnFailure: v1alpha1.FailureStop}}
 		if ring := ringOf(environment.Promotion, s.Ring); ring != nil {
 			var wrong []string
@@ -38,7 +42,15 @@ func NewRings(environment Stage, stages []fleet.Stage) *Chain {
 		}
 		next.rules.ring = true
 		next.rules.After = slices.Clone(before)
-		before = append(before, next.name)
+		if cluster, own := s.Own(); own {
+			var err error
+			if next.rules.site, err = newSite(cluster, s); err != nil {
+				next.problem = err.Error()
+			}
+			sites = append(sites, next.name)
+		} else {
+			before = append(before, next.name)
+		}
 		chain.stages = append(chain.stages, next)
 	}
 	return chain
@@ -72,6 +84,11 @@ func ringRules(environment Stage, r *v1alpha1.Ring) (*Rules, []string) {
 		wrong = append(wrong, fmt.Sprintf("approval: %v", err))
 	}
 	rules.manual = approval == v1alpha1.RingManual
+	rules.maxDelay = defaultMaxDelay
+	if r.MaxDelay != nil {
+		rules.maxDelay = r.MaxDelay.Duration
+	}
+	rules.Gate.MaxDelay = rules.maxDelay
 	if r.MaxFailures != nil {
 		count, percent, err := fleet.ParseCount(*r.MaxFailures)
 		if err != nil {
@@ -96,10 +113,16 @@ func (p *place) gaveUp(commit string) bool {
 // breaks later would otherwise take all rings back, to one commit after the other, because it fails with each of them.
 func (r *round) rolledOut(commit string) bool {
 	position, known := r.positions[commit]
-	return known && !slices.ContainsFunc(r.Chain.stages, func(s *stage) bool {
+	lacks := func(s *stage) bool {
 		p := r.places[s.name]
 		return !p.ranSince(position) && !r.beganAt(p, position)
-	})
+	}
+	// A cluster that is changed later than the others does not keep them from being done.
+	others := slices.DeleteFunc(slices.Clone(r.Chain.stages), func(s *stage) bool { return s.rules.site != nil })
+	if len(others) == 0 {
+		others = r.Chain.stages
+	}
+	return known && !slices.ContainsFunc(others, lacks)
 }
 
 // beganAt reports whether a ring had a commit of the line, or a later one, from the beginning: its clusters had it before, in another batch.
@@ -147,6 +170,7 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 		return Progress{Verdict: v}
 	}
 	waits, fails := "", ""
+	var delayed []string
 	for i, s := range r.Chain.stages {
 		p := r.places[s.name]
 		at, onLine := r.positions[p.env.Commit]
@@ -155,6 +179,12 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 		v.Add(&p.env.Verdict, has)
 		v.Next = earlier(v.Next, decisions[i].Next)
 		switch done := p.ranSince(position); {
+		case !done && r.delayed(p, position):
+			site := &p.env.Verdict.Counts
+			v.Counts.Counted -= site.Counted
+			v.Counts.Required -= site.Required
+			delayed = append(delayed, p.rules.site.cluster)
+			v.Next = earlier(v.Next, r.limit(p, position))
 		case has && p.phase == Failed:
 			fails = cmp.Or(fails, decisions[i].Environment+": "+decisions[i].Reason)
 		case !has && p.gaveUpSince(r, position):
@@ -173,6 +203,9 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 		v.Result, v.Reason = comply.Waiting, waits
 	default:
 		v.Reason = "every ring runs it"
+		if len(delayed) > 0 {
+			v.Reason += ", except " + changedLater(delayed)
+		}
 	}
 	if v.Result != comply.Passed {
 		v.Since = time.Time{}

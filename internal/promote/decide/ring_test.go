@@ -23,6 +23,7 @@ type ringWorld struct {
 	rules  *v1alpha1.Promotion
 	stages []*ringStage
 	line   []string
+	merged map[string]time.Time
 	bad    map[string]bool // commits that fail on clusters of the last stage
 	worse  map[string]bool // commits that fail everywhere
 	skips  []decide.Skip
@@ -30,18 +31,49 @@ type ringWorld struct {
 
 type ringStage struct {
 	fleet.Stage
-	commit  string
-	since   time.Time
+	commit string
+	since  time.Time
+	// nights means that the stage is one cluster that is changed only in its windows.
+	nights  bool
 	history []decide.Step
 	pause   *decide.Pause
 	request *decide.Request
 }
 
+// maxDelay is the limit of all rings.
+const maxDelay = 100 * time.Minute
+
+// disturbed reports whether a stage is a cluster that may not be changed now.
+func (s *ringStage) disturbed(now time.Time) bool {
+	switch {
+	case s.nights:
+		return now.Hour()%2 != 0 || now.Minute() >= 30
+	case s.Hold != nil:
+		return now.Before(s.Hold.Until.Time)
+	default:
+		return false
+	}
+}
+
+// ran returns when a stage first ran a commit; zero if it did not, or gave it up since.
+func (s *ringStage) ran(commit string) (first time.Time) {
+	for _, step := range s.history {
+		switch {
+		case step.Commit != commit:
+		case step.Kind == decide.StepFailed:
+			return time.Time{}
+		case step.Kind == decide.StepDeployed && first.IsZero():
+			first = step.At
+		}
+	}
+	return first
+}
+
 func newRingWorld(t *rapid.T) *ringWorld {
-	w := &ringWorld{T: t, now: clock("06:00"), rules: &v1alpha1.Promotion{}, bad: map[string]bool{}, worse: map[string]bool{}}
+	w := &ringWorld{T: t, now: clock("06:00"), rules: &v1alpha1.Promotion{}, bad: map[string]bool{}, worse: map[string]bool{}, merged: map[string]time.Time{}}
 	w.commit()
 	for i := range rapid.IntRange(1, 4).Draw(t, "rings") {
-		ring := v1alpha1.Ring{Name: fmt.Sprintf("r%d", i)}
+		ring := v1alpha1.Ring{Name: fmt.Sprintf("r%d", i), MaxDelay: &metav1.Duration{Duration: maxDelay}}
 		if rapid.Bool().Draw(t, "soaks") {
 			ring.Soak = &metav1.Duration{Duration: 20 * time.Minute}
 		}
@@ -57,13 +89,24 @@ func newRingWorld(t *rapid.T) *ringWorld {
 			}
 			w.stages = append(w.stages, &ringStage{Stage: s, commit: w.line[0], since: w.now})
 		}
+		for n := range rapid.IntRange(0, 2).Draw(t, "own stages") {
+			s := fleet.Stage{Name: fmt.Sprintf("%s.cluster-c%d", ring.Name, n), Ring: ring.Name, Clusters: []string{fmt.Sprintf("c%d", n)}}
+			nights := rapid.Bool().Draw(t, "has windows")
+			if nights {
+				s.Windows = []v1alpha1.Window{{Cron: "0 */2 * * *", Duration: metav1.Duration{Duration: 30 * time.Minute}}}
+			} else {
+				until := metav1.NewTime(w.now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "hold")) * time.Minute))
+				s.Hold = &v1alpha1.Hold{Reason: "stocktaking", Until: &until}
+			}
+			w.stages = append(w.stages, &ringStage{Stage: s, nights: nights, commit: w.line[0], since: w.now})
+		}
 	}
 	return w
 }
 
 func (w *ringWorld) commit() string {
 	c := fmt.Sprintf("%07x%033d", len(w.line)+1, 0)
-	w.line = append(w.line, c)
+	w.line, w.merged[c] = append(w.line, c), w.now
 	return c
 }
 
@@ -85,7 +128,7 @@ func (w *ringWorld) verdict(i int) comply.Verdict {
 }
 
 func (w *ringWorld) facts() decide.Facts {
-	f := decide.Facts{Line: w.line}
+	f := decide.Facts{Line: w.line, Merged: w.merged}
 	var stages []fleet.Stage
 	for i, s := range w.stages {
 		stages = append(stages, s.Stage)
@@ -128,6 +171,9 @@ func (w *ringWorld) apply(actions []decide.Action) {
 
 func (w *ringWorld) move(name, from, to string) {
 	if s := w.at(name); s.commit == from {
+		if s.disturbed(w.now) {
+			w.Fatalf("%s is changed at %s, when it asks not to be disturbed", name, w.now.Format("15:04"))
+		}
 		s.commit, s.since = to, w.now
 	}
 }
@@ -146,6 +192,15 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 		if slices.ContainsFunc(w.skips, func(s decide.Skip) bool { return s.Commit == m.Commit }) {
 			continue
 		}
+		if before.disturbed(w.now) && before.commit != m.Commit && w.at(m.Environment) != before {
+			if failed := slices.ContainsFunc(before.history, func(s decide.Step) bool { return s.Kind == decide.StepFailed && s.Commit == m.Commit }); failed {
+				w.Fatalf("%s, and it failed on %s", m, before.Name)
+			}
+			continue
+		}
+		if w.at(m.Environment).Ring == before.Ring && before.own() {
+			continue // they do not wait for each other
+		}
 		ran := slices.ContainsFunc(before.history, func(s decide.Step) bool { return s.Kind == decide.StepDeployed && s.Commit == m.Commit })
 		if !ran {
 			w.Fatalf("%s, and %s never ran it", m, before.Name)
@@ -156,6 +211,53 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 	}
 }
 
+func (s *ringStage) own() bool { return s.nights || s.Hold != nil }
+
+// checkNotBlocked checks that no stage waits for a cluster that asks not to be disturbed, before the limit, when all others ran the newest commit.
+func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
+	head := w.line[len(w.line)-1]
+	skipped := len(w.skips) > 0
+	others := map[string]bool{} // rings that ran it
+	ready := w.merged[head]     // for the present stage
+	waits := false
+	for i, s := range w.stages {
+		idle := s.commit != head && s.pause == nil && s.request == nil && !s.disturbed(w.now) && decisions[i].Phase == decide.Deployed &&
+			!slices.ContainsFunc(s.history, func(step decide.Step) bool { return step.Commit == head })
+		if idle && waits && !skipped {
+			goesOn := func(a decide.Action) bool {
+				p, promotes := a.(decide.Promote)
+				_, records := a.(decide.Record) // which comes first
+				return records || promotes && p.Commit == head
+			}
+			if !slices.ContainsFunc(decisions[i].Actions, goesOn) {
+				w.Fatalf("%s does not go on without those that wait: %s, %v", s.Name, decisions[i].Reason, decisions[i].Actions)
+			}
+		}
+		ran := s.ran(head)
+		next := i+1 < len(w.stages) && w.stages[i+1].Ring == s.Ring
+		switch {
+		case s.own() && s.disturbed(w.now) && s.pause == nil && s.commit != head && others[s.Ring] && w.now.Before(ready.Add(maxDelay)) && !s.failed(head):
+			waits = true
+		case ran.IsZero() || s.commit != head || s.pause != nil || decisions[i].Phase != decide.Deployed:
+			return
+		default:
+			others[s.Ring] = true
+			if ring := w.rules.Rings[slices.IndexFunc(w.rules.Rings, func(r v1alpha1.Ring) bool { return r.Name == s.Ring })]; ring.Soak != nil {
+				if ran = ran.Add(ring.Soak.Duration); w.now.Before(ran) && (!next || !s.own()) {
+					return
+				}
+			}
+			if ran.After(ready) && !s.own() {
+				ready = ran
+			}
+		}
+	}
+}
+
+func (s *ringStage) failed(commit string) bool {
+	return slices.ContainsFunc(s.history, func(step decide.Step) bool { return step.Kind == decide.StepFailed && step.Commit == commit })
+}
+
 // TestRings runs random rollouts through rings, with commits that fail, interrupted rounds, and users who pause, skip and request. It checks
 // that no commit enters a ring that earlier rings have not run, and that every rollout ends when a good commit follows.
 func TestRings(t *testing.T) {
@@ -164,7 +266,9 @@ func TestRings(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "rounds") {
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 8).Draw(t, "minutes")) * time.Minute)
 			w.disturb()
-			actions := allActions(decide.Decide(w.facts(), w.now))
+			decisions := decide.Decide(w.facts(), w.now)
+			w.checkNotBlocked(decisions)
+			actions := allActions(decisions)
 			w.apply(actions[:rapid.IntRange(0, len(actions)).Draw(t, "killed after")])
 		}
 		w.end()

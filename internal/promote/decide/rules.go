@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
@@ -24,6 +25,10 @@ type Rules struct {
 	// ring marks the rules of a ring: Soak is how long a commit must have run in the ring itself before it enters the next, and a
 	// rollback needs no pull request, because every commit of the line was merged.
 	ring bool
+	// site is set for a stage of rings that has one cluster, which says when it may be changed.
+	site *site
+	// maxDelay is how long later stages do not wait for such a cluster.
+	maxDelay time.Duration
 	// manual means that a commit enters the ring only when a user requests it.
 	manual bool
 }
@@ -62,7 +67,7 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 		rules.Gate.Healthy = state == v1alpha1.GateHealthy
 	}
 	for i, w := range p.Windows {
-		window, err := parseWindow(w)
+		window, err := fleet.ParseWindow(w)
 		wrong(fmt.Sprintf("windows[%d]", i), err)
 		if err == nil {
 			rules.calendar.windows = append(rules.calendar.windows, window)

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
@@ -46,7 +47,10 @@ func (r *Rings) Stage(cluster string) string {
 //	    {"name": "canary", "clusters": [
 //	      {"name": "west-001", "pull": "9b2c…"}
 //	    ]},
-//	    {"name": "others", "clusters": []}
+//	    {"name": "others", "clusters": []},
+//	    {"name": "others.cluster-east-001", "windows": [{"cron": "0 2 * * *", "duration": "3h0m0s"}], "clusters": [
+//	      {"name": "east-001", "pull": "9b2c…"}
+//	    ]}
 //	  ],
 //	  "refs": [
 //	    {"file": "edge/shop-web/reconciler.yaml", "repo": "https://…", "branch": "prod", "rings": ["canary", "others"]}
@@ -64,8 +68,11 @@ type rings struct {
 }
 
 type ringStage struct {
-	Name     string        `json:"name"`
-	Clusters []ringCluster `json:"clusters"`
+	Name string `json:"name"`
+	// Windows and Hold are those of the only cluster.
+	Windows  []v1alpha1.Window `json:"windows,omitempty"`
+	Hold     *v1alpha1.Hold    `json:"hold,omitempty"`
+	Clusters []ringCluster     `json:"clusters"`
 }
 
 type ringCluster struct {
@@ -84,7 +91,14 @@ func encodeRings(environment string, stages []fleet.Stage, pulls map[string]File
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\": %d,\n  \"environment\": %s,\n  \"stages\": [", ringsVersion, quoteJSON(environment))
 	for i, s := range stages {
-		fmt.Fprintf(&b, "%s\n    {\"name\": %s, \"clusters\": [", strings.Repeat(",", min(i, 1)), quoteJSON(s.Name))
+		fmt.Fprintf(&b, "%s\n    {\"name\": %s, ", strings.Repeat(",", min(i, 1)), quoteJSON(s.Name))
+		if len(s.Windows) > 0 {
+			fmt.Fprintf(&b, "\"windows\": %s, ", quoteJSON(s.Windows))
+		}
+		if s.Hold != nil {
+			fmt.Fprintf(&b, "\"hold\": %s, ", quoteJSON(s.Hold))
+		}
+		b.WriteString("\"clusters\": [")
 		for n, c := range s.Clusters {
 			entry := ringCluster{Name: c}
 			if f, ok := pulls[c]; ok {
@@ -124,6 +138,15 @@ func decodeRings(content []byte) (*rings, error) {
 			return nil, fmt.Errorf("%q is not the name of a stage, or not the only one with this name", s.Name)
 		}
 		names[s.Name] = true
+		stage := fleet.Stage{Name: s.Name, Ring: fleet.RingOfStage(s.Name)}
+		if cluster, own := stage.Own(); own != (len(s.Windows) > 0 || s.Hold != nil) || own && (len(s.Clusters) != 1 || s.Clusters[0].Name != cluster) {
+			return nil, fmt.Errorf("stage %q has windows or a hold, or is named after a cluster, and only both together, with this cluster", s.Name)
+		}
+		for _, w := range s.Windows {
+			if _, err := fleet.ParseWindow(w); err != nil {
+				return nil, fmt.Errorf("stage %q: %w", s.Name, err)
+			}
+		}
 		slices.SortFunc(s.Clusters, func(x, y ringCluster) int { return cmp.Compare(x.Name, y.Name) })
 		for _, c := range s.Clusters {
 			if !isFolderName(c.Name) || clusters[c.Name] {
@@ -143,10 +166,13 @@ func decodeRings(content []byte) (*rings, error) {
 	return &file, nil
 }
 
-// isStageName reports whether a name is that of a ring, or of a batch of a ring.
+// isStageName reports whether a name is that of a ring, of a batch of a ring, or of a cluster in a ring.
 func isStageName(name string) bool {
-	ring := fleet.RingOfStage(name)
-	return isFolderName(ring) && strings.Trim(name[len(ring):], ".01") == ""
+	stage := fleet.Stage{Name: name, Ring: fleet.RingOfStage(name)}
+	if cluster, own := stage.Own(); own {
+		return isFolderName(stage.Ring) && isFolderName(cluster)
+	}
+	return isFolderName(stage.Ring) && strings.Trim(name[len(stage.Ring):], ".01") == ""
 }
 
 // publishedRings are the rings of a branch.
@@ -183,7 +209,7 @@ func (p *Published) readRings(root string, exists func(environment string) bool)
 	}
 	p.rings.refs = file.Refs
 	for _, s := range file.Stages {
-		stage := fleet.Stage{Name: s.Name, Ring: fleet.RingOfStage(s.Name)}
+		stage := fleet.Stage{Name: s.Name, Ring: fleet.RingOfStage(s.Name), Windows: s.Windows, Hold: s.Hold}
 		for _, c := range s.Clusters {
 			stage.Clusters = append(stage.Clusters, c.Name)
 			written, err := ParseHash(c.Pull)
@@ -297,7 +323,7 @@ func (b *builder) lostClusters(published *publishedRings) []*fleet.Cluster {
 	for _, s := range published.Stages {
 		for _, c := range s.Clusters {
 			if b.snapshot.Cluster(c) == nil && b.lostCluster(c) {
-				all = append(all, &fleet.Cluster{Name: c, Ring: s.Ring})
+				all = append(all, &fleet.Cluster{Name: c, Ring: s.Ring, Windows: s.Windows, Hold: s.Hold})
 			}
 		}
 	}

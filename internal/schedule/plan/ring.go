@@ -28,6 +28,8 @@ type Ring struct {
 	// Clusters is the number of its clusters, Batches the number of batches in which they change.
 	Clusters int `json:"clusters"`
 	Batches  int `json:"batches"`
+	// Own is the number of its clusters that have windows or are on hold. Each changes when it says so, and is in no batch.
+	Own int `json:"own,omitempty"`
 }
 
 // RingMove is a number of clusters that move from one ring to another.
@@ -86,6 +88,10 @@ func sumRings(rings *bundle.Rings) []Ring {
 		}
 		last := &all[len(all)-1]
 		last.Clusters += len(s.Clusters)
+		if _, own := s.Own(); own {
+			last.Own++
+			continue
+		}
 		last.Batches++
 	}
 	return all
@@ -106,10 +112,14 @@ func (r *Rings) changed() bool {
 
 // String describes the ring: "early (20 clusters, in 4 batches)".
 func (r Ring) String() string {
+	text := fmt.Sprintf("%s (%s", r.Name, count(r.Clusters, "cluster"))
 	if r.Batches > 1 {
-		return fmt.Sprintf("%s (%s, in %d batches)", r.Name, count(r.Clusters, "cluster"), r.Batches)
+		text += fmt.Sprintf(", in %d batches", r.Batches)
 	}
-	return fmt.Sprintf("%s (%s)", r.Name, count(r.Clusters, "cluster"))
+	if r.Own > 0 {
+		text += fmt.Sprintf(", of which %d when windows or holds allow it", r.Own)
+	}
+	return text + ")"
 }
 
 // maxNamed limits the clusters that a line names.

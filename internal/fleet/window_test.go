@@ -1,4 +1,4 @@
-package decide
+package fleet
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 		{"0 0 1 1 *", 366 * 24 * time.Hour, "2026-11-20T10:00:00Z", true},
 		{"* * * * *", time.Second, "2026-11-20T10:00:01Z", false},
 	} {
-		w, err := parseWindow(v1alpha1.Window{Cron: tc.cron, Duration: metav1.Duration{Duration: tc.duration}, TimeZone: "Europe/Berlin"})
+		w, err := ParseWindow(v1alpha1.Window{Cron: tc.cron, Duration: metav1.Duration{Duration: tc.duration}, TimeZone: "Europe/Berlin"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if open := w.open(at); open != tc.open {
+		if open := w.Open(at); open != tc.open {
 			t.Errorf("%q for %s at %s: open %v, want %v", tc.cron, tc.duration, tc.at, open, tc.open)
 		}
 	}
@@ -47,12 +47,12 @@ func FuzzParseWindow(f *testing.F) {
 		f.Add(cron, "Europe/Berlin", int64(time.Hour))
 	}
 	f.Fuzz(func(t *testing.T, cron, zone string, duration int64) {
-		w, err := parseWindow(v1alpha1.Window{Cron: cron, TimeZone: zone, Duration: metav1.Duration{Duration: time.Duration(duration)}})
+		w, err := ParseWindow(v1alpha1.Window{Cron: cron, TimeZone: zone, Duration: metav1.Duration{Duration: time.Duration(duration)}})
 		if err != nil {
 			return
 		}
 		now := time.Date(2026, 11, 20, 10, 10, 0, 0, time.UTC)
-		if next := w.starts.Next(now); !next.IsZero() && !w.open(next) {
+		if next := w.Next(now); !next.IsZero() && !w.Open(next) {
 			t.Errorf("%q in %q for %s is not open at its start %s", cron, zone, time.Duration(duration), next)
 		}
 	})

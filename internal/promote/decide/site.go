@@ -1,0 +1,128 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// defaultMaxDelay is the default of [v1alpha1.Ring.MaxDelay].
+const defaultMaxDelay = 24 * time.Hour
+
+// site is a cluster that says when it may be changed. It never moves at another time, neither forward nor back.
+type site struct {
+	cluster  string
+	calendar calendar
+	hold     *v1alpha1.Hold
+}
+
+func newSite(cluster string, s fleet.Stage) (*site, error) {
+	own := &site{cluster: cluster, hold: s.Hold}
+	for _, w := range s.Windows {
+		window, err := fleet.ParseWindow(w)
+		if err != nil {
+			return own, fmt.Errorf("the windows of cluster %s: %w", cluster, err)
+		}
+		own.calendar.windows = append(own.calendar.windows, window)
+	}
+	return own, nil
+}
+
+// closed explains why the cluster may not be changed now, and returns when that ends; zero if it is not known.
+func (s *site) closed(now time.Time) (why string, until time.Time) {
+	if s == nil {
+		return "", time.Time{}
+	}
+	if h := s.hold; h != nil && (h.Until == nil || now.Before(h.Until.Time)) {
+		end := ""
+		if h.Until != nil {
+			until, end = h.Until.Time, " until "+clock(h.Until.Time, now)
+		}
+		return fmt.Sprintf("%s asks not to be disturbed%s: %s", s.cluster, end, h.Reason), until
+	}
+	why, until = s.calendar.closed(now)
+	switch {
+	case why == "":
+		return "", time.Time{}
+	case until.IsZero():
+		return s.cluster + " waits for its window, and none opens any more", until
+	default:
+		return fmt.Sprintf("%s waits for its window, which opens at %s", s.cluster, clock(until, now)), until
+	}
+}
+
+// SiteClosed explains why the only cluster of a stage may not be changed now, and returns when that ends, if it is known. The reason is empty
+// for other stages.
+func (r *Rules) SiteClosed(now time.Time) (why string, until time.Time) { return r.site.closed(now) }
+
+func (p *place) siteClosed() string {
+	why, _ := p.rules.site.closed(p.now)
+	return why
+}
+
+// delayed reports whether later stages do not wait for the commit at a position to run here: the stage is a cluster that may not be
+// changed now, or whose reconciler is suspended, for less than the ring's limit. Another stage of the ring has to have run the commit:
+// otherwise the next ring would be the first to run it.
+func (r *round) delayed(p *place, position int) bool {
+	if p.rules.site == nil || p.phase == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || p.gaveUpSince(r, position) {
+		return false
+	}
+	v := &p.env.Verdict
+	suspended := p.phase == Deploying && v.Result == comply.Waiting && v.Counts.Suspended > 0 && v.Counts.Suspended == v.Counts.Expected
+	at, known := r.positions[p.env.Commit]
+	if has := known && at >= position; has && !suspended || !has && p.siteClosed() == "" && !suspended {
+		return false
+	}
+	ring := fleet.RingOfStage(p.name)
+	another := slices.ContainsFunc(r.Chain.stages, func(s *stage) bool {
+		return s.name != p.name && fleet.RingOfStage(s.name) == ring && r.places[s.name].ranSince(position)
+	})
+	return another && r.now.Before(r.limit(p, position))
+}
+
+// limit returns when later stages begin to wait for the commit at a position to run in a stage. The time counts from when the commit
+// could enter it: when it ran in all earlier stages, or was merged.
+func (r *round) limit(p *place, position int) time.Time {
+	ready := r.Merged[r.Line[position]]
+	for _, name := range p.rules.After {
+		before := r.places[name]
+		if before == nil || before.rules.site != nil {
+			continue
+		}
+		if ran := before.runs[position]; ran.arrived && ran.first.Add(before.rules.Soak).After(ready) {
+			ready = ran.first.Add(before.rules.Soak)
+		}
+	}
+	return ready.Add(p.rules.maxDelay)
+}
+
+// maxNamed limits the clusters that a reason names.
+const maxNamed = 3
+
+func changedLater(clusters []string) string {
+	names := strings.Join(clusters[:min(len(clusters), maxNamed)], ", ")
+	switch n := len(clusters) - maxNamed; {
+	case n > 0:
+		return fmt.Sprintf("%s and %d more, which are changed later", names, n)
+	case len(clusters) == 1:
+		return names + ", which is changed later"
+	default:
+		return names + ", which are changed later"
+	}
+}
+
+// waitsFor explains why other stages do not wait for a stage; empty if they do.
+func (r *round) waitsFor(p *place, c candidate) string {
+	commit := cmp.Or(c.commit, p.env.Commit)
+	position, known := r.positions[commit]
+	if p.rules.site == nil || !known || p.ranSince(position) || !r.delayed(p, position) {
+		return ""
+	}
+	return cmp.Or(p.siteClosed(), p.rules.site.cluster+" asks not to be disturbed: its reconciler is suspended")
+}

@@ -1,0 +1,120 @@
+package decide_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+const (
+	oldCommit = "aaaaaaa000000000000000000000000000000000"
+	newCommit = "bbbbbbb000000000000000000000000000000000"
+)
+
+// siteFacts are those of the rings canary and others. Cluster west of ring canary is a stage of its own. All stages ran the old commit; the
+// ones in ran have run the new one since 10:00.
+func siteFacts(west fleet.Stage, ran ...string) decide.Facts {
+	west.Name, west.Ring, west.Clusters = "canary.cluster-west", "canary", []string{"west"}
+	stages := []fleet.Stage{{Name: "canary", Ring: "canary", Clusters: []string{"c0"}}, west, {Name: "others", Ring: "others", Clusters: []string{"c1"}}}
+	f := decide.Facts{
+		Line: []string{oldCommit, newCommit}, Merged: map[string]time.Time{newCommit: clock("09:00")},
+		Chain: decide.NewRings(decide.Stage{Name: "prod", Promotion: &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "others"}}}}, stages),
+	}
+	for _, s := range stages {
+		e := decide.Environment{Name: decide.RingName("prod", s.Name), Commit: oldCommit, History: ranAt(oldCommit, clock("06:00"))}
+		if slices.Contains(ran, s.Name) {
+			e.Commit, e.History = newCommit, append(e.History, ranAt(newCommit, clock("10:00"))...)
+		}
+		e.Rollout = decide.Rollout{State: decide.RolloutMerged, Commit: e.Commit}
+		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Passed, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1, Reached: 1}}
+		f.Environments = append(f.Environments, e)
+	}
+	return f
+}
+
+func ranAt(commit string, at time.Time) []decide.Step {
+	return []decide.Step{{Kind: decide.StepStarted, Commit: commit, At: at}, {Kind: decide.StepDeployed, Commit: commit, Revision: commit, At: at}}
+}
+
+func until(at time.Time) *metav1.Time {
+	t := metav1.NewTime(at)
+	return &t
+}
+
+// TestAClusterIsChangedWhenItSaysSo checks when the cluster west moves, what the next ring does meanwhile, and what is said.
+func TestAClusterIsChangedWhenItSaysSo(t *testing.T) {
+	nights := fleet.Stage{Windows: []v1alpha1.Window{{Cron: "0 22 * * *", Duration: metav1.Duration{Duration: time.Hour}}}}
+	inventory := func(end *metav1.Time) fleet.Stage {
+		return fleet.Stage{Hold: &v1alpha1.Hold{Reason: "inventory", Until: end}}
+	}
+	for name, tc := range map[string]struct {
+		west         fleet.Stage
+		ran          []string
+		at           time.Time
+		moves        string // the stages that move
+		west1, other string // parts of the reasons of west and of the others
+		env          comply.Result
+	}{
+		"before its window":         {nights, []string{"canary"}, clock("10:30"), "others", "west waits for its window, which opens at 22:00 UTC", "enters", comply.Waiting},
+		"in its window":             {nights, []string{"canary"}, clock("22:30"), "canary.cluster-west", "enters", "does not run in prod/canary.cluster-west", comply.Waiting},
+		"after its window":          {nights, []string{"canary"}, clock("23:00"), "others", "opens at 2026-11-21 22:00 UTC", "enters", comply.Waiting},
+		"all others ran it":         {nights, []string{"canary", "others"}, clock("10:30"), "", "west waits for its window", "is deployed", comply.Passed},
+		"on hold":                   {inventory(nil), []string{"canary"}, clock("10:30"), "others", "west asks not to be disturbed: inventory", "enters", comply.Waiting},
+		"on hold until noon":        {inventory(until(clock("12:00"))), []string{"canary"}, clock("11:59"), "others", "west asks not to be disturbed until 12:00 UTC: inventory", "enters", comply.Waiting},
+		"at noon":                   {inventory(until(clock("12:00"))), []string{"canary"}, clock("12:00"), "canary.cluster-west", "enters", "does not run in prod/canary.cluster-west", comply.Waiting},
+		"on hold for a day":         {inventory(nil), []string{"canary"}, clock("10:00").Add(24 * time.Hour), "", "west asks not to be disturbed", "it waits in prod/canary.cluster-west for longer than 24h: west asks", comply.Waiting},
+		"no cluster of its ring":    {inventory(nil), nil, clock("10:30"), "canary", "it does not run in prod/canary", "does not run in prod/canary", comply.Waiting},
+		"on hold, and ran it today": {inventory(nil), []string{"canary", "canary.cluster-west"}, clock("10:30"), "others", "is deployed", "enters", comply.Waiting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := siteFacts(tc.west, tc.ran...)
+			decisions := decide.Decide(f, tc.at)
+			var moves []string
+			for _, a := range allActions(decisions) {
+				if p, ok := a.(decide.Promote); ok {
+					moves = append(moves, strings.TrimPrefix(p.Environment, "prod/"))
+				}
+			}
+			if got := strings.Join(moves, " "); got != tc.moves {
+				t.Errorf("%q move, want %q", got, tc.moves)
+			}
+			if !strings.Contains(decisions[1].Reason, tc.west1) || !strings.Contains(decisions[2].Reason, tc.other) {
+				t.Errorf("west: %s\nothers: %s", decisions[1].Reason, decisions[2].Reason)
+			}
+			if v := decide.RingProgress(f, decisions, newCommit, tc.at).Verdict; v.Result != tc.env {
+				t.Errorf("the environment: %s: %s", v.Result, v.Reason)
+			}
+		})
+	}
+}
+
+// TestAClusterGoesBackWhenItSaysSo checks that a cluster on which a commit fails goes back in its window.
+func TestAClusterGoesBackWhenItSaysSo(t *testing.T) {
+	nights := fleet.Stage{Windows: []v1alpha1.Window{{Cron: "0 22 * * *", Duration: metav1.Duration{Duration: time.Hour}}}}
+	f := siteFacts(nights, "canary", "canary.cluster-west")
+	f.Chain = decide.NewRings(decide.Stage{Name: "prod", Promotion: &v1alpha1.Promotion{Rings: []v1alpha1.Ring{
+		{Name: "canary", OnFailure: v1alpha1.FailureRollback}, {Name: "others"},
+	}}}, []fleet.Stage{
+		{Name: "canary", Ring: "canary", Clusters: []string{"c0"}},
+		{Name: "canary.cluster-west", Ring: "canary", Clusters: []string{"west"}, Windows: nights.Windows},
+		{Name: "others", Ring: "others", Clusters: []string{"c1"}},
+	})
+	west := &f.Environments[1]
+	west.Verdict.Result, west.Verdict.Reason, west.Verdict.Counts = comply.Failed, "west fails", comply.Counts{Expected: 1, Counted: 1, Required: 1, Failed: 1}
+	west.History = append(west.History, decide.Step{Kind: decide.StepFailed, Commit: newCommit, Revision: newCommit, At: clock("10:10")})
+	for at, want := range map[string]bool{"10:30": false, "22:30": true} {
+		d := decide.Decide(f, clock(at))[1]
+		goesBack := slices.ContainsFunc(d.Actions, func(a decide.Action) bool { _, back := a.(decide.ProposeRollback); return back })
+		if goesBack != want || !want && (!strings.Contains(d.Reason, "goes back to aaaaaaa later: west waits for its window") || !d.Next.Equal(clock("22:00"))) {
+			t.Errorf("%s: goes back %v: %s, until %s", at, goesBack, d.Reason, d.Next)
+		}
+	}
+}
