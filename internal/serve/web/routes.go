@@ -27,6 +27,7 @@ var routes = []page{
 	{"plan", "/plan", "/plan", (*site).plan},
 	{"compare", "/compare", "/compare", (*site).compare},
 	{"history", "/history", "/history", (*site).history},
+	{"messages", "/history/messages", "/history", (*site).messages},
 	{"figures", "/figures", "/figures", (*site).figures},
 	{"search", "/search", "", (*site).search},
 }

@@ -21,7 +21,7 @@ var views = map[string]reflect.Type{
 	"workloads": reflect.TypeFor[workloadsPage](), "workload": reflect.TypeFor[workloadPage](),
 	"clusters": reflect.TypeFor[clustersPage](), "cluster": reflect.TypeFor[clusterPage](),
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),
-	"compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](),
+	"compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](), "messages": reflect.TypeFor[messagesPage](),
 	"plan": reflect.TypeFor[planPage](), "figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
@@ -27,6 +28,8 @@ type Pages struct {
 	RepositoryURL func(repository string) string
 	// Trials plans previews. Optional: without it, pages do not offer them.
 	Trials *trial.Planner
+	// Outbox has the messages about promotions. Optional: without it, there is no page of them.
+	Outbox api.Outbox
 	// Links are further entries of the navigation, such as the repositories of the embedded forge.
 	Links []Link
 	// SignIn and SignOut are the addresses of those pages; empty if browsers cannot sign in.

@@ -29,7 +29,7 @@ func (s *Server) openSessions() error {
 	}
 	guard.Others = append(guard.Others, s.sessions)
 	pages := &web.Pages{
-		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: s.Flows.trials(),
+		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: s.Flows.trials(), Outbox: s.Ledger,
 		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told, Alerts: s.alerts,
 	}
 	if *s.Config.LocalForge {
