@@ -48,6 +48,13 @@ func (k *Kalypso) With(env ...string) *Kalypso {
 	return &more
 }
 
+// At returns the programs of the same names in another folder.
+func (k *Kalypso) At(folder string) *Kalypso {
+	other := *k
+	other.path = filepath.Join(folder, filepath.Base(k.path))
+	return &other
+}
+
 // Agent returns the program that reports a cluster.
 func (k *Kalypso) Agent() *Kalypso {
 	agent := *k
