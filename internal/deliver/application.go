@@ -36,6 +36,8 @@ type Request struct {
 	Workspace string
 	// Repositories are additional repositories that the platform team allows it to use; see [Bounds].
 	Repositories []string
+	// NoRings explains for environments why their rings cannot be used; optional.
+	NoRings map[string]string
 
 	// SourceFolder, ConfigFolder and GitOpsFolder are plain folders to read instead of the source commit, the
 	// environment's configuration and its GitOps branch; optional.

@@ -48,6 +48,9 @@ func (p *Pipeline) ringsOf(ctx context.Context, gitOps hub.Source, environment s
 	if rules == nil || len(rules.Rings) == 0 {
 		return nil
 	}
+	if why := p.app.Request.NoRings[environment]; why != "" {
+		return &promote.Rings{Unknown: why}
+	}
 	platform, err := p.platformRings(ctx, environment)
 	if err != nil {
 		return &promote.Rings{Unknown: fmt.Sprintf("which clusters are in its rings is not known: %v", err)}

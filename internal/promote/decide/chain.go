@@ -59,6 +59,7 @@ func NewChain(environments []Stage, explicit []string) (*Chain, []fleet.Problem)
 	for _, name := range slices.Sorted(maps.Keys(b.stages)) {
 		b.checkAfter(b.stages[name])
 	}
+	b.checkRingBranches()
 	chain := &Chain{stages: b.order()}
 	return chain, fleet.SortProblems(b.problems)
 }
@@ -142,6 +143,23 @@ func (b *chainBuilder) checkAfter(s *stage) {
 	if circle := b.circle(s.name); circle != nil {
 		b.problem(s.name, fleet.KindInvalidValue, "it comes after itself: "+strings.Join(circle, " after "),
 			"take one of them out of spec.promotion.after")
+	}
+}
+
+// checkRingBranches reports environments whose names are those of branches of rings: an environment's branches are usually called as it is, and
+// Kalypso moves all branches with the names of rings.
+func (b *chainBuilder) checkRingBranches() {
+	for _, name := range slices.Sorted(maps.Keys(b.written)) {
+		p := b.written[name].Promotion
+		if p == nil || len(p.Rings) == 0 {
+			continue
+		}
+		for _, other := range slices.Sorted(maps.Keys(b.written)) {
+			if strings.HasPrefix(other, fleet.RingBranch(name, "")) {
+				b.problem(other, fleet.KindNameCollision, fmt.Sprintf("its name begins with %q, as the branches of the rings of environment %q do", fleet.RingBranch(name, ""), name),
+					"rename the environment")
+			}
+		}
 	}
 }
 
