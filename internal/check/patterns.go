@@ -1,22 +1,17 @@
 package check
 
 import (
-	"maps"
 	"regexp"
 	"strings"
-
-	"github.com/zricethezav/gitleaks/v8/config"
-	"github.com/zricethezav/gitleaks/v8/detect"
-	"github.com/zricethezav/gitleaks/v8/report"
 )
 
 // patterns are those of gitleaks, in two parts. The result is the same as with one detector.
 type patterns struct {
 	// specific detects the credentials of known services. Most of its patterns run only where the service's name occurs.
-	specific *detect.Detector
+	specific *detector
 	// generic detects values with names such as "password". It costs more than all the others together, so it runs
 	// only on lines with one of its words, and on the lines where a match can end.
-	generic *detect.Detector
+	generic *detector
 }
 
 // genericRule is the id of the generic pattern in gitleaks.
@@ -30,28 +25,28 @@ const reach = 8
 var words = []string{"access", "api", "auth", "credential", "creds", "key", "passw", "secret", "token"}
 
 func newPatterns() (*patterns, error) {
-	all, err := detect.NewDetectorDefaultConfig()
+	all, err := defaultConfig()
 	if err != nil {
 		return nil, err
 	}
-	specific, generic := all.Config, all.Config
-	specific.Rules = maps.Clone(all.Config.Rules)
-	delete(specific.Rules, genericRule)
-	generic.Rules = maps.Clone(all.Config.Rules)
-	maps.DeleteFunc(generic.Rules, func(id string, _ config.Rule) bool { return id != genericRule })
-	return &patterns{specific: detect.NewDetector(specific), generic: detect.NewDetector(generic)}, nil
+	specific, err := newDetector(all, func(id string) bool { return id != genericRule })
+	if err != nil {
+		return nil, err
+	}
+	generic, err := newDetector(all, func(id string) bool { return id == genericRule })
+	return &patterns{specific: specific, generic: generic}, err
 }
 
 // find returns what gitleaks finds in the whole text.
-func (p *patterns) find(text string) []report.Finding {
-	found := look(p.specific, text)
+func (p *patterns) find(text string) []credential {
+	found := p.specific.detect(text)
 	named := found
 	for _, w := range windows(text) {
-		for _, f := range look(p.generic, w.text) {
-			if harmless(lineOf(w.text, f.StartLine)) {
+		for _, f := range p.generic.detect(w.text) {
+			if harmless(lineOf(w.text, f.line)) {
 				continue
 			}
-			f.StartLine += w.line
+			f.line += w.line
 			if !known(found, f) {
 				named = append(named, f)
 			}
@@ -75,14 +70,10 @@ func lineOf(text string, n int) string {
 	return strings.TrimRight(line, "\r")
 }
 
-func look(d *detect.Detector, text string) []report.Finding {
-	return d.Detect(detect.Fragment{Raw: text}) //nolint:staticcheck // its successor is for the next major version
-}
-
 // known reports whether a specific pattern has found the credential.
-func known(found []report.Finding, f report.Finding) bool {
+func known(found []credential, f credential) bool {
 	for _, better := range found {
-		if better.StartLine == f.StartLine && strings.Contains(better.Secret, f.Secret) {
+		if better.line == f.line && strings.Contains(better.secret, f.secret) {
 			return true
 		}
 	}

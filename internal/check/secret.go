@@ -15,14 +15,14 @@ const (
 	RulePlainSecret = "plain-secret"
 )
 
-// detector detects credentials with the patterns of gitleaks.
-var detector = sync.OnceValues(newPatterns)
+// credentials detects them with the patterns of gitleaks.
+var credentials = sync.OnceValues(newPatterns)
 
 const secretHint = "revoke it, because it stays in the history of Git, and let the cluster fetch it from a secret store"
 
 // secrets returns a finding for each text in a file that looks like a credential, without the text itself.
 func secrets(file string, data []byte) []Finding {
-	shared, err := detector()
+	shared, err := credentials()
 	if err != nil {
 		// Cannot happen: the patterns are embedded.
 		return []Finding{{Rule: RuleSecret, File: file, Message: fmt.Sprintf("read the patterns of credentials: %v", err)}}
@@ -30,8 +30,8 @@ func secrets(file string, data []byte) []Finding {
 	var findings []Finding
 	for _, found := range shared.find(string(data)) {
 		findings = append(findings, Finding{
-			Rule: RuleSecret, File: file, Line: found.StartLine + 1,
-			Message: fmt.Sprintf("looks like a credential (%s)", found.RuleID), Hint: secretHint,
+			Rule: RuleSecret, File: file, Line: found.line + 1,
+			Message: fmt.Sprintf("looks like a credential (%s)", found.rule), Hint: secretHint,
 		})
 	}
 	return findings
@@ -50,13 +50,13 @@ var urlPassword = regexp.MustCompile(`(://[^/\s"':@]*:)[^/\s"']+@`)
 func Redact(text string) string {
 	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
 	text = urlPassword.ReplaceAllString(text, "${1}"+hidden+"@")
-	shared, err := detector()
+	shared, err := credentials()
 	if err != nil {
 		return hidden // cannot happen: the patterns are embedded
 	}
 	for _, found := range shared.find(text) {
-		if found.Secret != "" {
-			text = strings.ReplaceAll(text, found.Secret, hidden)
+		if found.secret != "" {
+			text = strings.ReplaceAll(text, found.secret, hidden)
 		}
 	}
 	return text

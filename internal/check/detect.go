@@ -1,0 +1,161 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	ahocorasick "github.com/BobuSumisu/aho-corasick"
+	"github.com/BurntSushi/toml"
+	"github.com/zricethezav/gitleaks/v8/config"
+)
+
+// credential is a text that a pattern takes for a credential.
+type credential struct {
+	rule   string
+	line   int // from 0
+	secret string
+}
+
+// detector applies patterns of gitleaks to texts without a file name. It finds what gitleaks finds; gitleaks' own detector also reads
+// repositories and archives of all kinds, which is 4 MB of a program.
+type detector struct {
+	rules []config.Rule
+	// allowed are exceptions of all rules.
+	allowed []*config.Allowlist
+	// keywords finds the keywords of rules in lower case: most rules are tried only where one of theirs occurs.
+	keywords *ahocorasick.Trie
+}
+
+// defaultConfig returns the patterns of gitleaks.
+func defaultConfig() (config.Config, error) {
+	var read config.ViperConfig
+	if _, err := toml.Decode(config.DefaultConfig, &read); err != nil {
+		return config.Config{}, err
+	}
+	return read.Translate()
+}
+
+// newDetector returns a detector of some rules of a configuration.
+func newDetector(c config.Config, wanted func(id string) bool) (*detector, error) {
+	d := &detector{allowed: c.Allowlists}
+	keywords := map[string]bool{}
+	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
+		r := c.Rules[id]
+		switch {
+		case len(r.RequiredRules) > 0:
+			return nil, fmt.Errorf("rule %q depends on other rules, which is not supported", id)
+		case !wanted(id) || r.Regex == nil || r.SkipReport || r.Path != nil && !r.Path.MatchString(""):
+			continue
+		}
+		for _, k := range r.Keywords {
+			keywords[strings.ToLower(k)] = true
+		}
+		d.rules = append(d.rules, r)
+	}
+	d.keywords = ahocorasick.NewTrieBuilder().AddStrings(slices.Sorted(maps.Keys(keywords))).Build()
+	return d, nil
+}
+
+// detect returns the credentials in a text, by rule and place.
+func (d *detector) detect(text string) []credential {
+	lower := strings.ToLower(text)
+	present := map[string]bool{}
+	for _, m := range d.keywords.MatchString(lower) {
+		present[m.MatchString()] = true
+	}
+	var found []credential
+	for i := range d.rules {
+		r := &d.rules[i]
+		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return present[strings.ToLower(k)] }) {
+			continue
+		}
+		for _, at := range r.Regex.FindAllStringIndex(text, -1) {
+			match := strings.Trim(text[at[0]:at[1]], "\n")
+			secret := secretIn(r, match)
+			line := lineAround(text, at[0], at[0]+len(match))
+			if strings.Contains(line, "gitleaks:allow") || r.Entropy != 0 && entropy(secret) <= r.Entropy ||
+				isAllowed(d.allowed, secret, match, line) || isAllowed(r.Allowlists, secret, match, line) {
+				continue
+			}
+			found = append(found, credential{r.RuleID, strings.Count(text[:min(at[0]+1, len(text))], "\n"), secret})
+		}
+	}
+	return found
+}
+
+// secretIn returns the credential in a match: the group that the rule names, else the first group that is not empty.
+func secretIn(r *config.Rule, match string) string {
+	groups := r.Regex.FindStringSubmatch(match)
+	if r.SecretGroup > 0 && r.SecretGroup < len(groups) {
+		return groups[r.SecretGroup]
+	}
+	for i, group := range groups {
+		if i > 0 && group != "" {
+			return group
+		}
+	}
+	return match
+}
+
+// isAllowed reports whether one of some exceptions applies. Those that name commits or files do not: a text has neither.
+func isAllowed(exceptions []*config.Allowlist, secret, match, line string) bool {
+	for _, a := range exceptions {
+		target := secret
+		switch a.RegexTarget {
+		case "match":
+			target = match
+		case "line":
+			target = line
+		}
+		regex := a.RegexAllowed(target)
+		word, _ := a.ContainsStopWord(secret)
+		if a.MatchCondition != config.AllowlistMatchAnd {
+			if regex || word {
+				return true
+			}
+			continue
+		}
+		if len(a.Commits) == 0 && len(a.Paths) == 0 && (regex || len(a.Regexes) == 0) && (word || len(a.StopWords) == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// lineAround returns the lines of a match, as gitleaks cuts them: with the line end before, and all of the text up to a match in a last line
+// without line end.
+func lineAround(text string, start, end int) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	after := min(start+1, len(text))
+	next := strings.IndexByte(text[after:], '\n')
+	if next < 0 {
+		if i := strings.IndexAny(text[end:], "\r\n"); i >= 0 {
+			return text[:end+i]
+		}
+		return text
+	}
+	to := after + next
+	if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
+		to = end + i
+	}
+	return text[max(strings.LastIndexByte(text[:after], '\n'), 0):max(to, end)]
+}
+
+// entropy returns the bits of information in each byte of a text, by Shannon.
+func entropy(text string) float64 {
+	counts := map[rune]int{}
+	for _, r := range text {
+		counts[r]++
+	}
+	bits := 0.0
+	for _, n := range counts {
+		share := float64(n) / float64(len(text))
+		bits -= share * math.Log2(share)
+	}
+	return bits
+}
