@@ -41,11 +41,27 @@ type binary struct {
 	info *buildinfo.BuildInfo
 }
 
-func (r *release) build(ctx context.Context) error {
+// build writes the whole release, or nothing: its files are in a folder beside the wanted one until all are there.
+func (r *release) build(ctx context.Context) (err error) {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.bin)
+	wanted := r.out
+	if r.out, err = os.MkdirTemp(filepath.Dir(wanted), ".release-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.out)
+	if err := r.write(ctx); err != nil {
+		return err
+	}
+	if err := os.Chmod(r.out, 0o755); err != nil { //nolint:gosec // a release is public
+		return err
+	}
+	return os.Rename(r.out, wanted)
+}
+
+func (r *release) write(ctx context.Context) error {
 	binaries, err := r.compile(ctx)
 	if err != nil {
 		return err
@@ -79,11 +95,12 @@ func (r *release) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read the time of the commit: %w", err)
 	}
 	r.time = r.time.UTC()
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	r.out = filepath.Clean(r.out)
+	if err := os.MkdirAll(filepath.Dir(r.out), 0o755); err != nil {
 		return err
 	}
 	old, err := os.ReadDir(r.out)
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if len(old) > 0 {

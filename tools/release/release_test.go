@@ -102,10 +102,11 @@ func newKey(t *testing.T) (key *signingKey, publicFile string) {
 func built(t *testing.T, root string, key *signingKey) string {
 	t.Helper()
 	r := &release{Project: tool, root: root, out: filepath.Join(t.TempDir(), "dist"), platforms: tool.Programs[0].Platforms, key: key, workers: runtime.NumCPU(), log: io.Discard}
+	out := r.out
 	if err := r.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return r.out
+	return out
 }
 
 func contents(t *testing.T, folder string) map[string]string {
@@ -401,6 +402,18 @@ func TestRefuses(t *testing.T) {
 	}
 	if err := try(filepath.Join(t.TempDir(), "dist")); err == nil || !strings.Contains(err.Error(), "has changes") {
 		t.Errorf("a changed work tree: %v", err)
+	}
+	git(t, root, "add", ".")
+	if err := os.WriteFile(filepath.Join(root, "cmd", "tool", "main.go"), []byte("package nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, root, "-c", "user.name=Kalypso", "-c", "user.email=kalypso@example.com", "commit", "-q", "-a", "-m", "a mistake")
+	parent := t.TempDir()
+	if err := try(filepath.Join(parent, "dist")); err == nil {
+		t.Error("what does not compile is released")
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 	for args, want := range map[string]string{
 		"":                              "--out",
