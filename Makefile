@@ -18,6 +18,10 @@ test: ## run every test
 	go test -timeout 15m ./...
 	go -C tools/release test ./...
 
+.PHONY: small
+small: ## build the programs, and check that they are small enough
+	tools/small
+
 # The agent runs on small machines. 386 stands for armv7 in tests, because it has 32 bits, too, and runs here.
 .PHONY: cross
 cross: ## build the agent for arm64 and armv7, and test it with 32 bits
