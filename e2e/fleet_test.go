@@ -26,6 +26,8 @@ type fleet struct {
 	checkouts    map[string]*harness.Checkout
 	gitops       *harness.Repository
 	repositories map[string]*harness.Repository
+	// configuration is added to that of its servers.
+	configuration string
 }
 
 const (

@@ -14,10 +14,13 @@ import (
 )
 
 // TestRings: an environment has two rings, the first with a cluster of Flux, the second with one of Argo CD. A commit soaks in the first
-// before it enters the second; one that fails in the first goes back there, and never reaches the second.
+// before it enters the second; one that fails in the first goes back there, and never reaches the second. Users are told, although another
+// receiver of the messages is dead.
 func TestRings(t *testing.T) {
 	t.Parallel()
 	s := newRingStory(t)
+	s.alive, s.dead = newReceiver(t, false), newReceiver(t, true)
+	s.configuration = notifications(s.alive, s.dead)
 	s.server = s.serve(t)
 	for _, step := range []struct {
 		name string
@@ -27,6 +30,7 @@ func TestRings(t *testing.T) {
 		{"a commit soaks in the first ring before it enters the second", func(t *testing.T) { s.rollOut(t, "one", "two") }},
 		{"a commit that fails goes back, and the second ring never has it", s.goBack},
 		{"the next commit passes both", func(t *testing.T) { s.rollOut(t, "two", "three") }},
+		{"users are told", s.wantMessages},
 	} {
 		if !t.Run(step.name, step.run) {
 			t.FailNow()
@@ -45,6 +49,8 @@ type ringStory struct {
 	flux        *harness.Cluster
 	argo        *argoClusters
 	environment string
+	// alive and dead are receivers of messages.
+	alive, dead *receiver
 	// good is the commit of the first ring that both clusters run.
 	good string
 }
@@ -271,4 +277,10 @@ func (s *ringStory) goBack(t *testing.T) {
 	must(t, s.argo.Synced(t.Context(), "platform-"+s.environment, before))
 	c := s.checkouts[controlPlaneMain]
 	must(t, c.Replace("greeting.yaml", "\n      "+strings.TrimSpace(unheardOf), ""))
+}
+
+// wantMessages wants one message for each commit that every ring ran, and for the one that failed in a ring: not of the environment, too.
+func (s *ringStory) wantMessages(t *testing.T) {
+	done, ring := "done "+s.environment, s.environment+"/"+canary
+	s.server.wantTold(t, s.alive, s.dead, []string{done, done, done, "failed " + ring, "rolledback " + ring})
 }

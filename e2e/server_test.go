@@ -43,13 +43,13 @@ data: %s
 poll: %s
 forges:
   - {kind: gitea, url: %s, settle: 1s, tokenEnv: GITEA_TOKEN, webhookSecretEnv: GITEA_WEBHOOK_SECRET}
-`, f.repositories["control-plane"].URL(), at, folder, every, stack.Gitea.URL), 0o600))
+%s`, f.repositories["control-plane"].URL(), at, folder, every, stack.Gitea.URL, f.configuration), 0o600))
 	for _, name := range []string{"control-plane", "gitops", "hello-world-app", "platform-services"} {
 		if r := f.repositories[name]; r != nil {
 			must(t, r.Hook(t.Context(), "http://"+at+"/webhooks/gitea", secret))
 		}
 	}
-	environment := append(f.credentials(), "GITEA_TOKEN="+f.bot.Token, "GITEA_WEBHOOK_SECRET="+secret)
+	environment := append(f.credentials(), "GITEA_TOKEN="+f.bot.Token, "GITEA_WEBHOOK_SECRET="+secret, "MESSAGE_SECRET="+messageSecret)
 	process, err := kalypso.With(environment...).Start("kalypso-"+f.organization, "serve", "--config", config)
 	must(t, err)
 	t.Cleanup(func() { _ = process.Stop(context.Background()) }) // it has ended already, unless the test ends early
