@@ -286,6 +286,11 @@ func (p *page) gaveUp(commit string) bool {
 	return false
 }
 
+// deployedOnce reports whether a commit was ever deployed.
+func (p *page) deployedOnce() bool {
+	return slices.ContainsFunc(p.history, func(s decide.Step) bool { return s.Kind == decide.StepDeployed })
+}
+
 // started returns when the last commit was promoted; zero if none was.
 func (p *page) started() time.Time {
 	for _, s := range slices.Backward(p.history) {

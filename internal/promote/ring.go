@@ -121,13 +121,17 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 }
 
 // startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its clusters were in until now.
+// It returns "" for a stage that gets its first commit as any other, after the earlier ones: nothing was deployed in the environment before.
 func (r *round) startOf(place EnvironmentState, s *RingState) string {
 	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
-	return place.Rings.start(s.Stage,
-		func(before *RingState) bool {
-			return before.Name != s.Name && before.Commit != "" && !page(before).left
-		},
-		func(before *RingState) bool { return page(before).gaveUp(before.Commit) })
+	present := func(before *RingState) bool {
+		return before.Name != s.Name && before.Commit != "" && !page(before).left
+	}
+	failed := func(before *RingState) bool { return page(before).gaveUp(before.Commit) }
+	if start := place.Rings.before(s.Stage, present, failed); start != "" || !r.journal.page(place.Environment).deployedOnce() {
+		return start
+	}
+	return place.Rings.start(s.Stage, present)
 }
 
 // leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one that all clusters run
@@ -182,15 +186,20 @@ func (r *Rings) members(clusters []comply.Cluster) map[string][]comply.Cluster {
 	return byStage
 }
 
-// start returns the commit at which the missing branch of a stage starts: that of the batch that was divided, or the newest of those
-// that were joined, unless it failed there, so that clusters keep what they run; or else the oldest of the ring, or of all rings, so that no
-// cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet, which is what clusters follow without rings.
-// The stage of one cluster starts at the commit of the batch that it was in before.
-// present selects the stages that have had clusters until now.
-func (r *Rings) start(stage fleet.Stage, present, failed func(s *RingState) bool) string {
+// start returns the commit at which a stage starts whose clusters were in no other stage: the oldest of the ring, or of all rings, so that no
+// cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet, which is what clusters follow without
+// rings. present selects the stages that have had clusters until now.
+func (r *Rings) start(stage fleet.Stage, present func(s *RingState) bool) string {
+	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
+	return cmp.Or(r.oldest(all, stage), head(r.Line))
+}
+
+// before returns the commit of the stages that the clusters of a stage were in before: that of the batch that was divided, or the newest of
+// those that were joined, unless it failed there. For the stage of one cluster, it is that of the batch that it was in. It returns "" if there are none.
+func (r *Rings) before(stage fleet.Stage, present, failed func(s *RingState) bool) string {
 	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
 	if cluster, own := stage.Own(); own {
-		return cmp.Or(batchOf(all, stage.Ring, cluster), r.oldest(all, stage), head(r.Line))
+		return batchOf(all, stage.Ring, cluster)
 	}
 	for bits := stage.Bits(); bits != ""; {
 		bits = bits[:len(bits)-1]
@@ -204,7 +213,7 @@ func (r *Rings) start(stage fleet.Stage, present, failed func(s *RingState) bool
 			return c.SHA
 		}
 	}
-	return cmp.Or(r.oldest(all, stage), head(r.Line))
+	return ""
 }
 
 // batchOf returns the commit of the batch that a cluster would be in if it had no stage of its own; "" if there is none with a commit.

@@ -247,3 +247,26 @@ func TestAClusterThatBreaksLaterTakesNoRingBack(t *testing.T) {
 		t.Errorf("the rings run %s", b.commits())
 	}
 }
+
+// TestTheFirstCommitIsRolledOutRingByRing checks that the first commit of an environment does not reach all rings at once.
+func TestTheFirstCommitIsRolledOutRingByRing(t *testing.T) {
+	b := ringed(t, "")
+	b.pause("prod/early")
+	b.follow()
+	heads := func() string {
+		var all []string
+		for _, s := range b.fakePipeline.place("prod").Rings.Stages {
+			if s.Head != "" {
+				all = append(all, s.Name)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	if got := heads(); got != "canary" {
+		t.Errorf("rings with the first commit: %q, want only the first", got)
+	}
+	b.resume("prod/early")
+	if o := b.follow(); heads() != "canary early others" || o.Environments[0].Phase != decide.Deployed {
+		t.Errorf("rings with the first commit: %q; %s", heads(), o.Environments[0].Reason)
+	}
+}

@@ -11,7 +11,9 @@ import (
 
 // TestAnEnvironmentIsNotCalledLikeABranchOfARing checks that an environment whose branch Kalypso would move as a ring is refused.
 func TestAnEnvironmentIsNotCalledLikeABranchOfARing(t *testing.T) {
-	at := func(line int) fleet.Position { return fleet.Position{Source: "main", File: "environments.yaml", Line: line} }
+	at := func(line int) fleet.Position {
+		return fleet.Position{Source: "main", File: "environments.yaml", Line: line}
+	}
 	_, problems := decide.NewChain([]decide.Stage{
 		{Name: "prod", Promotion: &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "others"}}}, Position: at(1)},
 		{Name: "prod-ring-canary", Position: at(10)},
