@@ -301,10 +301,12 @@ func TestRingsAreVerified(t *testing.T) {
 		}
 	}
 	b.fakePipeline.reading.Line[0].Authors = []string{"ben"}
-	b.follow() // all rings start with the same commit
+	b.follow()
 	<-ended
-	<-ended
+	b.follow()
 	approve()
+	b.follow()
+	<-ended
 	if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
 		t.Fatalf("%s", o.Environments[0].Reason)
 	}
