@@ -81,36 +81,47 @@ var routes = map[string]func(*call){
 	"PUT /merge_requests/{pull}":                       (*call).editMergeRequest,
 	"PUT /merge_requests/{pull}/merge":                 (*call).merge,
 	"GET /merge_requests/{pull}/resource_label_events": (*call).labelEvents,
-	"GET ":                                 (*call).readProject,
-	"PUT ":                                 (*call).editProject,
-	"DELETE ":                              (*call).removeProject,
+
+	"GET ":    (*call).readProject,
+	"PUT ":    (*call).editProject,
+	"DELETE ": (*call).removeProject,
+
 	"GET /repository/branches/{branch}":    (*call).readBranch,
 	"POST /repository/branches":            (*call).createBranch,
 	"DELETE /repository/branches/{branch}": (*call).deleteBranch,
-	"GET /hooks":                           (*call).listHooks,
-	"POST /hooks":                          (*call).createHook,
-	"PUT /hooks/{hook}":                    (*call).editHook,
-	"GET /merge_requests/{pull}/notes":     (*call).listNotes,
-	"POST /merge_requests/{pull}/notes":    (*call).createNote,
-	"PUT /merge_requests/{pull}/notes/{comment}":    (*call).editNote,
-	"DELETE /merge_requests/{pull}/notes/{note}":    (*call).deleteNote,
+
+	"GET /hooks":        (*call).listHooks,
+	"POST /hooks":       (*call).createHook,
+	"PUT /hooks/{hook}": (*call).editHook,
+
+	"GET /merge_requests/{pull}/notes":           (*call).listNotes,
+	"POST /merge_requests/{pull}/notes":          (*call).createNote,
+	"PUT /merge_requests/{pull}/notes/{comment}": (*call).editNote,
+	"DELETE /merge_requests/{pull}/notes/{note}": (*call).deleteNote,
+
 	"POST /merge_requests/{pull}/discussions":       (*call).startDiscussion,
 	"PUT /merge_requests/{pull}/discussions/{note}": (*call).resolveDiscussion,
-	"GET /issues":                                     (*call).listIssues,
-	"POST /issues":                                    (*call).openIssue,
-	"PUT /issues/{issue}":                             (*call).editIssue,
-	"GET /labels/{label}":                             (*call).readLabel,
-	"POST /labels":                                    (*call).createLabel,
+
+	"GET /issues":         (*call).listIssues,
+	"POST /issues":        (*call).openIssue,
+	"PUT /issues/{issue}": (*call).editIssue,
+
+	"GET /labels/{label}": (*call).readLabel,
+	"POST /labels":        (*call).createLabel,
+
 	"POST /statuses/{commit}":                         (*call).setStatus,
 	"GET /repository/commits/{commit}/statuses":       (*call).listStatuses,
 	"GET /repository/commits/{commit}/merge_requests": (*call).listMergeRequestsOf,
-	"GET /pipelines":                                  (*call).listPipelines,
-	"GET /protected_branches/{name}":                  (*call).readProtection,
-	"POST /protected_branches":                        (*call).protect,
-	"DELETE /protected_branches/{name}":               (*call).unprotect,
-	"GET /approval_rules":                             premium((*call).listRules),
-	"POST /approval_rules":                            premium((*call).createRule),
-	"PUT /approval_rules/{rule}":                      premium((*call).editRule),
+
+	"GET /pipelines": (*call).listPipelines,
+
+	"GET /protected_branches/{name}":    (*call).readProtection,
+	"POST /protected_branches":          (*call).protect,
+	"DELETE /protected_branches/{name}": (*call).unprotect,
+
+	"GET /approval_rules":        premium((*call).listRules),
+	"POST /approval_rules":       premium((*call).createRule),
+	"PUT /approval_rules/{rule}": premium((*call).editRule),
 }
 
 // token returns the token of a request, from one of three headers.
