@@ -59,8 +59,11 @@ func newDetector(c config.Config, wanted func(id string) bool) (*detector, error
 	return d, nil
 }
 
-// detect returns the credentials in a text, by rule and place.
-func (d *detector) detect(text string) []credential {
+// maxMatches limits how many matches of patterns are examined in one text. Each costs time that depends on the text around it.
+const maxMatches = 2000
+
+// detect returns the credentials in a text, by rule and place. It takes each match that it examines from left, and stops when that is below 0.
+func (d *detector) detect(text string, left *int) []credential {
 	lower := strings.ToLower(text)
 	present := map[string]bool{}
 	for _, m := range d.keywords.MatchString(lower) {
@@ -72,7 +75,13 @@ func (d *detector) detect(text string) []credential {
 		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return present[strings.ToLower(k)] }) {
 			continue
 		}
-		for _, at := range r.Regex.FindAllStringIndex(text, -1) {
+		lines, counted := 0, 0 // line ends in text[:counted]
+		for _, at := range r.Regex.FindAllStringIndex(text, *left+1) {
+			if *left--; *left < 0 {
+				return found
+			}
+			lines += strings.Count(text[counted:min(at[0]+1, len(text))], "\n")
+			counted = min(at[0]+1, len(text))
 			match := strings.Trim(text[at[0]:at[1]], "\n")
 			secret := secretIn(r, match)
 			line := lineAround(text, at[0], at[0]+len(match))
@@ -80,7 +89,7 @@ func (d *detector) detect(text string) []credential {
 				isAllowed(d.allowed, secret, match, line) || isAllowed(r.Allowlists, secret, match, line) {
 				continue
 			}
-			found = append(found, credential{r.RuleID, strings.Count(text[:min(at[0]+1, len(text))], "\n"), secret})
+			found = append(found, credential{r.RuleID, lines, secret})
 		}
 	}
 	return found
@@ -125,9 +134,17 @@ func isAllowed(exceptions []*config.Allowlist, secret, match, line string) bool 
 	return false
 }
 
+// maxAround limits how much of the lines before and after a match is read, in bytes: a text of one long line can have many matches.
+const maxAround = 1024
+
 // lineAround returns the lines of a match, as gitleaks cuts them: with the line end before, and all of the text up to a match in a last line
-// without line end.
+// without line end. Of longer lines it returns what is near the match.
 func lineAround(text string, start, end int) string {
+	from, to := max(start-maxAround, 0), min(end+maxAround, len(text))
+	return cutLine(text[from:to], start-from, end-from)
+}
+
+func cutLine(text string, start, end int) string {
 	if !strings.Contains(text, "\n") {
 		return text
 	}

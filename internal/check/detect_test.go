@@ -32,7 +32,8 @@ func TestFindsWhatGitleaksFinds(t *testing.T) {
 		}
 		text := b.String()
 		want := slices.DeleteFunc(gitleaks(text), func(c credential) bool { return c.rule == genericRule })
-		got := ours.detect(text)
+		left := maxMatches
+		got := ours.detect(text, &left)
 		for _, c := range got {
 			found[c.rule] = true
 		}
@@ -69,5 +70,21 @@ func TestDefaultConfig(t *testing.T) {
 	}
 	if diff := gocmp.Diff(gitleaks.Config.Allowlists, ours.Allowlists, options...); diff != "" {
 		t.Errorf("exceptions (-gitleaks +ours):\n%s", diff)
+	}
+}
+
+// TestManyMatchesAreBounded: a line with more matches than are examined takes no more time than its length asks for, is a finding, and is
+// hidden as a whole.
+func TestManyMatchesAreBounded(t *testing.T) {
+	text := "data: " + strings.Repeat(`password="q8Jz3vN0xKd71LmPw5Rt" `, 100_000)
+	findings := secrets("values.yaml", []byte(text))
+	if len(findings) == 0 || !strings.Contains(findings[len(findings)-1].Message, "were not examined") {
+		t.Errorf("%d findings", len(findings))
+	}
+	if got := Redact(text); got != hidden {
+		t.Errorf("got %d bytes", len(got))
+	}
+	if got := Redact(`password="q8Jz3vN0xKd71LmPw5Rt"`); got != `password="***"` {
+		t.Errorf("got %s", got)
 	}
 }

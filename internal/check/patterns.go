@@ -37,12 +37,13 @@ func newPatterns() (*patterns, error) {
 	return &patterns{specific: specific, generic: generic}, err
 }
 
-// find returns what gitleaks finds in the whole text.
-func (p *patterns) find(text string) []credential {
-	found := p.specific.detect(text)
+// find returns what gitleaks finds in the whole text. complete is false if there are more matches than [maxMatches].
+func (p *patterns) find(text string) (all []credential, complete bool) {
+	left := maxMatches
+	found := p.specific.detect(text, &left)
 	named := found
 	for _, w := range windows(text) {
-		for _, f := range p.generic.detect(w.text) {
+		for _, f := range p.generic.detect(w.text, &left) {
 			if harmless(lineOf(w.text, f.line)) {
 				continue
 			}
@@ -51,15 +52,18 @@ func (p *patterns) find(text string) []credential {
 				named = append(named, f)
 			}
 		}
+		if left < 0 {
+			break
+		}
 	}
-	return named
+	return named, left >= 0
 }
 
 // harmlessLine matches lines that the generic pattern takes for a credential by their name, though they are public:
 // checksums that restart pods when a Secret changes, and public keys.
 var harmlessLine = regexp.MustCompile(`(?i)^\s*["']?[\w./-]*(?:(?:checksum|sha256sum)[\w./-]*["']?\s*:\s*["']?[0-9a-f]{32,128}["']?\s*,?$|pub(?:lic)?[_-]?keys?["']?\s*[:=])`)
 
-func harmless(line string) bool { return harmlessLine.MatchString(line) }
+func harmless(line string) bool { return len(line) <= maxAround && harmlessLine.MatchString(line) }
 
 // lineOf returns a line of a text; the first one is 0.
 func lineOf(text string, n int) string {

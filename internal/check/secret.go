@@ -1,8 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -28,10 +31,17 @@ func secrets(file string, data []byte) []Finding {
 		return []Finding{{Rule: RuleSecret, File: file, Message: fmt.Sprintf("read the patterns of credentials: %v", err)}}
 	}
 	var findings []Finding
-	for _, found := range shared.find(string(data)) {
+	all, complete := shared.find(string(data))
+	for _, found := range all {
 		findings = append(findings, Finding{
 			Rule: RuleSecret, File: file, Line: found.line + 1,
 			Message: fmt.Sprintf("looks like a credential (%s)", found.rule), Hint: secretHint,
+		})
+	}
+	if !complete {
+		findings = append(findings, Finding{
+			Rule: RuleSecret, File: file,
+			Message: fmt.Sprintf("has more than %d texts that can be credentials, and the others were not examined", maxMatches), Hint: "divide the file",
 		})
 	}
 	return findings
@@ -46,7 +56,8 @@ var authorization = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?
 // urlPassword matches the password in a URL. It can contain "@", but no "/".
 var urlPassword = regexp.MustCompile(`(://[^/\s"':@]*:)[^/\s"']+@`)
 
-// Redact replaces everything in a text that looks like a credential, and the passwords of URLs.
+// Redact replaces everything in a text that looks like a credential, and the passwords of URLs. It replaces the whole text if that has more than
+// [maxMatches].
 func Redact(text string) string {
 	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
 	text = urlPassword.ReplaceAllString(text, "${1}"+hidden+"@")
@@ -54,10 +65,19 @@ func Redact(text string) string {
 	if err != nil {
 		return hidden // cannot happen: the patterns are embedded
 	}
-	for _, found := range shared.find(text) {
+	all, complete := shared.find(text)
+	if !complete {
+		return hidden
+	}
+	secrets := map[string]bool{}
+	for _, found := range all {
 		if found.secret != "" {
-			text = strings.ReplaceAll(text, found.secret, hidden)
+			secrets[found.secret] = true
 		}
+	}
+	// The longest first, so that no part of one is left because it contains another.
+	for _, secret := range slices.SortedFunc(maps.Keys(secrets), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }) {
+		text = strings.ReplaceAll(text, secret, hidden)
 	}
 	return text
 }

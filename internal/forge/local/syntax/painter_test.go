@@ -44,6 +44,7 @@ func TestWhatStaysWithoutColours(t *testing.T) {
 
 func TestLanguages(t *testing.T) {
 	for file, tc := range map[string][2]string{
+		"url.yaml":      {"a: mysql://west:8806/db", `: mysql://west:8806/db`},
 		"values.yaml":   {"a: true", `<span class="c-keyword">true</span>`},
 		"x.json":        {`{"a": 1.5}`, `<span class="c-number">1.5</span>`},
 		"run.sh":        {"# hi\necho \"$x\"", `<span class="c-comment"># hi</span>`},

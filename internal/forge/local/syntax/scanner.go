@@ -124,6 +124,7 @@ func (s *scanner) word() (string, int) {
 	case s.markup && s.tag:
 		return name, n
 	case s.markup || s.headings || isWord(s.last) || s.last == '.' || s.last == '-':
+	case strings.IndexByte(":/@%", s.last) >= 0 && s.keys == ":": // in YAML, a part of a URL, a time or an image
 	case isDigit(text[0]) && strings.Count(text, ".") < 2 && strings.Trim(text, "0123456789._xabcdefABCDEF") == "":
 		return number, n
 	case slices.Contains(s.keywords, text):
