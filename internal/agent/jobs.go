@@ -65,16 +65,16 @@ func (j *jobs) advance(ctx context.Context) {
 	}()
 }
 
-// keep keeps the results of Jobs that are still requested. The server should know at once of each that does not run any more.
+// keep keeps the results of Jobs that are still requested. The server should know at once of each that does not run any more. A new text
+// of the same state goes with the next batch: the answer to a batch runs the Jobs again, and the text may differ each time.
 func (j *jobs) keep(results []hub.JobResult) {
 	j.busy = false
 	before := j.states
 	j.states = slices.DeleteFunc(results, func(s hub.JobResult) bool { return !j.requested(s.ID) })
 	waits := len(j.states) < len(j.requests)
 	for _, s := range j.states {
-		if s.State != hub.JobRunning && !slices.Contains(before, s) {
-			j.unsent = true
-		}
+		told := slices.ContainsFunc(before, func(b hub.JobResult) bool { return b.ID == s.ID && b.State == s.State })
+		j.unsent = j.unsent || s.State != hub.JobRunning && !told
 		waits = waits || s.State == hub.JobRunning
 	}
 	if waits {

@@ -68,6 +68,32 @@ func TestAgentRunsJobs(t *testing.T) {
 	})
 }
 
+// TestAgentWithChangingTexts: only a new state is sent before the next heartbeat.
+func TestAgentWithChangingTexts(t *testing.T) {
+	t.Parallel()
+	simulate(t, Store{}, func(w *world) {
+		w.stop()
+		server := &jobServer{request: hub.JobRequest{ID: "1"}}
+		w.answer, w.agent.Jobs = server.answer(w.begun), &impossible{}
+		w.start()
+		w.cluster.set(snapshot(report("a", "1", "ready")))
+		w.pass(3 * time.Minute)
+		want := []string{"1s true", "2s impossible", "1m2s impossible", "2m2s impossible"}
+		if !slices.Equal(server.got, want) {
+			t.Errorf("%d batches: %q; want %q", len(server.got), server.got[:min(len(server.got), 10)], want)
+		}
+	})
+}
+
+// impossible can run nothing, and each time says something else.
+type impossible struct{ looks int }
+
+func (f *impossible) Run(_ context.Context, request hub.JobRequest) hub.JobResult {
+	time.Sleep(time.Second) // which takes none in the bubble
+	f.looks++
+	return hub.JobResult{ID: request.ID, State: hub.JobImpossible, Message: fmt.Sprintf("attempt %d", f.looks)}
+}
+
 // TestAgentContinuesJobs: an agent that was killed has no memory of what it started, and starts nothing twice.
 func TestAgentContinuesJobs(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // jobBoard holds the Jobs that clusters should run, and their answers until a round records them. A server that is restarted knows
@@ -100,7 +102,8 @@ func answerOf(id string, batch *hub.ReportBatch, now time.Time) (jobAnswer, bool
 		states := map[hub.JobState]decide.CheckState{
 			hub.JobRunning: decide.CheckRunning, hub.JobSucceeded: decide.CheckPassed, hub.JobFailed: decide.CheckFailed, hub.JobImpossible: decide.CheckWaiting,
 		}
-		return jobAnswer{states[result.State], result.Message, now}, true
+		// The text is that which a round records, so that it compares equal to it.
+		return jobAnswer{states[result.State], forge.OneLine(secret.Scrub(result.Message), maxValue), now}, true
 	}
 	return jobAnswer{}, false
 }

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
-	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 const (
@@ -90,13 +88,28 @@ func (r *round) jobRequest(a decide.RunCheck) *jobRequest {
 // recordAnswers records what is new in the answers of clusters, and returns all of them.
 func (r *round) recordAnswers(ctx context.Context, a decide.RunCheck, id string) (jobAnswers, error) {
 	heard, known := r.jobs.heard(r.reading.Subject, id), r.journal.page(a.Environment).jobs[id]
-	var fresh []string
+	var fresh, reworded []string
+	var recorded time.Time
 	for _, cluster := range slices.Sorted(maps.Keys(heard)) {
 		last, ok := known[cluster]
-		if now := heard[cluster]; now.state != decide.CheckRunning && !last.final() && (!ok || last.state != now.state || last.message != now.message) {
+		switch now := heard[cluster]; {
+		case now.state == decide.CheckRunning || last.final():
+		case !ok || last.state != now.state:
 			fresh = append(fresh, cluster)
+		case last.message != now.message:
+			reworded = append(reworded, cluster)
+		}
+		if last.at.After(recorded) {
+			recorded = last.at
 		}
 	}
+	// A new state is recorded at once. A new text may come with each answer, so it waits: the history would grow without end.
+	if soon := recorded.Add(countInterval); len(reworded) > 0 && len(fresh) == 0 && r.at.Before(soon) && !r.at.Before(recorded) {
+		r.outcome.wake(soon)
+		reworded = nil
+	}
+	fresh = append(fresh, reworded...)
+	slices.Sort(fresh)
 	for part := range slices.Chunk(fresh, maxAnswers) {
 		d := Detail{Revision: a.Revision, Check: a.Check.Name, Job: id}
 		for _, cluster := range part {
@@ -105,8 +118,7 @@ func (r *round) recordAnswers(ctx context.Context, a decide.RunCheck, id string)
 				d.Succeeded = append(d.Succeeded, cluster)
 				continue
 			}
-			message := forge.OneLine(secret.Scrub(answer.message), maxValue)
-			d.Answers = append(d.Answers, JobAnswer{Cluster: cluster, Result: answer.state, Message: message})
+			d.Answers = append(d.Answers, JobAnswer{Cluster: cluster, Result: answer.state, Message: answer.message})
 		}
 		if err := r.record(ctx, a.Environment, a.Commit, Ran, d.answers(), d); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package promote_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,45 @@ func TestAgentsThatRunNoJobs(t *testing.T) {
 	}
 	if got := b.says("b", "", ""); got != nil {
 		t.Errorf("asked after the end: %+v", got)
+	}
+}
+
+// TestAnswersAreRecordedOnce: the text of an answer is recorded when it is new, in the form in which it is shown.
+func TestAnswersAreRecordedOnce(t *testing.T) {
+	for name, message := range map[string]string{
+		"long": strings.Repeat("no rights ", 100), "two lines": "no  rights:\nbind the role", "a credential": "get https://me:pass@registry.example: no",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := jobsOn(t, v1alpha1.Verification{}, nil, "a", "b")
+			for range 5 {
+				b.says("a", hub.JobImpossible, message)
+				b.round()
+			}
+			if got := b.reasons("dev", promote.Ran); len(got) != 1 || strings.Contains(got[0], "pass") {
+				t.Errorf("%d steps: %q", len(got), got)
+			}
+		})
+	}
+}
+
+// TestTextsOfAnswersAreRecordedAtIntervals: a text that differs each time gives at most one step a minute.
+func TestTextsOfAnswersAreRecordedAtIntervals(t *testing.T) {
+	b := jobsOn(t, v1alpha1.Verification{}, nil, "a", "b", "c")
+	begin := b.now
+	for i := range 30 {
+		b.says("a", hub.JobImpossible, fmt.Sprintf("a, attempt %d", i))
+		b.says("b", hub.JobImpossible, fmt.Sprintf("b, attempt %d", i))
+		b.now = begin.Add(time.Duration(i)*5*time.Second - time.Minute) // a round is a minute later
+		b.round()
+	}
+	if got := b.reasons("dev", promote.Ran); len(got) != 3 {
+		t.Errorf("%d steps in two and a half minutes: %q", len(got), got)
+	}
+	b.says("c", hub.JobFailed, "a new state is recorded at once")
+	b.now = b.now.Add(-time.Minute)
+	b.round()
+	if got := b.reasons("dev", promote.Ran); len(got) != 4 || !strings.Contains(got[3], "a, attempt 29") {
+		t.Errorf("steps: %q", got)
 	}
 }
 
