@@ -54,7 +54,7 @@ func (r *round) runJobs(ctx context.Context, a decide.RunCheck) error {
 			return nil
 		}
 	default:
-		d.Value = fmt.Sprintf("%d of %d clusters succeeded", poll.succeeded, poll.need)
+		d.Value = poll.count()
 		d.Output = poll.failures()
 	}
 	if err := r.record(ctx, a.Environment, a.Commit, Verified, text, d); err != nil {
@@ -180,7 +180,7 @@ func pollOf(v comply.Verdict, answers jobAnswers) poll {
 	p := poll{open: map[string]bool{}}
 	runs := map[string]bool{}
 	for _, r := range v.Reconcilers {
-		if ignored := r.State == comply.Offline && v.Counts.Counted < v.Counts.Expected; ignored {
+		if r.Uncounted {
 			continue
 		}
 		before, seen := runs[r.Cluster]
@@ -214,17 +214,25 @@ func described(cluster, message string) string {
 	return cluster + ": " + message
 }
 
+// count returns, for example, "3 of 4 clusters succeeded".
+func (p *poll) count() string {
+	return fmt.Sprintf("%d of %d clusters succeeded", p.succeeded, p.clusters)
+}
+
 // result returns the result, and what it is.
 func (p *poll) result() (decide.CheckState, string) {
 	switch {
 	case p.succeeded >= p.need:
-		return decide.CheckPassed, fmt.Sprintf("%d of %d clusters succeeded", p.succeeded, p.clusters)
+		return decide.CheckPassed, p.count()
 	case len(p.failed) > max(p.clusters-p.need, 0):
 		return decide.CheckFailed, fmt.Sprintf("%d of %d clusters failed: %s", len(p.failed), p.clusters, named(p.failed))
 	case p.clusters == 0:
-		return decide.CheckWaiting, "no cluster is expected to run a job"
+		return decide.CheckWaiting, "no cluster counts that could run a job"
 	}
-	text := fmt.Sprintf("%d of %d clusters succeeded", p.succeeded, p.need)
+	text := p.count()
+	if p.need != p.clusters {
+		text += fmt.Sprintf(", %d required", p.need)
+	}
 	if len(p.failed) > 0 {
 		text += "; failed: " + named(p.failed)
 	}

@@ -13,6 +13,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -167,6 +168,78 @@ func TestTextsOfAnswersAreRecordedAtIntervals(t *testing.T) {
 	}
 }
 
+// TestJobsOfARingWithASuspendedCluster: a job is verified on the clusters that the gate of the ring counts.
+func TestJobsOfARingWithASuspendedCluster(t *testing.T) {
+	smoke := []v1alpha1.Verification{{Name: "smoke", Job: &v1alpha1.JobVerification{Template: "smoke"}}}
+	b := ringedBy(t, &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary", Verify: smoke}}})
+	ring := &b.fakePipeline.place("prod").Rings.Stages[0]
+	for _, c := range []string{"b", "c", "d"} {
+		join(t, b.ledger, c, "prod")
+	}
+	ring.Clusters = []string{"b", "c", "c0", "d"}
+	round := func() promote.RingStanding {
+		if ring.Commit != "" {
+			reports(t, b.ledger, ring.Branch, ring.Commit, b.now, "b", "c", "d")
+			suspended := ledger.Report{
+				Reconciler: ledger.ReconcilerID{Cluster: "c0", Kind: "Kustomization", Namespace: "flux-system", Name: "platform-" + ring.Branch},
+				Outcome: ledger.Outcome{
+					Source:   ledger.Source{Repository: "https://git.example/platform/gitops", Ref: ring.Branch, Path: "large"},
+					Revision: sha("old"), State: ledger.StateSuspended,
+				},
+				Observed: b.now, Received: b.now,
+			}
+			if err := b.ledger.Report(t.Context(), suspended); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return b.round().Environments[0].Rings[0]
+	}
+	for range 6 {
+		round()
+	}
+	b.says("b", hub.JobSucceeded, "")
+	b.says("c", hub.JobSucceeded, "")
+	round()
+	if got := round(); got.Phase != decide.Verifying || !strings.Contains(got.Reason, "2 of 3 clusters succeeded") {
+		t.Errorf("%s %s", got.Phase, got.Reason)
+	}
+	if got := b.says("c0", "", ""); got != nil {
+		t.Errorf("the suspended cluster is asked: %+v", got)
+	}
+	b.says("d", hub.JobSucceeded, "")
+	round()
+	if got := round(); got.Phase != decide.Deployed {
+		t.Errorf("%s %s", got.Phase, got.Reason)
+	}
+}
+
+// TestJobsWhileASiteIsOnHold: a job of the environment does not wait for a cluster that is changed later.
+func TestJobsWhileASiteIsOnHold(t *testing.T) {
+	smoke := []v1alpha1.Verification{{Name: "smoke", Job: &v1alpha1.JobVerification{Template: "smoke"}}}
+	b := ringedBy(t, &v1alpha1.Promotion{Verify: smoke, Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "others"}}})
+	rings := b.fakePipeline.place("prod").Rings
+	west := fleet.Stage{Name: "canary.cluster-west", Ring: "canary", Clusters: []string{"west"}}
+	rings.Stages = slices.Insert(rings.Stages, 1, promote.RingState{Stage: west, Branch: fleet.RingBranch("prod", west.Name)})
+	join(t, b.ledger, "west", "prod")
+	succeed := func(want string, clusters ...string) {
+		t.Helper()
+		b.follow()
+		for _, c := range clusters {
+			b.says(c, hub.JobSucceeded, "")
+		}
+		if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
+			t.Errorf("%s %s", o.Environments[0].Phase, o.Environments[0].Reason)
+		}
+		if got := b.evidence("prod"); len(got) == 0 || got[len(got)-1] != "passed "+want+" " {
+			t.Errorf("evidence %q, want %q", got, want)
+		}
+	}
+	succeed("3 of 3 clusters succeeded", "c0", "west", "c1")
+	rings.Stages[1].Hold = &v1alpha1.Hold{Reason: "inventory"}
+	b.merge("two")
+	succeed("2 of 2 clusters succeeded", "c0", "c1")
+}
+
 // TestJobsThatFail: as many clusters must succeed as the gate requires, and a measurement that fails is followed by another one.
 func TestJobsThatFail(t *testing.T) {
 	most := intstr.FromString("75%")
@@ -174,7 +247,7 @@ func TestJobsThatFail(t *testing.T) {
 	first := b.says("a", hub.JobFailed, "BackoffLimitExceeded")
 	b.says("b", hub.JobSucceeded, "")
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "1 of 3 clusters succeeded; failed: a: BackoffLimitExceeded") {
+	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "1 of 4 clusters succeeded, 3 required; failed: a: BackoffLimitExceeded") {
 		t.Fatalf("one may fail: %s %s", s.Phase, s.Reason)
 	}
 	b.says("c", hub.JobFailed, "DeadlineExceeded")

@@ -39,19 +39,19 @@ func HistoryOf(hashes map[string]bool) History {
 func Judge(q Question, now time.Time) Verdict {
 	j := judge{Question: q, now: now, observed: indexObservations(q.Observations), relations: map[string]relation{}}
 	v := Verdict{Commit: q.Commit, Reconcilers: []Reconciler{}}
+	limit := q.Published.Add(q.Gate.MaxDelay)
 	for _, e := range sortExpected(slices.Clone(q.Expected)) {
 		r := j.reconciler(&e)
+		r.Uncounted = r.State == Offline && q.Gate.Offline == v1alpha1.OfflineIgnore || r.Suspended && now.Before(limit)
 		v.Reconcilers = append(v.Reconcilers, r)
 		v.Counts.add(&r)
+		if !r.Uncounted {
+			v.Counts.Counted++
+		}
 	}
 	v.Counts.Expected = len(v.Reconcilers)
-	v.Counts.Counted = v.Counts.Expected
-	if q.Gate.Offline == v1alpha1.OfflineIgnore {
-		v.Counts.Counted -= v.Counts.Offline
-	}
 	delayed := ""
-	if limit := q.Published.Add(q.Gate.MaxDelay); v.Counts.Suspended > 0 && now.Before(limit) {
-		v.Counts.Counted -= v.Counts.Suspended
+	if v.Counts.Suspended > 0 && now.Before(limit) {
 		j.mayChange(limit)
 		delayed = "; those that are suspended do not count until " + clock(limit, now)
 	}

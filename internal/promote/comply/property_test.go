@@ -42,6 +42,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 			Timeout:   time.Duration(rapid.IntRange(0, 2).Draw(t, "timeout")) * time.Hour,
 			AllowNone: rapid.Bool().Draw(t, "allow none"),
 			Healthy:   rapid.Bool().Draw(t, "healthy"),
+			MaxDelay:  time.Duration(rapid.IntRange(0, 2).Draw(t, "max delay")) * time.Hour,
 		},
 	}
 	q.Observations = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) comply.Observation {
@@ -87,6 +88,10 @@ func TestExpectedReconcilersAreCountedOnce(t *testing.T) {
 			if r.Reason == "" || r.State == "" || r.Since.After(noon) {
 				t.Fatalf("no reason, no state, or from the future: %+v", r)
 			}
+		}
+		counted := slices.DeleteFunc(slices.Clone(v.Reconcilers), func(r comply.Reconciler) bool { return r.Uncounted })
+		if len(counted) != c.Counted || slices.ContainsFunc(v.Reconcilers, func(r comply.Reconciler) bool { return r.Uncounted && r.State == comply.Reached }) {
+			t.Fatalf("%d counted: %+v", c.Counted, v.Reconcilers)
 		}
 	})
 }

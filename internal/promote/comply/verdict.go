@@ -91,6 +91,8 @@ type Reconciler struct {
 	Health hub.Health `json:"health,omitempty"`
 	// Suspended means that it is behind and suspended.
 	Suspended bool `json:"suspended,omitempty"`
+	// Uncounted means that the gate does not count it: it is not one of [Counts.Counted].
+	Uncounted bool `json:"-"`
 }
 
 func (c *Counts) add(r *Reconciler) {

@@ -176,13 +176,18 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 		at, onLine := r.positions[p.env.Commit]
 		has := onLine && at >= position
 		progress.Started = progress.Started || has
+		done := p.ranSince(position)
+		later := !done && r.delayed(p, position)
 		v.Add(&p.env.Verdict, has)
 		v.Next = earlier(v.Next, decisions[i].Next)
-		switch done := p.ranSince(position); {
-		case !done && r.delayed(p, position):
-			site := &p.env.Verdict.Counts
-			v.Counts.Counted -= site.Counted
-			v.Counts.Required -= site.Required
+		switch {
+		case later:
+			site := &p.env.Verdict
+			v.Counts.Counted -= site.Counts.Counted
+			v.Counts.Required -= site.Counts.Required
+			for i := range site.Reconcilers { // which Add added last
+				v.Reconcilers[len(v.Reconcilers)-1-i].Uncounted = true
+			}
 			delayed = append(delayed, p.rules.site.cluster)
 			v.Next = earlier(v.Next, r.limit(p, position))
 		case has && p.phase == Failed:
