@@ -7,6 +7,6 @@
 // labels "environment", "workspace", "workload" and "deploymentTarget", which the namespace templates write. What runs, and with which
 // service account, was reviewed in Git. The agent can only create Jobs in namespaces whose templates bind it to that right.
 //
-// The name of a Job comes from the request, so that a request that is repeated, also after the agent was killed, finds the Job that runs
+// The name of a Job comes from the request and its template, so that a request that is repeated, also after the agent was killed, finds the Job that runs
 // or has ended. A Job belongs to its CronJob and is removed with it, or a while after its end.
 package job

@@ -3,9 +3,12 @@ package job
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,17 +26,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Runner runs templates of a cluster as Jobs. It keeps no state: what runs and has ended is in the cluster.
+// Runner runs templates of a cluster as Jobs. What runs and has ended is in the cluster. In memory it only keeps which Jobs succeeded, for
+// requests whose other Jobs take longer than the cluster keeps them. One goroutine uses it at a time.
 type Runner struct {
 	Client dynamic.Interface // required
 	Log    *slog.Logger      // required
+
+	succeeded map[string]*successes // by the ID of the request
 }
+
+// successes are the Jobs of a request that succeeded, by the namespace and name of the template.
+type successes struct {
+	jobs  map[string]bool
+	asked time.Time // when the request was last repeated
+}
+
+// forgetAfter is how long after its last repetition a request is forgotten.
+const forgetAfter = 24 * time.Hour
 
 const (
 	// requestTimeout bounds the requests about one run.
 	requestTimeout = 30 * time.Second
-	// maxTemplates is how many CronJobs a run may have.
-	maxTemplates = 500
+	// maxTemplates is how many CronJobs a run may have. They are listed in pages, of which there may be maxPages: the CronJobs of all
+	// applications have the same label.
+	maxTemplates, pageSize, maxPages = 500, 500, 20
 	// keep is how long a Job stays after its end, in seconds, and leastKeep the least that a template can set: the agent must see it.
 	keep, leastKeep = 3600, 300
 	// maxName is the length of the name of a Job, which becomes a label of its pods.
@@ -70,17 +86,51 @@ func (r *Runner) Run(ctx context.Context, request hub.JobRequest) hub.JobResult 
 		result.State, result.Message = hub.JobImpossible, line(err.Error())
 		return result
 	}
-	result.State = hub.JobSucceeded
+	var all []*unstructured.Unstructured
 	for i := range templates {
-		state, why := r.advance(ctx, &templates[i], request)
+		job, err := jobOf(&templates[i], request)
+		if err != nil { // before any Job is created
+			result.State, result.Message = hub.JobImpossible, line(title(&templates[i])+": "+err.Error())
+			return result
+		}
+		all = append(all, job)
+	}
+	result.State = hub.JobSucceeded
+	done := r.successesOf(request.ID, time.Now())
+	for i, job := range all {
+		template := title(&templates[i])
+		if done[template] {
+			continue
+		}
+		state, why := r.advance(ctx, job, request)
+		if state == hub.JobSucceeded {
+			done[template] = true
+		}
 		if severity(state) > severity(result.State) {
 			result.State, result.Message = state, ""
 			if why != "" {
-				result.Message = line(templates[i].GetNamespace() + "/" + templates[i].GetName() + ": " + why)
+				result.Message = line(template + ": " + why)
 			}
 		}
 	}
 	return result
+}
+
+func title(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// successesOf returns the Jobs of a request that succeeded, and forgets requests that are not repeated any more.
+func (r *Runner) successesOf(id string, now time.Time) map[string]bool {
+	maps.DeleteFunc(r.succeeded, func(_ string, s *successes) bool { return now.Sub(s.asked) > forgetAfter })
+	s := r.succeeded[id]
+	if s == nil {
+		s = &successes{jobs: map[string]bool{}}
+		if r.succeeded == nil {
+			r.succeeded = map[string]*successes{}
+		}
+		r.succeeded[id] = s
+	}
+	s.asked = now
+	return s.jobs
 }
 
 // severity orders the states of several Jobs: the highest is that of all of them.
@@ -109,15 +159,18 @@ func (r *Runner) templates(ctx context.Context, request hub.JobRequest) ([]unstr
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of assignments: %w", err)
 	}
-	found, err := r.Client.Resource(cronJobs).List(ctx, metav1.ListOptions{LabelSelector: what.String(), Limit: maxTemplates})
-	if err != nil {
-		return nil, fmt.Errorf("list the CronJobs: %w", err)
+	assigned := map[string]bool{}
+	for i := range in.Items {
+		assigned[in.Items[i].GetName()] = true
 	}
-	templates := slices.DeleteFunc(found.Items, func(c unstructured.Unstructured) bool {
-		return !slices.ContainsFunc(in.Items, func(n unstructured.Unstructured) bool { return n.GetName() == c.GetNamespace() })
-	})
-	if len(templates) == 0 {
+	templates, err := r.cronJobsIn(ctx, assigned, what.String())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(templates) == 0:
 		return nil, fmt.Errorf("no CronJob with the label %s is in a namespace with the labels %s,deploymentTarget", what, where)
+	case len(templates) > maxTemplates:
+		return nil, fmt.Errorf("%d CronJobs with the label %s are in namespaces with the labels %s,deploymentTarget: at most %d can run", len(templates), what, where, maxTemplates)
 	}
 	slices.SortFunc(templates, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
@@ -125,15 +178,29 @@ func (r *Runner) templates(ctx context.Context, request hub.JobRequest) ([]unstr
 	return templates, nil
 }
 
-// advance creates the Job of a template unless it exists, and returns its state.
-func (r *Runner) advance(ctx context.Context, template *unstructured.Unstructured, request hub.JobRequest) (hub.JobState, string) {
-	if suspended, _, _ := unstructured.NestedBool(template.Object, "spec", "suspend"); !suspended {
-		return hub.JobImpossible, "the CronJob is not suspended, so it also runs on its schedule: set suspend: true"
+// cronJobsIn returns the CronJobs with a label in some namespaces. It does not return a part of them.
+func (r *Runner) cronJobsIn(ctx context.Context, namespaces map[string]bool, label string) ([]unstructured.Unstructured, error) {
+	var all []unstructured.Unstructured
+	options := metav1.ListOptions{LabelSelector: label, Limit: pageSize}
+	for range maxPages {
+		page, err := r.Client.Resource(cronJobs).List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("list the CronJobs: %w", err)
+		}
+		for _, c := range page.Items {
+			if namespaces[c.GetNamespace()] {
+				all = append(all, c)
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return all, nil
+		}
 	}
-	job, err := jobOf(template, request)
-	if err != nil {
-		return hub.JobImpossible, err.Error()
-	}
+	return nil, fmt.Errorf("the cluster has more than %d CronJobs with the label %s", maxPages*pageSize, label)
+}
+
+// advance creates a Job unless it exists, and returns its state.
+func (r *Runner) advance(ctx context.Context, job *unstructured.Unstructured, request hub.JobRequest) (hub.JobState, string) {
 	in := r.Client.Resource(jobs).Namespace(job.GetNamespace())
 	there, err := in.Get(ctx, job.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -159,6 +226,9 @@ func (r *Runner) advance(ctx context.Context, template *unstructured.Unstructure
 
 // jobOf returns the Job of a template.
 func jobOf(template *unstructured.Unstructured, request hub.JobRequest) (*unstructured.Unstructured, error) {
+	if suspended, _, _ := unstructured.NestedBool(template.Object, "spec", "suspend"); !suspended {
+		return nil, errors.New("the CronJob is not suspended, so it also runs on its schedule: set suspend: true")
+	}
 	spec, ok, err := unstructured.NestedMap(template.Object, "spec", "jobTemplate", "spec")
 	if err != nil || !ok {
 		return nil, errors.New("the CronJob has no template of a Job")
@@ -182,9 +252,11 @@ func jobOf(template *unstructured.Unstructured, request hub.JobRequest) (*unstru
 	}
 	annotations[runAnnotation], annotations[revisionAnnotation] = request.ID, request.Revision
 	job.SetAnnotations(annotations)
+	// The hash is that of the whole name: two templates may begin with the same characters.
 	const digits = 16
 	name := template.GetName()
-	job.SetName(strings.TrimRight(name[:min(len(name), maxName-digits-1)], "-.") + "-" + request.ID[:digits])
+	sum := sha256.Sum256([]byte(request.ID + "/" + name))
+	job.SetName(strings.TrimRight(name[:min(len(name), maxName-digits-1)], "-.") + "-" + hex.EncodeToString(sum[:digits/2]))
 	job.SetNamespace(template.GetNamespace())
 	// Not its controller: the CronJob's controller would count the Job, and remove it with its history.
 	job.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: name, UID: template.GetUID()}})

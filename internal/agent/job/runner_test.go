@@ -1,9 +1,13 @@
 package job
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
@@ -106,7 +111,7 @@ func TestOneJobForOneRequest(t *testing.T) {
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: smoke-test-0123456789abcdef
+  name: smoke-test-ef204ff7f1272c43
   namespace: dev-large-shop
   labels: {app: smoke}
   annotations: {kalypso.io/run: 0123456789abcdef0123456789abcdef, kalypso.io/revision: c0ffee1234c0ffee1234c0ffee1234c0ffee1234}
@@ -197,6 +202,98 @@ func TestRightsOfTheNamespace(t *testing.T) {
 	})
 	if got := r.Run(t.Context(), request); got.State != hub.JobImpossible || !strings.Contains(got.Message, "bind it to the ClusterRole kalypso-agent-jobs") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// second is another template in the namespace of the assignment.
+var second = assignment[strings.Index(assignment, "---\n")+4:]
+
+// TestTemplatesWithLongNames: templates whose names begin with the same characters have a Job each.
+func TestTemplatesWithLongNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("checkout-", 5) + "x" // as long as a name that a CronJob may have, without its end
+	r, client := clusterOf(t, strings.Replace(assignment, "smoke-test", long+"-read", 1)+"---\n"+strings.Replace(second, "smoke-test", long+"-write", 1))
+	if got := r.Run(t.Context(), request); got.State != hub.JobRunning || len(jobsIn(t, client)) != 2 {
+		t.Errorf("got %+v, %d jobs", got, len(jobsIn(t, client)))
+	}
+	for _, job := range jobsIn(t, client) {
+		if len(job.GetName()) > 63 {
+			t.Errorf("the name %q is too long", job.GetName())
+		}
+	}
+}
+
+// TestManyTemplates: templates are found on each page of the list, and a list that is too long is not taken for a whole one.
+func TestManyTemplates(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pages int
+		want  string
+	}{
+		{1, "the CronJob has no template of a Job"},
+		{3, "the CronJob has no template of a Job"},
+		{maxPages, "the CronJob has no template of a Job"},
+		{maxPages + 1, "the cluster has more than 10000 CronJobs with the label kalypso.io/job-template=smoke"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if request.URL.Path == "/api/v1/namespaces" {
+				fmt.Fprint(w, `{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "dev-large-shop"}}]}`)
+				return
+			}
+			page, _ := strconv.Atoi(request.URL.Query().Get("continue"))
+			next, namespace := strconv.Itoa(page+1), "another"
+			if page+1 == test.pages {
+				next, namespace = "", "dev-large-shop"
+			}
+			fmt.Fprintf(w, `{"kind": "CronJobList", "apiVersion": "batch/v1", "metadata": {"continue": %q}, "items": [
+				{"kind": "CronJob", "apiVersion": "batch/v1", "metadata": {"name": "smoke", "namespace": %q}, "spec": {"suspend": true}}]}`, next, namespace)
+		}))
+		t.Cleanup(server.Close)
+		r, err := Connect(&rest.Config{Host: server.URL, QPS: -1}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Run(t.Context(), request); got.State != hub.JobImpossible || !strings.Contains(got.Message, test.want) {
+			t.Errorf("%d pages: %+v, want %s", test.pages, got, test.want)
+		}
+	}
+}
+
+// TestJobsThatSucceededRunOnce: while the Jobs of other templates cannot run, those that were removed after their success do not run again.
+func TestJobsThatSucceededRunOnce(t *testing.T) {
+	t.Parallel()
+	r, client := clusterOf(t, assignment+"---\n"+strings.NewReplacer("dev-large-shop", "dev-large-cart", "deploymentTarget: shop", "deploymentTarget: cart").Replace(assignment))
+	bound := false
+	client.PrependReactor("create", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return a.GetNamespace() == "dev-large-shop" && !bound, nil, apierrors.NewForbidden(jobs.GroupResource(), "smoke-test", nil)
+	})
+	r.Run(t.Context(), request)
+	ends(t, client, map[string]any{"type": "Complete", "status": "True"})
+	if got := r.Run(t.Context(), request); got.State != hub.JobImpossible || len(jobsIn(t, client)) != 1 {
+		t.Fatalf("got %+v, %d jobs", got, len(jobsIn(t, client)))
+	}
+	ended := jobsIn(t, client)[0]
+	if err := client.Resource(jobs).Namespace(ended.GetNamespace()).Delete(t.Context(), ended.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	bound = true
+	if got := r.Run(t.Context(), request); got.State != hub.JobRunning || len(jobsIn(t, client)) != 1 {
+		t.Errorf("got %+v, %d jobs", got, len(jobsIn(t, client)))
+	}
+	ends(t, client, map[string]any{"type": "Complete", "status": "True"})
+	if got := r.Run(t.Context(), request); got.State != hub.JobSucceeded {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestOneTemplateThatCannotRun: nothing is created while a template is not one that can run.
+func TestOneTemplateThatCannotRun(t *testing.T) {
+	t.Parallel()
+	r, client := clusterOf(t, assignment+"---\n"+strings.NewReplacer("smoke-test", "zz", "suspend: true", "suspend: false").Replace(second))
+	got := r.Run(t.Context(), request)
+	if got.State != hub.JobImpossible || !strings.Contains(got.Message, "dev-large-shop/zz: the CronJob is not suspended") || len(jobsIn(t, client)) != 0 {
+		t.Errorf("got %+v, %d jobs", got, len(jobsIn(t, client)))
 	}
 }
 
