@@ -67,10 +67,9 @@ func (r *round) wait(p *place, position int) wait {
 	if a := p.env.aborted(r.Line[position]); a != nil {
 		return waitFor("it %s", a)
 	}
-	for _, name := range p.rules.After {
-		before := r.places[name]
+	for i, before := range p.before {
 		if before == nil {
-			return waitFor("%s is not in the chain", name)
+			return waitFor("%s is not in the chain", p.rules.After[i])
 		}
 		soak := p.rules.Soak
 		if before.rules.ring {
@@ -79,12 +78,15 @@ func (r *round) wait(p *place, position int) wait {
 		if before.env.skipped(r.Line[position]) || r.delayed(before, position) {
 			continue
 		}
-		if before.rules.site != nil && before.siteClosed() != "" && !before.ranSince(position) && !before.gaveUpSince(r, position) && before.env.aborted(r.Line[position]) == nil {
+		if before.rules.site != nil && before.siteClosed() != "" && !before.ranSince(position) && !before.runs[position].lost && before.env.aborted(r.Line[position]) == nil {
 			return waitFor("it waits in %s for longer than %s: %s", before.name, span(before.rules.maxDelay), before.siteClosed())
 		}
 		if w := before.holdsBack(r.Line[position], before.runs[position], soak, r.now); !w.over() {
 			return w
 		}
+	}
+	if failed := r.failedBeside(p, position); failed != "" {
+		return waitFor("it failed in %s", failed)
 	}
 	return wait{}
 }

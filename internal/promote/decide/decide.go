@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -45,9 +46,26 @@ func newRound(f Facts, now time.Time) *round {
 			p.env = &f.Environments[i]
 		}
 	}
-	for _, p := range r.places {
+	rings := map[string][]*place{} // the stages of each ring
+	for _, s := range f.Chain.stages {
+		p := r.places[s.name]
 		p.assess()
 		p.read(r)
+		p.before = make([]*place, len(s.rules.After))
+		for i, name := range s.rules.After {
+			p.before[i] = r.places[name]
+		}
+		if s.rules.ring {
+			ring := fleet.RingOfStage(s.name)
+			rings[ring] = append(rings[ring], p)
+		}
+	}
+	for _, p := range r.places {
+		p.closed = sync.OnceValues(func() (string, time.Time) { return p.rules.site.closed(now) })
+		if p.rules.site != nil {
+			p.beside = rings[fleet.RingOfStage(p.name)]
+			p.delays = make([]*bool, len(f.Line))
+		}
 	}
 	return r
 }
@@ -174,7 +192,7 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
 		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
 	}
-	if waits, until = p.rules.site.closed(r.now); waits != "" {
+	if waits, until = p.closed(); waits != "" {
 		return waits, until
 	}
 	return p.rules.calendar.closed(r.now)
@@ -216,8 +234,11 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 	case back != "" && closed != nil:
 		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
 	case back != "" && p.siteClosed() != "":
+		if later != "" {
+			d.say("%s", later)
+		}
 		d.say("goes back to %s later: %s", fleet.ShortCommit(back), p.siteClosed())
-		_, until := p.rules.site.closed(r.now)
+		_, until := p.closed()
 		d.wake(until, r.now)
 	case back != "" && p.rules.ring:
 		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalAutomatic})

@@ -14,6 +14,8 @@ type run struct {
 	longest time.Duration
 	// start is when the current run began; zero if the commit is not running.
 	start time.Time
+	// failed means that the newest step of the commit is its failure, and lost that the newest step of the commit or a later one is a failure.
+	failed, lost bool
 }
 
 // read computes from the history how long each commit of the line ran, and the newest commit that was ever promoted.
@@ -39,6 +41,12 @@ func (p *place) read(r *round) {
 			position = -1
 		}
 		p.floor = max(p.floor, position)
+		for i := range position + 1 {
+			p.runs[i].lost = s.Kind == StepFailed
+		}
+		if known {
+			p.runs[position].failed = s.Kind == StepFailed
+		}
 		switch s.Kind {
 		case StepStarted:
 			if position < last || !known {

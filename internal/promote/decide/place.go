@@ -29,6 +29,14 @@ type place struct {
 	checks []CheckProgress
 	check  int
 	runs   []run // by position on the line
+	// before holds the environments in which a commit must have run first; nil for those that are not in the chain.
+	before []*place
+	// closed returns the result of [site.closed] at the time of the round. It and delays, the results of [round.delayed] by position, are
+	// computed once: a ring can have hundreds of such clusters, and each stage asks for those of all earlier rings.
+	closed func() (why string, until time.Time)
+	delays []*bool
+	// beside holds the stages of the ring of a cluster that says when it may be changed.
+	beside []*place
 	// floor is the position of the newest commit that was ever promoted, or -1.
 	floor int
 }

@@ -135,15 +135,20 @@ func (r *round) beganAt(p *place, position int) bool {
 	return known && at >= position
 }
 
-// failedLater returns why a ring goes back although its own clusters are well: a later ring gave up the commit, and its rules say that the
-// rollout goes back. It returns "" if the ring stays.
+// failedLater returns why a ring goes back although its own clusters are well: a later ring, or another cluster of the ring that says when it
+// may be changed, gave up the commit, and its rules say that the rollout goes back. It returns "" if the ring stays.
 func (r *round) failedLater(p *place) string {
 	if !p.rules.ring || p.phase == Aborted || p.phase == Unknown {
 		return ""
 	}
+	position, known := r.positions[p.env.Commit]
 	for _, s := range r.Chain.stages {
 		q := r.places[s.name]
-		if slices.Contains(q.rules.After, p.name) && q.rules.OnFailure == v1alpha1.FailureRollback && q.gaveUp(p.env.Commit) {
+		if q.rules.OnFailure != v1alpha1.FailureRollback || known && !q.runs[position].failed || !known && !q.gaveUp(p.env.Commit) {
+			continue
+		}
+		beside := q != p && q.rules.site != nil && slices.Contains(p.beside, q) && !q.exempt(p.env.Commit)
+		if beside || slices.Contains(q.rules.After, p.name) {
 			return "it failed in " + q.name
 		}
 	}
@@ -192,7 +197,7 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 			v.Next = earlier(v.Next, r.limit(p, position))
 		case has && p.phase == Failed:
 			fails = cmp.Or(fails, decisions[i].Environment+": "+decisions[i].Reason)
-		case !has && p.gaveUpSince(r, position):
+		case !has && p.runs[position].lost:
 			fails = cmp.Or(fails, fmt.Sprintf("it failed in %s, which went back to %s", p.name, fleet.ShortCommit(p.env.Commit)))
 		case !done && waits == "":
 			waits = decisions[i].Environment + ": " + decisions[i].Reason
@@ -222,17 +227,6 @@ func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) P
 // ranSince reports whether the ring ran the commit at a position of the line, or a later one.
 func (p *place) ranSince(position int) bool {
 	return slices.ContainsFunc(p.runs[position:], func(r run) bool { return r.arrived })
-}
-
-// gaveUpSince reports whether the newest failure of a ring is that of the commit at a position of the line, or of a later one.
-func (p *place) gaveUpSince(r *round, position int) bool {
-	for i := len(p.env.History) - 1; i >= 0; i-- {
-		s := p.env.History[i]
-		if at, known := r.positions[s.Commit]; known && at >= position {
-			return s.Kind == StepFailed
-		}
-	}
-	return false
 }
 
 // since returns the later of a time and when the ring first ran the commit at a position, or a later one.

@@ -24,8 +24,8 @@ type ringWorld struct {
 	stages []*ringStage
 	line   []string
 	merged map[string]time.Time
-	bad    map[string]bool // commits that fail on clusters of the last stage
-	worse  map[string]bool // commits that fail everywhere
+	bad    map[string]string // commits that fail on the clusters of a stage
+	worse  map[string]bool   // commits that fail everywhere
 	skips  []decide.Skip
 }
 
@@ -70,7 +70,7 @@ func (s *ringStage) ran(commit string) (first time.Time) {
 }
 
 func newRingWorld(t *rapid.T) *ringWorld {
-	w := &ringWorld{T: t, now: clock("06:00"), rules: &v1alpha1.Promotion{}, bad: map[string]bool{}, worse: map[string]bool{}, merged: map[string]time.Time{}}
+	w := &ringWorld{T: t, now: clock("06:00"), rules: &v1alpha1.Promotion{}, bad: map[string]string{}, worse: map[string]bool{}, merged: map[string]time.Time{}}
 	w.commit()
 	for i := range rapid.IntRange(1, 4).Draw(t, "rings") {
 		ring := v1alpha1.Ring{Name: fmt.Sprintf("r%d", i), MaxDelay: &metav1.Duration{Duration: maxDelay}}
@@ -114,7 +114,7 @@ func (w *ringWorld) commit() string {
 func (w *ringWorld) verdict(i int) comply.Verdict {
 	s := w.stages[i]
 	age := w.now.Sub(s.since)
-	fails := w.worse[s.commit] || w.bad[s.commit] && i == len(w.stages)-1
+	fails := w.worse[s.commit] || w.bad[s.commit] == s.Name
 	v := comply.Verdict{Commit: s.commit, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1}}
 	switch {
 	case fails && age >= 3*time.Minute:
@@ -153,6 +153,7 @@ func (w *ringWorld) apply(actions []decide.Action) {
 			w.at(a.Environment).request = nil
 		case decide.Promote:
 			w.checkMove(a)
+			w.checkFailures(a)
 			w.move(a.Environment, a.From, a.Commit)
 		case decide.ProposeRollback:
 			s := w.at(a.Environment)
@@ -211,6 +212,33 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 	}
 }
 
+// checkFailures checks that no commit enters a stage after it failed in another one of the same or an earlier ring, unless users want that.
+func (w *ringWorld) checkFailures(m decide.Promote) {
+	if slices.ContainsFunc(w.skips, func(s decide.Skip) bool { return s.Commit == m.Commit }) {
+		return
+	}
+	target := w.at(m.Environment)
+	for i, s := range w.stages {
+		if s.Ring > target.Ring {
+			return
+		}
+		last := decide.StepKind("")
+		for _, step := range s.history {
+			if step.Commit == m.Commit {
+				last = step.Kind
+			}
+		}
+		again := s.requests(m.Commit) || target.Ring == s.Ring && !target.own() && target.requests(m.Commit) // a batch had it before its ring's sites
+		if s != target && s.own() && !again && (last == decide.StepFailed || s.commit == m.Commit && w.verdict(i).Result == comply.Failed) {
+			w.Fatalf("%s, and it failed in %s", m, s.Name)
+		}
+	}
+}
+
+func (s *ringStage) requests(commit string) bool {
+	return s.request != nil && s.request.Commit == commit
+}
+
 func (s *ringStage) own() bool { return s.nights || s.Hold != nil }
 
 // checkNotBlocked checks that no stage waits for a cluster that asks not to be disturbed, before the limit, when all others ran the newest commit.
@@ -219,9 +247,13 @@ func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 	skipped := len(w.skips) > 0
 	others := map[string]bool{} // rings that ran it
 	ready := w.merged[head]     // for the present stage
-	waits := false
+	waits, soaks := false, false
 	for i, s := range w.stages {
-		idle := s.commit != head && s.pause == nil && s.request == nil && !s.disturbed(w.now) && decisions[i].Phase == decide.Deployed &&
+		if soaks && w.stages[i-1].Ring != s.Ring {
+			return
+		}
+		failed := slices.ContainsFunc(w.stages, func(q *ringStage) bool { return q.Ring == s.Ring && q.failed(head) })
+		idle := !failed && s.commit != head && s.pause == nil && s.request == nil && !s.disturbed(w.now) && decisions[i].Phase == decide.Deployed &&
 			!slices.ContainsFunc(s.history, func(step decide.Step) bool { return step.Commit == head })
 		if idle && waits && !skipped {
 			goesOn := func(a decide.Action) bool {
@@ -246,6 +278,7 @@ func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 				if ran = ran.Add(ring.Soak.Duration); w.now.Before(ran) && (!next || !s.own()) {
 					return
 				}
+				soaks = soaks || w.now.Before(ran) // the next ring waits for it, unlike other sites of its own
 			}
 			if ran.After(ready) && !s.own() {
 				ready = ran
@@ -279,7 +312,9 @@ func (w *ringWorld) disturb() {
 	switch rapid.IntRange(0, 12).Draw(w.T, "event") {
 	case 0, 1:
 		c := w.commit()
-		w.bad[c] = rapid.IntRange(0, 3).Draw(w.T, "bad") == 0
+		if rapid.IntRange(0, 3).Draw(w.T, "bad") == 0 {
+			w.bad[c] = rapid.SampledFrom(w.stages).Draw(w.T, "fails in").Name
+		}
 		w.worse[c] = rapid.IntRange(0, 4).Draw(w.T, "worse") == 0
 	case 2:
 		s := rapid.SampledFrom(w.stages).Draw(w.T, "paused")

@@ -62,7 +62,7 @@ func (s *site) closed(now time.Time) (why string, until time.Time) {
 func (r *Rules) SiteClosed(now time.Time) (why string, until time.Time) { return r.site.closed(now) }
 
 func (p *place) siteClosed() string {
-	why, _ := p.rules.site.closed(p.now)
+	why, _ := p.closed()
 	return why
 }
 
@@ -70,7 +70,18 @@ func (p *place) siteClosed() string {
 // changed now, or whose reconciler is suspended, for less than the ring's limit. Another stage of the ring has to have run the commit:
 // otherwise the next ring would be the first to run it.
 func (r *round) delayed(p *place, position int) bool {
-	if p.rules.site == nil || p.phase == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || p.gaveUpSince(r, position) {
+	if p.rules.site == nil {
+		return false
+	}
+	if p.delays[position] == nil {
+		delayed := r.isDelayed(p, position)
+		p.delays[position] = &delayed
+	}
+	return *p.delays[position]
+}
+
+func (r *round) isDelayed(p *place, position int) bool {
+	if p.phase == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || p.runs[position].lost {
 		return false
 	}
 	v := &p.env.Verdict
@@ -79,10 +90,7 @@ func (r *round) delayed(p *place, position int) bool {
 	if has := known && at >= position; has && !suspended || !has && p.siteClosed() == "" && !suspended {
 		return false
 	}
-	ring := fleet.RingOfStage(p.name)
-	another := slices.ContainsFunc(r.Chain.stages, func(s *stage) bool {
-		return s.name != p.name && fleet.RingOfStage(s.name) == ring && r.places[s.name].ranSince(position)
-	})
+	another := slices.ContainsFunc(p.beside, func(q *place) bool { return q != p && q.ranSince(position) })
 	return another && r.now.Before(r.limit(p, position))
 }
 
@@ -90,8 +98,7 @@ func (r *round) delayed(p *place, position int) bool {
 // could enter it: when it ran in all earlier stages, or was merged.
 func (r *round) limit(p *place, position int) time.Time {
 	ready := r.Merged[r.Line[position]]
-	for _, name := range p.rules.After {
-		before := r.places[name]
+	for _, before := range p.before {
 		if before == nil || before.rules.site != nil {
 			continue
 		}
@@ -100,6 +107,42 @@ func (r *round) limit(p *place, position int) time.Time {
 		}
 	}
 	return ready.Add(p.rules.maxDelay)
+}
+
+// failedBeside returns the name of another cluster of the ring that speaks against a commit, or "". Clusters that say when they may be changed
+// do not wait for each other, but what failed on one of them enters no other one. A user's request for a commit asks about the commit itself
+// only: clusters that failed at a newer one would otherwise keep each other from going to it.
+func (r *round) failedBeside(p *place, position int) string {
+	commit := r.Line[position]
+	requested := p.env.Request != nil && p.env.Request.Commit == commit
+	for _, q := range p.beside {
+		if q != p && q.rules.site != nil && (r.speaksAgainst(q, position) || !requested && r.contradicts(q, position)) && !q.exempt(commit) {
+			return q.name
+		}
+	}
+	return ""
+}
+
+// speaksAgainst reports whether the commit at a position fails in a stage, or failed there and has not been promoted to it again.
+func (r *round) speaksAgainst(p *place, position int) bool {
+	return p.runs[position].failed || p.phase == Failed && p.env.Commit == r.Line[position]
+}
+
+// contradicts reports whether a later commit than the one at a position failed in a stage that never ran this one by itself: the cause may be
+// in both.
+func (r *round) contradicts(p *place, position int) bool {
+	run := &p.runs[position]
+	if run.arrived || run.lost || p.phase != Failed {
+		return !run.arrived && run.lost
+	}
+	at, known := r.positions[p.env.Commit]
+	return known && at >= position
+}
+
+// exempt reports whether a user wants a commit elsewhere although it failed here, or has requested it here again.
+func (p *place) exempt(commit string) bool {
+	again := p.env.Request != nil && p.env.Request.Commit == commit && p.env.Commit != commit
+	return again || p.env.skipped(commit)
 }
 
 // maxNamed limits the clusters that a reason names.

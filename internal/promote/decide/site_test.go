@@ -118,3 +118,120 @@ func TestAClusterGoesBackWhenItSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// twoSites are the facts of ring canary with the clusters west and east, which are stages of their own. West may be changed at night, east at
+// any time. The new commit failed in east at 10:10, and runs in those in ran.
+func twoSites(onFailure v1alpha1.FailureAction, ran ...string) decide.Facts {
+	window := func(cron string, hours time.Duration) []v1alpha1.Window {
+		return []v1alpha1.Window{{Cron: cron, Duration: metav1.Duration{Duration: hours * time.Hour}}}
+	}
+	f := siteFacts(fleet.Stage{}, append(ran, "canary.cluster-west")...) // east's facts are those of the site
+	east := f.Environments[1]
+	east.Name = "prod/canary.cluster-east"
+	east.Verdict.Result, east.Verdict.Reason, east.Verdict.Counts = comply.Failed, "east fails", comply.Counts{Expected: 1, Counted: 1, Required: 1, Failed: 1}
+	east.History = append(east.History, decide.Step{Kind: decide.StepFailed, Commit: newCommit, Revision: newCommit, At: clock("10:10")})
+	if !slices.Contains(ran, "canary.cluster-west") {
+		f.Environments[1] = siteFacts(fleet.Stage{}).Environments[1]
+	}
+	f.Environments = slices.Insert(f.Environments, 2, east)
+	f.Chain = decide.NewRings(decide.Stage{Name: "prod", Promotion: &v1alpha1.Promotion{Rings: []v1alpha1.Ring{
+		{Name: "canary", OnFailure: onFailure}, {Name: "others"},
+	}}}, []fleet.Stage{
+		{Name: "canary", Ring: "canary", Clusters: []string{"c0"}},
+		{Name: "canary.cluster-west", Ring: "canary", Clusters: []string{"west"}, Windows: window("0 22 * * *", 1)},
+		{Name: "canary.cluster-east", Ring: "canary", Clusters: []string{"east"}, Windows: window("0 0 * * *", 24)},
+		{Name: "others", Ring: "others", Clusters: []string{"c1"}},
+	})
+	return f
+}
+
+// goneBack gives a stage of the facts the commit that it ran before the new one.
+func goneBack(e *decide.Environment) {
+	e.Commit, e.Rollout.Commit = oldCommit, oldCommit
+	e.History = append(e.History, ranAt(oldCommit, clock("10:20"))...)
+	e.Verdict = comply.Verdict{Commit: oldCommit, Result: comply.Passed, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1, Reached: 1}}
+}
+
+// TestACommitThatFailedOnAClusterEntersNoOther checks that west does not get in its window what failed in east, until a user lets it pass.
+func TestACommitThatFailedOnAClusterEntersNoOther(t *testing.T) {
+	const failed = "bbbbbbb waits: it failed in prod/canary.cluster-east"
+	contains := func(f *decide.Facts, between string) { // west could get a commit that east has never run by itself
+		f.Line = slices.Insert(f.Line, 1, between)
+		canary := &f.Environments[0]
+		canary.History = slices.Insert(canary.History, 2, ranAt(between, clock("09:30"))...)
+	}
+	skip := []decide.Skip{{Commit: newCommit, By: "anna", Why: "east is broken"}}
+	request := &decide.Request{ID: "1", Commit: newCommit, By: "anna"}
+	for name, tc := range map[string]struct {
+		onFailure v1alpha1.FailureAction
+		change    func(f *decide.Facts)
+		enters    string
+		want      string // part of the reason
+	}{
+		"stop":                    {v1alpha1.FailureStop, nil, "", failed},
+		"not recorded yet":        {v1alpha1.FailureStop, func(f *decide.Facts) { e := &f.Environments[2]; e.History = e.History[:3] }, "", failed},
+		"rollback":                {v1alpha1.FailureRollback, nil, "", failed},
+		"the ring went back":      {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[0]); goneBack(&f.Environments[2]) }, "", failed},
+		"requested":               {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[1].Request = request }, "", "ordered by anna, it failed in prod/canary.cluster-east"},
+		"skipped in east":         {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[2].Skips = skip }, newCommit, "enters"},
+		"requested in east again": {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[2]); f.Environments[2].Request = request }, newCommit, "enters"},
+		"east recovered": {v1alpha1.FailureStop, func(f *decide.Facts) {
+			e := &f.Environments[2]
+			e.History, e.Verdict = append(e.History, ranAt(newCommit, clock("10:20"))[1]), f.Environments[0].Verdict
+		}, newCommit, "enters"},
+		"a commit that it contains": {v1alpha1.FailureStop, func(f *decide.Facts) { contains(f, "ccccccc000000000000000000000000000000000") }, "", failed},
+		"a commit that ran before it": {v1alpha1.FailureStop, func(f *decide.Facts) {
+			between := "ccccccc000000000000000000000000000000000"
+			contains(f, between)
+			f.Environments[2].History = slices.Insert(f.Environments[2].History, 2, ranAt(between, clock("09:30"))...)
+		}, "ccccccc000000000000000000000000000000000", "ccccccc enters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := twoSites(tc.onFailure, "canary")
+			if tc.change != nil {
+				tc.change(&f)
+			}
+			west := decide.Decide(f, clock("22:30"))[1]
+			enters := ""
+			for _, a := range west.Actions {
+				if p, ok := a.(decide.Promote); ok {
+					enters = p.Commit
+				}
+			}
+			if enters != tc.enters || !strings.Contains(west.Reason, tc.want) {
+				t.Errorf("%q enters: %s\nwant %q: %s", enters, west.Reason, tc.enters, tc.want)
+			}
+		})
+	}
+}
+
+// TestAClusterGoesBackWithItsRing checks that west, where the new commit is well, goes back in its window when it failed in east.
+func TestAClusterGoesBackWithItsRing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		onFailure v1alpha1.FailureAction
+		at        string
+		skipped   bool
+		back      bool
+		want      string // part of the reason
+	}{
+		"before its window":    {v1alpha1.FailureRollback, "10:30", false, false, "it failed in prod/canary.cluster-east; goes back to aaaaaaa later: west waits for its window, which opens at 22:00 UTC"},
+		"in its window":        {v1alpha1.FailureRollback, "22:30", false, true, "goes back to aaaaaaa, because it failed in prod/canary.cluster-east"},
+		"stop":                 {v1alpha1.FailureStop, "22:30", false, false, "is deployed"},
+		"east does not matter": {v1alpha1.FailureRollback, "22:30", true, false, "is deployed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := twoSites(tc.onFailure, "canary", "canary.cluster-west")
+			if tc.skipped {
+				f.Environments[2].Skips = []decide.Skip{{Commit: newCommit, By: "anna", Why: "east is broken"}}
+			}
+			west := decide.Decide(f, clock(tc.at))[1]
+			back := slices.ContainsFunc(west.Actions, func(a decide.Action) bool {
+				b, ok := a.(decide.ProposeRollback)
+				return ok && b.To == oldCommit
+			})
+			if back != tc.back || !strings.Contains(west.Reason, tc.want) {
+				t.Errorf("goes back %v: %s\nwant %v: %s", back, west.Reason, tc.back, tc.want)
+			}
+		})
+	}
+}
