@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ func (p *Promoter) Jobs(cluster string, batch *hub.ReportBatch) []hub.JobRequest
 func (b *jobBoard) answer(cluster string, batch *hub.ReportBatch, now time.Time) (wanted []hub.JobRequest, subjects []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var open []*jobRequest
 	for _, subject := range slices.Sorted(maps.Keys(b.requests)) {
 		for _, request := range b.requests[subject] {
 			if !request.open[cluster] {
@@ -82,12 +84,38 @@ func (b *jobBoard) answer(cluster string, batch *hub.ReportBatch, now time.Time)
 			if said && next.state != decide.CheckRunning && (last.state != next.state || last.message != next.message) {
 				subjects = append(subjects, subject)
 			}
-			if batch.RunsJobs && !request.heard[cluster].final() && len(wanted) < hub.MaxJobs {
-				wanted = append(wanted, request.JobRequest)
+			if batch.RunsJobs && !request.heard[cluster].final() {
+				open = append(open, request)
 			}
 		}
 	}
+	for _, request := range turn(open, cluster, now) {
+		wanted = append(wanted, request.JobRequest)
+	}
 	return wanted, slices.Compact(subjects)
+}
+
+// retryAfter is how long a cluster is not asked again for a Job that it could not run, while others wait for their turn: an agent sends
+// each new state at once, and the answer would ask it at once for the next ones.
+const retryAfter = 30 * time.Second
+
+// turn returns the requests that a cluster should run now, if there are more than it takes: those that run, and then those about which it
+// said nothing for the longest time.
+func turn(open []*jobRequest, cluster string, now time.Time) []*jobRequest {
+	if len(open) <= hub.MaxJobs {
+		return open
+	}
+	runs := func(r *jobRequest) int {
+		if r.heard[cluster].state == decide.CheckRunning {
+			return 0
+		}
+		return 1
+	}
+	open = slices.DeleteFunc(open, func(r *jobRequest) bool { return runs(r) != 0 && now.Sub(r.heard[cluster].at) < retryAfter })
+	slices.SortStableFunc(open, func(a, b *jobRequest) int {
+		return cmp.Or(cmp.Compare(runs(a), runs(b)), a.heard[cluster].at.Compare(b.heard[cluster].at))
+	})
+	return open[:min(len(open), hub.MaxJobs)]
 }
 
 // answerOf returns what a batch says about a run.
