@@ -14,8 +14,9 @@ build: ## build bin/kalypso and bin/kalypso-agent
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
 
+# Many tests wait more than they work: with one for each processor, processors would wait, too.
 test: ## run every test
-	go test -timeout 15m ./...
+	go test -timeout 15m -parallel 6 ./...
 	go -C tools/release test ./...
 
 .PHONY: small
