@@ -31,6 +31,7 @@ func TestRelease(t *testing.T) {
 		unpackImage(t, one(t, dist, program+"-image_*.tar"), images)
 	}
 	f := newFleet(t, "release")
+	f.borrow(t)
 	s := f.serve(t)
 	c := stack.Clusters[drone]
 	credential := filepath.Join(t.TempDir(), "token")
