@@ -11,6 +11,11 @@
 // dropped and counted. Changes within a second are read as one. A batch without reports is a heartbeat: the cluster is
 // alive and nothing has changed. While the agent cannot read its cluster it sends no heartbeats.
 //
+// # Jobs of verifications
+//
+// The answer to a batch can request Jobs. An agent that may run them passes the requests to package job, and their results go with the next batch.
+// Requests repeat until they are answered, so that neither side keeps them across a restart.
+//
 // # Interruptions
 //
 // The queue is a file, so a restart loses nothing. Failed batches are sent again after growing pauses, which are partly

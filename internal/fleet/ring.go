@@ -253,7 +253,7 @@ func (a *assembly) rings() {
 	}
 }
 
-// windowsWithoutRings warns about clusters that say when they may be changed, where nothing heeds it.
+// windowsWithoutRings warns about clusters with windows or a hold in an environment without rings, where these have no effect.
 func (a *assembly) windowsWithoutRings() {
 	for _, c := range a.s.Clusters {
 		if _, own := c.own(""); own && !a.s.LostRings {

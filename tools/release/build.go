@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,6 @@ type release struct {
 	root, out string
 	platforms []Platform
 	key       *signingKey // nil if the release is not signed
-	workers   int
 	log       io.Writer
 
 	commit  string
@@ -82,7 +82,7 @@ func (r *release) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if changes != "" {
-		return fmt.Errorf("the work tree has changes, so that nobody could build this release again: commit or remove them\n%s", changes)
+		return fmt.Errorf("the work tree has changes, so this release could not be reproduced: commit or remove them\n%s", changes)
 	}
 	if r.commit, err = r.git(ctx, "rev-parse", "HEAD"); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (r *release) compile(ctx context.Context) ([]*binary, error) {
 	}
 	// The Go tool uses all processors for one build, so that several at a time only need more memory.
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, r.workers/2))
+	group.SetLimit(max(1, runtime.NumCPU()/2))
 	for _, b := range binaries {
 		group.Go(func() error {
 			fmt.Fprintf(r.log, "build %s for %s\n", b.Name, b.Platform)
@@ -159,11 +159,7 @@ func (r *release) compileOne(ctx context.Context, b *binary) error {
 	if b.Arch == "amd64" {
 		env = append(env, "GOAMD64=v1")
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", b.path}
-	if b.Tags != "" {
-		args = append(args, "-tags="+b.Tags)
-	}
-	_, err := command(ctx, r.root, env, "go", append(args, b.Package)...)
+	_, err := command(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", b.path, b.Package)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@
 //	go -C tools/release run . push --out ../../dist --registry ghcr.io/kalypso-io
 //
 // The same commit gives the same bytes, on any machine: file times are those of the commit, and signatures are Ed25519, which is
-// deterministic. A work tree with changes is refused, since nobody could build its release again.
+// deterministic. A work tree with changes is refused, because its release could not be reproduced.
 package main
 
 import (
@@ -18,7 +18,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 )
 
@@ -44,16 +43,10 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	out := flags.String("out", "", "the `folder` to write, which must be empty or not exist")
 	platforms := flags.String("platforms", strings.Join(allPlatforms(kalypso.Programs), ","), "what to build for, as a comma-separated `list`")
 	key := flags.String("key", "", "the `file` with the Ed25519 key that signs the release, in PEM (default: the release is not signed)")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args, "out"); err != nil {
 		return err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("%q is not an argument", flags.Arg(0))
-	case *out == "":
-		return errors.New("name the folder to write with --out")
-	}
-	r := &release{Project: kalypso, root: *root, out: *out, log: log, workers: runtime.NumCPU()}
+	r := &release{Project: kalypso, root: *root, out: *out, log: log}
 	var err error
 	if r.platforms, err = parsePlatforms(*platforms); err != nil {
 		return err
@@ -66,21 +59,30 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	return r.build(ctx)
 }
 
+// parse reads a command line without arguments, in which some flags are required.
+func parse(flags *flag.FlagSet, args []string, required ...string) error {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is not an argument", flags.Arg(0))
+	}
+	for _, name := range required {
+		if f := flags.Lookup(name); f.Value.String() == "" {
+			_, usage := flag.UnquoteUsage(f)
+			return fmt.Errorf("--%s is required: %s", name, usage)
+		}
+	}
+	return nil
+}
+
 func runVerify(args []string, log io.Writer) error {
 	flags := flag.NewFlagSet("release verify", flag.ContinueOnError)
 	flags.SetOutput(log)
 	out := flags.String("out", "", "the `folder` with the release")
 	key := flags.String("public-key", "", "the `file` with the public key, in PEM")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args, "out", "public-key"); err != nil {
 		return err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("%q is not an argument", flags.Arg(0))
-	case *out == "":
-		return errors.New("name the folder of the release with --out")
-	case *key == "":
-		return errors.New("name the public key with --public-key")
 	}
 	s, err := verifyRelease(*out, *key)
 	if err != nil {
@@ -98,16 +100,8 @@ func runPush(ctx context.Context, args []string, log io.Writer) error {
 	flags.SetOutput(log)
 	out := flags.String("out", "", "the `folder` with the release")
 	registry := flags.String("registry", "", "the `registry` and path to push to, such as ghcr.io/kalypso-io")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args, "out", "registry"); err != nil {
 		return err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("%q is not an argument", flags.Arg(0))
-	case *out == "":
-		return errors.New("name the folder of the release with --out")
-	case *registry == "":
-		return errors.New("name the registry with --registry")
 	}
 	return push(ctx, *out, *registry, log)
 }

@@ -8,7 +8,6 @@ import (
 
 // Project is what is released.
 type Project struct {
-	Name     string
 	Source   string // the URL of its repository
 	Licenses string // an SPDX expression
 	Programs []Program
@@ -26,8 +25,6 @@ type Program struct {
 	Plugin string
 	// Image is set if there is a container image of the program, for its Linux platforms.
 	Image bool
-	// Tags are build tags; optional.
-	Tags string
 }
 
 var (
@@ -37,7 +34,7 @@ var (
 )
 
 var kalypso = Project{
-	Name: "kalypso", Source: "https://github.com/kalypso-io/kalypso", Licenses: "Apache-2.0",
+	Source: "https://github.com/kalypso-io/kalypso", Licenses: "Apache-2.0",
 	Programs: []Program{
 		{
 			Name: "kalypso", Package: "./cmd/kalypso", Plugin: "kubectl-kalypso", Image: true,

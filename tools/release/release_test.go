@@ -32,7 +32,7 @@ import (
 
 // tool is a project with a program that says its version, in a repository of its own.
 var tool = Project{
-	Name: "tool", Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Files: []string{"LICENSE"},
+	Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Files: []string{"LICENSE"},
 	Programs: []Program{{Name: "tool", Package: "./cmd/tool", About: "A tool", Plugin: "kubectl-tool", Image: true, Platforms: slices.Concat(servers, edge, desktop)}},
 }
 
@@ -101,7 +101,7 @@ func newKey(t *testing.T) (key *signingKey, publicFile string) {
 // built builds a release of the tool.
 func built(t *testing.T, root string, key *signingKey) string {
 	t.Helper()
-	r := &release{Project: tool, root: root, out: filepath.Join(t.TempDir(), "dist"), platforms: tool.Programs[0].Platforms, key: key, workers: runtime.NumCPU(), log: io.Discard}
+	r := &release{Project: tool, root: root, out: filepath.Join(t.TempDir(), "dist"), platforms: tool.Programs[0].Platforms, key: key, log: io.Discard}
 	out := r.out
 	if err := r.build(t.Context()); err != nil {
 		t.Fatal(err)
@@ -383,11 +383,11 @@ func testVerify(t *testing.T, dist, public string) {
 	}
 }
 
-// TestRefuses what nobody could build again, and a folder with the files of another release.
+// TestRefuses: a release that could not be reproduced, or that would mix with the files of another one, is refused.
 func TestRefuses(t *testing.T) {
 	root := newProject(t)
 	try := func(out string) error {
-		r := &release{Project: tool, root: root, out: out, platforms: servers, workers: 2, log: io.Discard}
+		r := &release{Project: tool, root: root, out: out, platforms: servers, log: io.Discard}
 		return r.build(t.Context())
 	}
 	full := t.TempDir()

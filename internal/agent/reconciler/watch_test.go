@@ -356,7 +356,7 @@ func TestRequestsAtRest(t *testing.T) {
 	}{
 		"Flux, Argo CD and Fleet": {func(s *served) { s.kinds[apps] = "Application" }, []*unstructured.Unstructured{git(), kustomize("True")}},
 		"no reconciler":           {func(s *served) { clear(s.kinds) }, nil},
-		"an Application that stays degraded, and nobody knows why": {
+		"an Application that stays degraded without a known cause": {
 			func(s *served) { s.kinds[apps] = "Application" }, parse(t, degradedApplication+resources),
 		},
 	} {

@@ -131,12 +131,14 @@ func (r *round) speaksAgainst(p *place, position int) bool {
 // contradicts reports whether a later commit than the one at a position failed in a stage that never ran this one by itself: the cause may be
 // in both.
 func (r *round) contradicts(p *place, position int) bool {
-	run := &p.runs[position]
-	if run.arrived || run.lost || p.phase != Failed {
-		return !run.arrived && run.lost
+	switch run := &p.runs[position]; {
+	case run.arrived:
+		return false
+	case run.lost:
+		return true
 	}
 	at, known := r.positions[p.env.Commit]
-	return known && at >= position
+	return p.phase == Failed && known && at >= position
 }
 
 // exempt reports whether a user wants a commit elsewhere although it failed here, or has requested it here again.

@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 	p = w.seeAs(access.Operator, "/history/messages?show=undelivered&receiver=chat")
 	p.wants(".empty", "Every message is delivered.")
 	p.wants(".command code", "kalypso notify status chat")
-	w.seeAs(access.Operator, "/history/messages?receiver=other").wants(".empty", "There is no such receiver.")
+	w.seeAs(access.Operator, "/history/messages?receiver=other").wants(".empty", "No receiver has this name.")
 	w.seeAs(access.Operator, "/history").wants("a[href=/history/messages]", "Messages to receivers")
 	if a := w.ask("/history/messages", "Role", string(access.Reader)); a.Code != http.StatusForbidden || strings.Contains(a.Body.String(), "chat") {
 		t.Errorf("a reader: %d", a.Code)
