@@ -9,6 +9,9 @@ type BranchKind string
 const (
 	BranchPlatform    BranchKind = "platform"    // contains assignments
 	BranchApplication BranchKind = "application" // contains versions of workloads
+	// BranchRing is the branch that the clusters of a ring follow instead of the platform branch of their environment. Its commits are
+	// those of that branch, or derived from them; they have no content of their own.
+	BranchRing BranchKind = "ring"
 )
 
 // Commit is a commit of a GitOps repository and its content.
@@ -20,9 +23,11 @@ type Commit struct {
 	// Environment is the environment of the branch; empty if several share it or it is unknown.
 	Environment string `json:"environment"`
 	// SourceCommit is the promoted commit that this one was rendered from; empty if unknown.
-	SourceCommit string    `json:"sourceCommit,omitempty"`
-	Committed    time.Time `json:"committed"`
-	Recorded     time.Time `json:"recorded"`
+	SourceCommit string `json:"sourceCommit,omitempty"`
+	// Origin is the commit of the environment's platform branch that this one of a ring was derived from.
+	Origin    string    `json:"origin,omitempty"`
+	Committed time.Time `json:"committed"`
+	Recorded  time.Time `json:"recorded"`
 	// Assignments are those of the inventories of a platform branch, by cluster type and target.
 	Assignments []Assignment `json:"assignments,omitempty"`
 	// Versions are those of the deployment descriptors of an application branch, by workload and target.
@@ -59,6 +64,7 @@ type CommitQuery struct {
 	Branch      string
 	Environment string
 	Kind        BranchKind
+	WithoutKind BranchKind
 	Heads       bool      // only heads of branches
 	From, To    time.Time // of recording; from, inclusive, to, exclusive
 	Limit       int       // 0 means all

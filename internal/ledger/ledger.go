@@ -115,8 +115,9 @@ type States interface {
 	Transitions(ctx context.Context, q TransitionQuery) ([]Transition, error)
 	// Versions returns which versions of workloads run, by environment, workload and target.
 	Versions(ctx context.Context, q VersionQuery) ([]VersionState, error)
-	// Discrepancies returns the clusters that differ from the head of the environment's platform branch, by cluster.
-	// A cluster at a descendant of the head that is not recorded yet is behind.
+	// Discrepancies returns the clusters that differ from the head of the branch that they follow, by cluster: the platform branch of the
+	// environment, or one of its rings. A cluster that follows none is missing. One at a descendant of the head that is not recorded yet
+	// is behind.
 	Discrepancies(ctx context.Context, environment string) ([]Discrepancy, error)
 }
 

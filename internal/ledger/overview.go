@@ -23,7 +23,7 @@ type WantedQuery struct {
 
 // Wanted is the content of the heads of GitOps branches.
 type Wanted struct {
-	// Heads have no content. They are sorted by repository and branch; Workload and Workspace do not filter them.
+	// Heads have no content. They are sorted by repository and branch, without those of rings; Workload and Workspace do not filter them.
 	Heads []Commit
 	// Assignments are sorted by environment, cluster type and target, Versions by environment, workload and target.
 	Assignments []WantedAssignment

@@ -26,6 +26,8 @@ type Ledger interface {
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
+	// RecordCommit records the commits of rings.
+	RecordCommit(ctx context.Context, c ledger.Commit) error
 }
 
 // Ancestry gives access to the history of GitOps repositories.
@@ -70,6 +72,8 @@ type subject struct {
 	journal    journal
 	// read is when the statuses of a commit were last read for a verification.
 	read map[checkKey]time.Time
+	// heads are the recorded commits of rings, by repository and branch.
+	heads map[string]ringHead
 }
 
 func (p *Promoter) subject(name string) *subject {

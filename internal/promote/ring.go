@@ -22,6 +22,9 @@ import (
 type Rings struct {
 	// Unknown explains why it is not known; optional.
 	Unknown string
+	// Platform means that the branches have platform manifests. The ledger learns from promotions which commits they have; those of
+	// applications are recorded with what they contain.
+	Platform bool
 	// Line holds the commits of the environment's GitOps branch, oldest first.
 	Line []Commit
 	// Stages are the rings, and the batches of rings, in the order of rollouts.
@@ -477,7 +480,7 @@ func (p *Platform) ringsOf(ctx context.Context, place *EnvironmentState, o *sche
 	if err != nil {
 		return &Rings{Unknown: fmt.Sprintf("read the branches of the rings: %v", err)}
 	}
-	rings := &Rings{}
+	rings := &Rings{Platform: true}
 	if rings.Line, err = p.Lines.Line(ctx, schedule.Location{Repo: place.GitOps.Repository, Branch: place.GitOps.Ref}, maxLine); err != nil {
 		return &Rings{Unknown: fmt.Sprintf("read the GitOps branch %q: %v", place.GitOps.Ref, err)}
 	}

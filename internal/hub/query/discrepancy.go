@@ -83,7 +83,7 @@ func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) 
 		if head == nil {
 			continue
 		}
-		history, err := v.history(ctx, head)
+		hashes, err := v.recorded(ctx, head)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) 
 			return nil, err
 		}
 		expected := comply.ExpectTargets(members, s.name, []comply.Target{p.expectation()})
-		all = append(all, v.judgeStates(comply.Question{Commit: head.SHA, History: history, Expected: expected}, states.States))
+		all = append(all, v.judgeStates(comply.Question{Commit: head.SHA, History: comply.HistoryOf(hashes), Expected: expected}, states.States))
 	}
 	return all, nil
 }

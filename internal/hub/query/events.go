@@ -98,9 +98,9 @@ func checkText(kind string, d promote.Detail) string {
 	return text
 }
 
-// commits returns the commits of GitOps branches, with the time at which they were recorded.
+// commits returns the commits of GitOps branches, with the time at which they were recorded. Those of rings are steps of a promotion.
 func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	commits, err := t.o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
+	commits, err := t.o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: t.q.Environment, WithoutKind: ledger.BranchRing, From: t.q.From, To: to, Limit: limit})
 	events := make([]Event, len(commits))
 	for i, c := range commits {
 		events[i] = Event{

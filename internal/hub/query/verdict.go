@@ -55,6 +55,8 @@ type judged struct {
 	// head is the commit of the platform branch that clusters should run; nil if there is none.
 	head    *ledger.Commit
 	history comply.History
+	// ringRefs are the recorded branches of rings that clusters may follow instead, sorted.
+	ringRefs []string
 	// scheduled is the last scheduling round; nil if there is none.
 	scheduled *Scheduled
 	// rings are the rings of the environment, according to the last round.
@@ -108,18 +110,31 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 		}
 		j.unpublished = len(content.Assignments) == 0
 	}
-	j.history, err = v.history(ctx, j.head)
+	hashes, err := v.recorded(ctx, j.head)
+	if err != nil {
+		return err
+	}
+	// The history of rings is short, and one query for all of them is faster than one for each.
+	rings, err := v.Ledger.Commits(ctx, ledger.CommitQuery{
+		Repository: j.head.Repository, Environment: environment, Kind: ledger.BranchRing, To: until(v.asOf),
+	})
+	for _, c := range rings {
+		hashes[c.SHA] = hashes[c.SHA] || c.Origin == j.head.SHA
+		j.ringRefs = append(j.ringRefs, c.Branch)
+	}
+	slices.Sort(j.ringRefs)
+	j.ringRefs, j.history = slices.Compact(j.ringRefs), comply.HistoryOf(hashes)
 	return err
 }
 
-// history returns the recorded commits of a branch; only the head counts as reached.
-func (v *verdicts) history(ctx context.Context, head *ledger.Commit) (comply.History, error) {
+// recorded returns the recorded commits of a branch; only the head counts as reached.
+func (v *verdicts) recorded(ctx context.Context, head *ledger.Commit) (map[string]bool, error) {
 	commits, err := v.Ledger.Commits(ctx, ledger.CommitQuery{Repository: head.Repository, Branch: head.Branch, To: until(v.asOf)})
 	hashes := make(map[string]bool, len(commits))
 	for _, c := range commits {
 		hashes[c.SHA] = c.SHA == head.SHA
 	}
-	return comply.HistoryOf(hashes), err
+	return hashes, err
 }
 
 // commit returns the commit that clusters should run, or "".
@@ -148,20 +163,34 @@ func (v *verdicts) allMembers(ctx context.Context, environment string) (comply.V
 		return valueOf(j), err
 	}
 	var clusters []ledger.Cluster
-	var states ledger.StatePage
+	var states []ledger.ReconcilerState
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		clusters, err = v.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: environment, AsOf: v.asOf})
 		return err
 	})
 	group.Go(func() (err error) {
-		states, err = v.Ledger.States(ctx, ledger.StateQuery{Repository: j.head.Repository, Ref: j.head.Branch, AsOf: v.asOf})
+		states, err = v.followers(ctx, j, "")
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return comply.Verdict{}, err
 	}
-	return v.judge(environment, j, clusters, states.States), nil
+	return v.judge(environment, j, clusters, states), nil
+}
+
+// followers returns the states of the reconcilers that follow the platform branch, or the branch of a ring; those of one cluster if it
+// is not empty.
+func (v *verdicts) followers(ctx context.Context, j *judged, cluster string) ([]ledger.ReconcilerState, error) {
+	q := ledger.StateQuery{Cluster: cluster, Repository: j.head.Repository, Ref: j.head.Branch, AsOf: v.asOf}
+	if len(j.ringRefs) > 0 {
+		q.Ref = "" // there may be hundreds
+	}
+	page, err := v.Ledger.States(ctx, q)
+	return slices.DeleteFunc(page.States, func(s ledger.ReconcilerState) bool {
+		_, ring := slices.BinarySearch(j.ringRefs, s.Source.Ref)
+		return !ring && s.Source.Ref != j.head.Branch
+	}), err
 }
 
 func valueOf(j *judged) comply.Verdict {
@@ -183,11 +212,11 @@ func (v *verdicts) clusterReconcilers(ctx context.Context, environment string, c
 	if j.head == nil {
 		return nil, nil
 	}
-	page, err := v.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster.Name, Repository: j.head.Repository, Ref: j.head.Branch, AsOf: v.asOf})
+	states, err := v.followers(ctx, j, cluster.Name)
 	if err != nil {
 		return nil, err
 	}
-	return v.judge(environment, j, []ledger.Cluster{cluster}, page.States).Reconcilers, nil
+	return v.judge(environment, j, []ledger.Cluster{cluster}, states).Reconcilers, nil
 }
 
 // ofCluster returns the reconcilers of a cluster; all are sorted by cluster.
@@ -201,12 +230,30 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 }
 
 // judge returns the verdict of the zero gate. The ledger has only the current last reports: in the past, no cluster is offline.
+// It does not have the rings of clusters: a cluster is in the ring whose branch it follows.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
 	expected := comply.ExpectPlatform(v.membersOf(clusters), environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}, comply.Folders{Unknown: true})
+	follows := followedRefs(j.head.Branch, states)
 	for i := range expected {
-		expected[i].AnyParent = true // the ledger does not have the path of the GitOps branch, nor the folders of clusters
+		e := &expected[i]
+		e.AnyParent = true // the ledger does not have the path of the GitOps branch, nor the folders of clusters
+		e.Source.Ref = cmp.Or(follows[e.Cluster], e.Source.Ref)
 	}
 	return v.judgeStates(comply.Question{Commit: j.head.SHA, Unpublished: j.unpublished, History: j.history, Expected: expected}, states)
+}
+
+// followedRefs returns the branch with the manifests that each cluster follows: that of a ring, or else the platform branch, from which
+// a cluster in a ring learns its ring. Of several rings, it is the one with the latest change.
+func followedRefs(platform string, states []ledger.ReconcilerState) map[string]string {
+	refs, since := map[string]string{}, map[string]time.Time{}
+	for i := range states {
+		s := &states[i]
+		at := s.Reconciler.Cluster
+		if refs[at] == "" || refs[at] == platform || s.Source.Ref != platform && s.Since.After(since[at]) {
+			refs[at], since[at] = s.Source.Ref, s.Since
+		}
+	}
+	return refs
 }
 
 // membersOf converts clusters for package comply.

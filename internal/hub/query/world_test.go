@@ -68,8 +68,9 @@ func sha(short string) string {
 //	10:00 register CLUSTER ENVIRONMENT/TYPE... LABEL=VALUE...
 //	10:00 revoke CLUSTER
 //	10:01 platform ENVIRONMENT COMMIT SOURCE|- TYPE/WORKLOAD-TARGET...
+//	10:02 ring ENVIRONMENT RING COMMIT ORIGIN
 //	10:02 application WORKLOAD ENVIRONMENT COMMIT TARGET=VERSION...
-//	10:03 report CLUSTER ENVIRONMENT platform|WORKLOAD/TARGET COMMIT STATE MESSAGE
+//	10:03 report CLUSTER ENVIRONMENT[@RING] platform|WORKLOAD/TARGET COMMIT STATE MESSAGE
 //	10:04 heard CLUSTER
 //	10:05 step ENVIRONMENT COMMIT KIND BY DETAIL REASON
 //	10:05 delivered SOURCE#WORKLOAD ENVIRONMENT COMMIT KIND BY DETAIL REASON
@@ -92,6 +93,11 @@ func (w *world) fact(line string) {
 		err = w.Register(ctx, ledger.Registration{Cluster: args[0], Revoked: true, At: at, By: "ann"})
 	case "platform":
 		err = w.RecordCommit(ctx, platformCommit(args, at))
+	case "ring":
+		err = w.RecordCommit(ctx, ledger.Commit{
+			Repository: host + "platform-gitops", Branch: fleet.RingBranch(args[0], args[1]), Environment: args[0], SHA: sha(args[2]),
+			Origin: sha(args[3]), Kind: ledger.BranchRing, Committed: at, Recorded: at,
+		})
 	case "application":
 		err = w.RecordCommit(ctx, applicationCommit(args, at))
 	case "report":
@@ -163,8 +169,12 @@ func applicationCommit(args []string, at time.Time) ledger.Commit {
 }
 
 func (w *world) report(args []string, at time.Time) ledger.Report {
-	source := ledger.Source{Repository: host + "platform-gitops", Ref: args[1], Path: w.folders[[2]string{args[0], args[1]}]}
-	name := "platform-" + args[1]
+	environment, ring, inRing := strings.Cut(args[1], "@")
+	source := ledger.Source{Repository: host + "platform-gitops", Ref: environment, Path: w.folders[[2]string{args[0], environment}]}
+	if inRing {
+		source.Ref = fleet.RingBranch(environment, ring)
+	}
+	name := "platform-" + environment
 	if workload, target, ok := strings.Cut(args[2], "/"); ok {
 		source = ledger.Source{Repository: host + workload + "-gitops", Ref: args[1], Path: target}
 		name = workload + "-" + target + "-" + args[1]

@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"the head moves back", headMovesBack},
 		{"versions", versions},
 		{"discrepancies", discrepancies},
+		{"rings", rings},
 		{"deployments and incidents", deployments},
 		{"names", names},
 		{"wanted", wanted},

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -202,6 +203,64 @@ func discrepancies(t *testing.T, l ledger.Ledger) {
 	equal(t, "discrepancies", got, []string{"behind is behind", "failed is failed", "missing is missing", "unready is unready"})
 	equal(t, "since", minute(all[0].Since), 5)
 	equal(t, "revision", all[0].Outcome.Revision, sha(1))
+}
+
+// rings is the rule that a cluster follows the branch of its ring instead of that of its environment.
+func rings(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	record(t, l, 2)
+	derived := func(ring string, commit, origin, recorded int) {
+		must(t, l.RecordCommit(t.Context(), ledger.Commit{
+			Repository: platform, Branch: "prod-ring-" + ring, SHA: sha(commit), Kind: ledger.BranchRing, Environment: "prod",
+			SourceCommit: sha(origin + 1000), Origin: sha(origin), Committed: at(origin), Recorded: at(recorded),
+		}))
+	}
+	derived("canary", 31, 1, 3)
+	derived("canary", 32, 2, 4)
+	derived("others", 41, 1, 3)
+	for _, name := range []string{"canary-behind", "canary-fine", "others-fine", "missing"} {
+		must(t, l.Register(t.Context(), ledger.Registration{Cluster: name, Memberships: member("prod"), At: at(0)}))
+	}
+	follow := func(cluster, ring string, commit int) {
+		r := report(cluster, 5, commit, ledger.StateReady)
+		r.Source.Ref = "prod-ring-" + ring
+		take(t, l, r)
+	}
+	follow("canary-behind", "canary", 31)
+	follow("canary-fine", "canary", 32)
+	follow("others-fine", "others", 41)
+	all, err := l.Discrepancies(t.Context(), "prod")
+	must(t, err)
+	var got []string
+	for _, d := range all {
+		got = append(got, fmt.Sprintf("%s is %s, expected %s", d.Cluster, d.Kind, d.Expected[36:]))
+	}
+	equal(t, "discrepancies", got, []string{"canary-behind is behind, expected " + sha(32)[36:], "missing is missing, expected " + sha(2)[36:]})
+	for _, s := range states(t, l, ledger.StateQuery{Cluster: "others-fine"}) {
+		equal(t, "environment of "+s.Source.Ref, s.Environment, "prod")
+	}
+
+	commits, err := l.Commits(t.Context(), ledger.CommitQuery{Environment: "prod", Kind: ledger.BranchRing, Heads: true})
+	must(t, err)
+	equal(t, "heads of rings", len(commits), 2)
+	equal(t, "origin", commits[0].Origin, sha(2))
+	commits, err = l.Commits(t.Context(), ledger.CommitQuery{Environment: "prod", WithoutKind: ledger.BranchRing})
+	must(t, err)
+	equal(t, "other commits", len(commits), 2)
+	wanted, err := l.Wanted(t.Context(), ledger.WantedQuery{Environment: "prod"})
+	must(t, err)
+	equal(t, "heads", len(wanted.Heads), 1)
+
+	for what, c := range map[string]ledger.Commit{
+		"a ring without an origin":    {Kind: ledger.BranchRing},
+		"a branch with an origin":     {Kind: ledger.BranchPlatform, Origin: sha(1)},
+		"a ring with its own content": {Kind: ledger.BranchRing, Origin: sha(1), Assignments: []ledger.Assignment{{ClusterType: "large", Target: "east"}}},
+	} {
+		c.Repository, c.Branch, c.SHA = platform, "prod-ring-late", sha(1)
+		if err := l.RecordCommit(t.Context(), c); !errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }
 
 func deployments(t *testing.T, l ledger.Ledger) {

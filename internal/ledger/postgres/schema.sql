@@ -58,7 +58,8 @@ CREATE TABLE gitops_commit (
     sha text NOT NULL COLLATE pg_catalog."C",
     source_commit text NOT NULL COLLATE pg_catalog."C",
     committed bigint NOT NULL,
-    recorded bigint NOT NULL
+    recorded bigint NOT NULL,
+    origin text DEFAULT ''::text NOT NULL
 );
 CREATE TABLE outcome (
     id bigint NOT NULL,
@@ -455,7 +456,7 @@ CREATE VIEW discrepancy AS
      JOIN outcome o ON ((o.id = x.outcome_id)))
      JOIN reconciler r ON ((r.id = x.reconciler_id)))
      JOIN current_membership m ON (((m.cluster_id = r.cluster_id) AND (m.environment = e.environment))))
-  WHERE ((b.kind = 'platform'::text) AND ((o.state <> 1) OR (o.revision <> g.sha)))
+  WHERE ((b.kind = ANY (ARRAY['platform'::text, 'ring'::text])) AND ((o.state <> 1) OR (o.revision <> g.sha)))
 UNION ALL
  SELECT 'missing'::text AS discrepancy,
     m.cluster,
@@ -480,13 +481,15 @@ UNION ALL
      JOIN environment_branch e ON ((e.branch_id = b.id)))
      JOIN gitops_commit g ON (((g.branch_id = b.id) AND (g.number = b.head))))
      JOIN current_membership m ON ((m.environment = e.environment)))
-  WHERE ((b.kind = 'platform'::text) AND (NOT ((b.id, m.cluster_id) IN ( SELECT s.branch_id,
+  WHERE ((b.kind = 'platform'::text) AND (NOT ((b.repository, e.environment, m.cluster_id) IN ( SELECT p.repository,
+            f.environment,
             r.cluster_id
-           FROM (((branch p
+           FROM ((((branch p
+             JOIN environment_branch f ON ((f.branch_id = p.id)))
              JOIN source s ON ((s.branch_id = p.id)))
              JOIN reconciler_state x ON ((x.source_id = s.id)))
              JOIN reconciler r ON ((r.id = x.reconciler_id)))
-          WHERE (p.kind = 'platform'::text)))));
+          WHERE (p.kind = ANY (ARRAY['platform'::text, 'ring'::text]))))));
 CREATE TABLE ended_session (
     name text NOT NULL COLLATE pg_catalog."C",
     until bigint NOT NULL

@@ -26,8 +26,11 @@ func checkCommit(c ledger.Commit) error {
 	if err := require("commit", c.Repository, c.Branch, c.SHA); err != nil {
 		return err
 	}
-	if c.Kind != ledger.BranchPlatform && c.Kind != ledger.BranchApplication {
+	if !slices.Contains([]ledger.BranchKind{ledger.BranchPlatform, ledger.BranchApplication, ledger.BranchRing}, c.Kind) {
 		return fmt.Errorf("commit %q: %w: unknown kind of branch %q", c.SHA, ledger.ErrInvalid, c.Kind)
+	}
+	if ring := c.Kind == ledger.BranchRing; ring != (c.Origin != "") || ring && len(c.Assignments)+len(c.Versions) > 0 {
+		return fmt.Errorf("commit %q: %w: the commits of rings, and no others, have an origin, and no content", c.SHA, ledger.ErrInvalid)
 	}
 	for _, a := range c.Assignments {
 		if err := checkText("assignment", a.ClusterType, a.Target, a.Workload, a.Workspace, a.Environment); err != nil {
@@ -39,7 +42,7 @@ func checkCommit(c ledger.Commit) error {
 			return err
 		}
 	}
-	return checkText("commit", c.Environment, c.SourceCommit)
+	return checkText("commit", c.Environment, c.SourceCommit, c.Origin)
 }
 
 func (s *Store) recordCommit(ctx context.Context, tx *sql.Tx, c ledger.Commit) error {
@@ -67,7 +70,7 @@ func addCommit(ctx context.Context, tx *sql.Tx, branch int64, c ledger.Commit) (
 		return 0, err
 	}
 	number++
-	_, err = tx.ExecContext(ctx, queries.Get("insertCommit"), branch, number, c.SHA, c.SourceCommit, micros(c.Committed), micros(c.Recorded))
+	_, err = tx.ExecContext(ctx, queries.Get("insertCommit"), branch, number, c.SHA, c.SourceCommit, c.Origin, micros(c.Committed), micros(c.Recorded))
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +99,7 @@ type commitRow struct {
 func scanCommit(row scanner) (c commitRow, err error) {
 	var committed, recorded int64
 	var kind string
-	err = row.Scan(&c.branch, &c.number, &c.Repository, &c.Branch, &kind, &c.Environment, &c.SHA, &c.SourceCommit, &committed, &recorded)
+	err = row.Scan(&c.branch, &c.number, &c.Repository, &c.Branch, &kind, &c.Environment, &c.SHA, &c.SourceCommit, &c.Origin, &committed, &recorded)
 	c.Kind, c.Committed, c.Recorded = ledger.BranchKind(kind), timeOf(committed), timeOf(recorded)
 	return c, err
 }
@@ -144,6 +147,7 @@ func (s *Store) Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Com
 	w.text("b.ref = ?", q.Branch)
 	w.text(ofEnvironment("b"), q.Environment)
 	w.text("b.kind = ?", string(q.Kind))
+	w.text("b.kind <> ?", string(q.WithoutKind))
 	if q.Heads {
 		w.conditions = append(w.conditions, "g.number = b.head")
 	}

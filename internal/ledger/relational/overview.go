@@ -24,7 +24,7 @@ const (
 	headThen = `COALESCE((SELECT MAX(n.number) FROM gitops_commit n WHERE n.branch_id = b.id AND n.recorded <= $1), 0)`
 
 	wantedHeads = `
-SELECT h.id, h.number, h.repository, h.ref, h.kind, h.environment, g.sha, g.source_commit, g.committed, g.recorded
+SELECT h.id, h.number, h.repository, h.ref, h.kind, h.environment, g.sha, g.source_commit, g.origin, g.committed, g.recorded
 FROM head h JOIN gitops_commit g ON g.branch_id = h.id AND g.number = h.number`
 	wantedAssignments = `
 SELECT COALESCE(NULLIF(a.environment, ''), h.environment), h.repository, h.ref, a.cluster_type, a.target, a.workload, a.workspace
@@ -43,7 +43,7 @@ func wanting(q ledger.WantedQuery) (where, string) {
 		w.arg(micros(q.AsOf)) // $1
 	}
 	return w, `WITH head (id, environment, repository, ref, kind, number) AS (
-    SELECT b.id, b.environment, b.repository, b.ref, b.kind, ` + number + ` FROM branch b)`
+    SELECT b.id, b.environment, b.repository, b.ref, b.kind, ` + number + ` FROM branch b WHERE b.kind <> 'ring')`
 }
 
 // Wanted implements [ledger.Overviews].

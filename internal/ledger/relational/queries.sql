@@ -128,13 +128,13 @@ SELECT number FROM gitops_commit WHERE branch_id = $1 AND sha = $2;
 SELECT COALESCE(MAX(number), 0) FROM gitops_commit WHERE branch_id = $1;
 
 -- name: insertCommit
-INSERT INTO gitops_commit (branch_id, number, sha, source_commit, committed, recorded) VALUES ($1, $2, $3, $4, $5, $6);
+INSERT INTO gitops_commit (branch_id, number, sha, source_commit, origin, committed, recorded) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- name: moveHead
 UPDATE branch SET head = $2, kind = $3, environment = $4 WHERE id = $1;
 
 -- name: selectCommits
-SELECT b.id, g.number, b.repository, b.ref, b.kind, b.environment, g.sha, g.source_commit, g.committed, g.recorded
+SELECT b.id, g.number, b.repository, b.ref, b.kind, b.environment, g.sha, g.source_commit, g.origin, g.committed, g.recorded
 FROM gitops_commit g JOIN branch b ON b.id = g.branch_id;
 
 -- name: selectObservations

@@ -109,7 +109,7 @@ CREATE TABLE gitops_commit (
     sha           TEXT    NOT NULL,
     source_commit TEXT    NOT NULL,
     committed     INTEGER NOT NULL,
-    recorded      INTEGER NOT NULL,
+    recorded      INTEGER NOT NULL, origin TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (branch_id, number),
     UNIQUE (branch_id, sha)
 ) STRICT, WITHOUT ROWID;
@@ -358,20 +358,21 @@ JOIN reconciler_state x ON x.source_id = s.id
 JOIN outcome o ON o.id = x.outcome_id
 JOIN reconciler r ON r.id = x.reconciler_id
 JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = e.environment
-WHERE b.kind = 'platform' AND (o.state <> 1 OR o.revision <> g.sha)
+WHERE b.kind IN ('platform', 'ring') AND (o.state <> 1 OR o.revision <> g.sha)
 UNION ALL
 SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', '', 0, '', 0, m.last_heard
 FROM branch b
 JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
 JOIN current_membership m ON m.environment = e.environment
-WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
-    SELECT s.branch_id, r.cluster_id
+WHERE b.kind = 'platform' AND (b.repository, e.environment, m.cluster_id) NOT IN (
+    SELECT p.repository, f.environment, r.cluster_id
     FROM branch p
+    JOIN environment_branch f ON f.branch_id = p.id
     JOIN source s ON s.branch_id = p.id
     JOIN reconciler_state x ON x.source_id = s.id
     JOIN reconciler r ON r.id = x.reconciler_id
-    WHERE p.kind = 'platform');
+    WHERE p.kind IN ('platform', 'ring'));
 
 CREATE VIEW environment_branch AS
 SELECT b.id AS branch_id, b.environment FROM branch b WHERE b.environment <> ''

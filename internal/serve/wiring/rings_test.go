@@ -15,6 +15,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -225,6 +227,7 @@ func TestRings(t *testing.T) {
 		w.greet("two")
 		w.wantStates(t, w.reboot,
 			"one one one one one", "two one one one one", "two two one one one", "two two two one one", "two two two two two")
+		w.wantRecorded("5 of 5 clusters reached it")
 	})
 	r := newReceiver(t)
 	told := notifying(t, w.ledger, func() time.Time { return w.now }, r.URL)
@@ -237,6 +240,7 @@ func TestRings(t *testing.T) {
 		if s := standing(o, "prod"); s.Phase != decide.Failed || !strings.Contains(s.Reason, "prod/others") || !strings.Contains(s.Reason, "argocd-2") {
 			t.Errorf("prod: %s: %s", s.Phase, s.Reason)
 		}
+		w.wantRecorded("argocd-2 fails at")
 		told.run()
 		// The cluster fails with the commit that it has, and then with the new one. The environment, which fails in its ring, tells nothing.
 		if diff := cmp.Diff([]string{"failed prod/others", "failed prod/others"}, r.received()); diff != "" {
@@ -281,6 +285,7 @@ func TestRings(t *testing.T) {
 		w.greet("eight")
 		w.quiet()
 		w.wantValues("eight eight eight eight eight")
+		w.wantRecorded("5 of 5 clusters reached it")
 	})
 }
 
@@ -293,6 +298,25 @@ func (w *ringsWorld) rings() string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// wantRecorded wants a ledger without rounds to say how far the commit of the environment is.
+func (w *ringsWorld) wantRecorded(want string) {
+	w.Helper()
+	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: w.flows.Client}, Ledger: w.ledger, Now: func() time.Time { return w.now }}
+	if _, err := recorder.Branch(w.Context(), record.Branch{
+		Repository: w.URL + "/" + fleettest.GitOps, Branch: "prod", Kind: ledger.BranchPlatform, Environment: "prod",
+	}); err != nil {
+		w.Fatal(err)
+	}
+	alone := &query.Observer{Ledger: w.ledger, Now: func() time.Time { return w.now }}
+	prod, err := alone.Environment(w.Context(), query.EnvironmentQuery{Name: "prod"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if prod.Gate == nil || !strings.HasPrefix(prod.Gate.Reason, want) {
+		w.Errorf("the ledger alone says %+v, want %q", prod.Gate, want)
+	}
 }
 
 // wantStates runs minutes until nothing is left to do, and wants the clusters to run values in an order. between is called when
