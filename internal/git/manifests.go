@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"sort"
@@ -50,18 +51,23 @@ type Hidden struct {
 
 // ManifestsAndHidden is [Manifests] with the files that ignore files hide.
 func ManifestsAndHidden(ctx context.Context, t *Tree, below string) (shown []Entry, hidden []Hidden, err error) {
-	entries, err := t.Files(ctx, "")
+	below, err = cleanBelow(below)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := readIgnoreFiles(ctx, t, entries)
+	entries, err := t.filesWithin(ctx, below)
 	if err != nil {
 		return nil, nil, err
 	}
-	selected, err := selectManifests(ctx, t, entries, below)
+	above, err := t.ignoreFilesAbove(ctx, below)
 	if err != nil {
 		return nil, nil, err
 	}
+	all, err := readIgnoreFiles(ctx, t, slices.Concat(above, entries))
+	if err != nil {
+		return nil, nil, err
+	}
+	selected := selectManifests(ctx, t, entries, below)
 	own := slices.DeleteFunc(slices.Clone(all), func(p ignorePattern) bool { return path.Base(p.file) != ignoreFiles[1] })
 	for _, e := range selected {
 		by := hiding(all, e.Path)
@@ -77,23 +83,59 @@ func ManifestsAndHidden(ctx context.Context, t *Tree, below string) (shown []Ent
 
 // AllManifests is [Manifests] without ignore files, for files that must not be hidden.
 func AllManifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
-	entries, err := t.Files(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return selectManifests(ctx, t, entries, below)
-}
-
-// selectManifests selects the YAML files, those that are ignored included.
-func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string) ([]Entry, error) {
 	below, err := cleanBelow(below)
 	if err != nil {
 		return nil, err
 	}
-	entries = within(entries, below)
-	if len(entries) == 0 && below != "" {
+	entries, err := t.filesWithin(ctx, below)
+	if err != nil {
+		return nil, err
+	}
+	return selectManifests(ctx, t, entries, below), nil
+}
+
+// filesWithin returns the files at or below a path. In a plain folder, symbolic links in the path are not followed.
+func (t *Tree) filesWithin(ctx context.Context, below string) ([]Entry, error) {
+	if t.repo != nil || below == "" {
+		return t.Files(ctx, below)
+	}
+	all, err := t.Files(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	entries := within(all, below)
+	if len(entries) == 0 {
 		return nil, &Error{Kind: ErrPathNotFound, Op: "find " + quoteRoot(below) + " in", Where: t.name(), Hint: "check the path that the document names"}
 	}
+	return entries, nil
+}
+
+// ignoreFilesAbove returns the ignore files in the folders that contain a path. The rest of a large repository is not read for them.
+func (t *Tree) ignoreFilesAbove(ctx context.Context, below string) ([]Entry, error) {
+	var found []Entry
+	for dir := below; dir != ""; {
+		if dir = path.Dir(dir); dir == "." {
+			dir = ""
+		}
+		for _, name := range ignoreFiles {
+			at := path.Join(dir, name)
+			entries, err := t.Files(ctx, at)
+			if errors.Is(err, ErrPathNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if len(entries) == 1 && entries[0].Path == at && at != below {
+				found = append(found, entries[0])
+			}
+		}
+	}
+	return found, nil
+}
+
+// selectManifests selects the YAML files of those at or below a path, those that are ignored included.
+func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string) []Entry {
 	charts := chartFolders(entries)
 	var selected []Entry
 	for _, e := range entries {
@@ -105,7 +147,7 @@ func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string
 		}
 		selected = append(selected, e)
 	}
-	return selected, nil
+	return selected
 }
 
 // within returns the entries at or below a path.
