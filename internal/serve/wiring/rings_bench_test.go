@@ -192,10 +192,14 @@ func BenchmarkRolloutOfAFleet(b *testing.B) {
 		b.Fatal(err, standing(o, "prod"))
 	}
 	b.ReportMetric(time.Since(began).Seconds(), "restart-s")
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	simulated := m.HeapAlloc
 	r.simulation = nil // what is left is the server's
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-kept")
+	b.ReportMetric(float64(simulated-m.HeapAlloc)/1e6, "MB-simulated")
 	runtime.KeepAlive(r)
 }
 
