@@ -24,6 +24,7 @@ type Ledger interface {
 	Overviews
 	Figures
 	Archive
+	Replicas
 	io.Closer
 }
 
@@ -56,6 +57,8 @@ type Clusters interface {
 type Tokens interface {
 	// PutToken stores a token. It replaces the token with the same ID.
 	PutToken(ctx context.Context, t Token) error
+	// PutFirstToken stores a token if the ledger has none, and reports whether it did. Of concurrent calls, one stores its token.
+	PutFirstToken(ctx context.Context, t Token) (bool, error)
 	// Tokens returns all tokens by ID, including revoked and expired ones.
 	Tokens(ctx context.Context) ([]Token, error)
 	// TokenByHash returns the token with a hash, or [ErrNotFound]. The caller checks whether it is revoked or expired.

@@ -28,7 +28,11 @@ var (
 const (
 	migrationLock  = 0x6b616c79_01
 	compactionLock = 0x6b616c79_02 // shared by batches
+	replicaLock    = 0x6b616c79_03
 )
+
+// noPause ends the transaction of a server that is paused, or gone without closing its connections: others wait for its locks.
+const noPause = "set_config('idle_in_transaction_session_timeout', '2s', true)"
 
 // Ledger is a ledger in a PostgreSQL database.
 type Ledger struct {
@@ -60,6 +64,9 @@ func Open(ctx context.Context, url string) (*Ledger, error) {
 	store := relational.New(&database{pool}, relational.Options{
 		Read: db, Write: db, Lock: " FOR UPDATE",
 		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", compactionLock),
+		Serial:    fmt.Sprintf("SELECT %s, pg_advisory_xact_lock(%d)", noPause, replicaLock),
+		Now:       "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",
+		Fence:     "WITH limited AS MATERIALIZED (SELECT " + noPause + ") SELECT number FROM work_unit WHERE name = $1 AND EXISTS (SELECT 1 FROM limited) FOR SHARE",
 	})
 	return &Ledger{store, pool}, nil
 }

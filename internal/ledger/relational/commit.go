@@ -46,6 +46,9 @@ func checkCommit(c ledger.Commit) error {
 }
 
 func (s *Store) recordCommit(ctx context.Context, tx *sql.Tx, c ledger.Commit) error {
+	if err := s.checkHold(ctx, tx); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, queries.Get("insertBranch"), c.Repository, c.Branch); err != nil {
 		return err
 	}

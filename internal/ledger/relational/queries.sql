@@ -219,6 +219,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, role = excluded.role, scope = excluded.scope, description = excluded.description,
     by_whom = excluded.by_whom, created = excluded.created, expires = excluded.expires, revoked = excluded.revoked;
 
+-- name: countTokens
+SELECT COUNT(*) FROM token;
+
 -- name: selectTokens
 SELECT id, hash, role, scope, description, by_whom, created, expires, revoked FROM token;
 
@@ -340,3 +343,62 @@ FROM receiver r;
 
 -- name: deleteMessages
 DELETE FROM message WHERE state <> 'pending' AND at < $1;
+
+-- name: expireReplicas
+-- Deleting the row ends the holds of a replica.
+DELETE FROM replica WHERE expires <= $1;
+
+-- name: replaceReplica
+DELETE FROM replica WHERE name = $1;
+
+-- name: selectReplicas
+SELECT id, name, alone, joined FROM replica;
+
+-- name: insertReplica
+INSERT INTO replica (id, name, alone, joined, expires) VALUES ($1, $2, $3, $4, $5);
+
+-- name: renewReplica
+UPDATE replica SET expires = $2 WHERE id = $1;
+
+-- name: deleteReplica
+DELETE FROM replica WHERE id = $1;
+
+-- name: insertUnit
+INSERT INTO work_unit (name, replica, number, result) VALUES ($1, '', 0, '') ON CONFLICT DO NOTHING;
+
+-- name: findUnit
+SELECT replica, number FROM work_unit WHERE name = $1;
+
+-- name: takeUnit
+UPDATE work_unit SET replica = $2, number = $3 WHERE name = $1;
+
+-- name: yieldUnit
+UPDATE work_unit SET replica = '' WHERE name = $1 AND replica = $2 AND number = $3;
+
+-- name: selectHolds
+SELECT u.name, u.replica, u.number FROM work_unit u JOIN replica r ON r.id = u.replica ORDER BY u.name;
+
+-- name: putResult
+UPDATE work_unit SET result = $2 WHERE name = $1;
+
+-- name: selectResult
+SELECT result FROM work_unit WHERE name = $1 AND result <> '';
+
+-- name: lastNote
+SELECT COALESCE(MAX(number), 0) FROM note;
+
+-- name: insertNote
+INSERT INTO note (number, at, replica, text) VALUES ($1, $2, $3, $4);
+
+-- name: deleteNotes
+-- The last note stays, so that numbers only grow.
+DELETE FROM note WHERE at < $1 AND number < $2;
+
+-- name: selectNotes
+SELECT number, replica, text FROM note WHERE number > $1 ORDER BY number;
+
+-- name: insertSecret
+INSERT INTO shared_secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: findSecret
+SELECT value FROM shared_secret WHERE name = $1;

@@ -24,6 +24,9 @@ func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
 		return err
 	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if err := s.checkHold(ctx, tx); err != nil {
+			return err
+		}
 		id, err := ensure(ctx, tx, queries.Get("insertPromotion"), queries.Get("findPromotion"), step.Subject, step.Commit, step.Environment)
 		if err != nil {
 			return err
@@ -93,7 +96,13 @@ func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
 	if err := checkText("change", e.Branch, e.Commit, e.Title, e.URL, e.By); err != nil {
 		return err
 	}
-	_, err := s.Write.ExecContext(ctx, queries.Get("insertChange"), e.Repository, e.Number, micros(e.At), e.Kind, e.Branch, e.Commit, e.Title, e.URL, e.By)
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if err := s.checkHold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, queries.Get("insertChange"), e.Repository, e.Number, micros(e.At), e.Kind, e.Branch, e.Commit, e.Title, e.URL, e.By)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("record change %d of %q: %w", e.Number, e.Repository, err)
 	}
@@ -148,13 +157,35 @@ func scanAudit(row scanner) (e ledger.AuditEntry, err error) {
 
 // PutToken implements [ledger.Tokens].
 func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
+	return putToken(ctx, s.Write, t)
+}
+
+// PutFirstToken implements [ledger.Tokens].
+func (s *Store) PutFirstToken(ctx context.Context, t ledger.Token) (stored bool, err error) {
+	err = s.serially(ctx, func(tx *sql.Tx, _ int64) error {
+		var n int
+		if err := tx.QueryRowContext(ctx, queries.Get("countTokens")).Scan(&n); err != nil || n > 0 {
+			return err
+		}
+		stored = true
+		return putToken(ctx, tx, t)
+	})
+	return stored && err == nil, err
+}
+
+// writer is a database or a transaction.
+type writer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func putToken(ctx context.Context, to writer, t ledger.Token) error {
 	if err := require("token", t.ID, t.Hash, t.Role); err != nil {
 		return err
 	}
 	if err := checkText("token", t.Scope, t.Description, t.By); err != nil {
 		return err
 	}
-	_, err := s.Write.ExecContext(ctx, queries.Get("putToken"), t.ID, t.Hash, t.Role, t.Scope, t.Description, t.By,
+	_, err := to.ExecContext(ctx, queries.Get("putToken"), t.ID, t.Hash, t.Role, t.Scope, t.Description, t.By,
 		micros(t.Created), micros(t.Expires), micros(t.Revoked))
 	if err != nil {
 		return fmt.Errorf("store token %q: %w", t.ID, err)

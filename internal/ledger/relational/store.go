@@ -21,6 +21,12 @@ type Options struct {
 	Lock string
 	// Exclusive is a statement that blocks batches until the transaction ends.
 	Exclusive string
+	// Serial is a statement that blocks itself in other transactions until the transaction ends.
+	Serial string
+	// Now is an expression for the time of the database's clock, in microseconds.
+	Now string
+	// Fence is a query for the number of a unit, which blocks changes of the unit until the transaction ends.
+	Fence string
 }
 
 // Store is a ledger in a relational database.

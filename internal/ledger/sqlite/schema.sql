@@ -16,6 +16,8 @@ CREATE INDEX message_at ON message (at);
 
 CREATE INDEX message_due ON message (receiver, due) WHERE state = 'pending';
 
+CREATE INDEX note_at ON note (at);
+
 CREATE INDEX observation_failed ON observation (reconciler_id, observed) WHERE outcome_id >= 4611686018427387904;
 
 CREATE INDEX outcome_source ON outcome (source_id, revision);
@@ -140,6 +142,13 @@ CREATE TABLE message (
     PRIMARY KEY (receiver, id)
 );
 
+CREATE TABLE note (
+    number  BIGINT PRIMARY KEY,
+    at      BIGINT NOT NULL,
+    replica TEXT   NOT NULL,
+    text    TEXT   NOT NULL
+);
+
 CREATE TABLE observation (
     reconciler_id INTEGER NOT NULL,
     observed      INTEGER NOT NULL,
@@ -217,6 +226,19 @@ CREATE TABLE registration (
     UNIQUE (cluster_id, at)
 ) STRICT;
 
+CREATE TABLE replica (
+    id      TEXT   PRIMARY KEY, -- of one run
+    name    TEXT   NOT NULL,
+    alone   BIGINT NOT NULL, -- 1 if it cannot work with others
+    joined  BIGINT NOT NULL,
+    expires BIGINT NOT NULL -- of its lease
+);
+
+CREATE TABLE shared_secret (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
 CREATE TABLE source (
     id        INTEGER PRIMARY KEY,
     branch_id INTEGER NOT NULL REFERENCES branch (id),
@@ -250,6 +272,13 @@ CREATE TABLE version (
     commit_sha  TEXT    NOT NULL, -- of the source repository
     built       INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE work_unit (
+    name    TEXT   PRIMARY KEY,
+    replica TEXT   NOT NULL, -- empty if none has it
+    number  BIGINT NOT NULL, -- grows with each change of the replica
+    result  TEXT   NOT NULL  -- of the last round, as JSON
+);
 
 CREATE VIEW appearance AS
 SELECT COALESCE(NULLIF(v.environment, ''), e.environment, '') AS environment, b.repository, b.ref, s.path, v.workload, v.target, v.version,

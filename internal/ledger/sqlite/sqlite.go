@@ -57,7 +57,10 @@ func Open(ctx context.Context, file string) (*Ledger, error) {
 		return nil, errors.Join(fmt.Errorf("open ledger %q: %w", file, err), write.Close())
 	}
 	// With one writing connection, no lock is needed.
-	store := relational.New(&database{db: write}, relational.Options{Read: read, Write: write, Exclusive: "SELECT 1"})
+	store := relational.New(&database{db: write}, relational.Options{
+		Read: read, Write: write, Exclusive: "SELECT 1", Serial: "SELECT 1", Now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		Fence: "SELECT number FROM work_unit WHERE name = $1",
+	})
 	return &Ledger{store, file}, nil
 }
 
