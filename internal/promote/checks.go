@@ -54,6 +54,9 @@ func (r *round) check(ctx context.Context, a decide.RunCheck) error {
 		return nil
 	}
 	a.Baseline = r.baseline(a)
+	if h, ok := ledger.HoldOf(ctx); ok {
+		background = ledger.Under(background, h)
+	}
 	go r.Promoter.verify(background, key, a)
 	r.did(a.String())
 	return nil

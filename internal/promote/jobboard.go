@@ -168,3 +168,45 @@ func (b *jobBoard) replace(subject string, requests []*jobRequest) {
 		delete(b.requests, subject)
 	}
 }
+
+// OpenJobs is one run of Jobs and the clusters that should run it.
+type OpenJobs struct {
+	hub.JobRequest
+	Clusters []string `json:"clusters"`
+}
+
+// OpenJobs returns the Jobs that clusters should run for a subject.
+func (p *Promoter) OpenJobs(subject string) []OpenJobs {
+	p.jobs.mu.Lock()
+	defer p.jobs.mu.Unlock()
+	var all []OpenJobs
+	for _, request := range p.jobs.requests[subject] {
+		all = append(all, OpenJobs{request.JobRequest, slices.Sorted(maps.Keys(request.open))})
+	}
+	return all
+}
+
+// SetJobs sets the Jobs that clusters should run for a subject that another server works on.
+func (p *Promoter) SetJobs(subject string, all []OpenJobs) {
+	var requests []*jobRequest
+	for _, open := range all {
+		request := &jobRequest{JobRequest: open.JobRequest, open: map[string]bool{}, heard: jobAnswers{}}
+		for _, cluster := range open.Clusters {
+			request.open[cluster] = true
+		}
+		requests = append(requests, request)
+	}
+	p.jobs.replace(subject, requests)
+}
+
+// AsksJobs reports whether a cluster should run Jobs.
+func (p *Promoter) AsksJobs(cluster string) bool {
+	p.jobs.mu.Lock()
+	defer p.jobs.mu.Unlock()
+	for _, requests := range p.jobs.requests {
+		if slices.ContainsFunc(requests, func(r *jobRequest) bool { return r.open[cluster] }) {
+			return true
+		}
+	}
+	return false
+}

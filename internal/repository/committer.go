@@ -17,6 +17,8 @@ type Committer struct {
 	Author git.Person
 	// Signer signs commits. Nil leaves them unsigned.
 	Signer git.Signer
+	// Permit is called right before a push, which its error prevents. Optional.
+	Permit func(ctx context.Context) error
 	// Pushed is called with the repository in which a branch was moved. Optional.
 	Pushed func(ctx context.Context, repo string) error
 }
@@ -78,6 +80,11 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	r, err := c.Client.Open(ctx, repo)
 	if err != nil {
 		return err
+	}
+	if c.Permit != nil {
+		if err := c.Permit(ctx); err != nil {
+			return err
+		}
 	}
 	err = r.Push(ctx, branch, old, git.Commit{Hash: commit})
 	if errors.Is(err, git.ErrMoved) {

@@ -119,15 +119,29 @@ func (b *Board) Delivered(r query.Round) (now, was *query.Application) {
 	if i < 0 {
 		now = query.Delivered(r, nil)
 		plane.Applications = append(plane.Applications, now)
-		slices.SortFunc(plane.Applications, func(x, y *query.Application) int {
-			return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Subject, y.Subject))
-		})
+		sortApplications(plane.Applications)
 		return now, nil
 	}
 	was = plane.Applications[i]
 	now = query.Delivered(r, was)
 	plane.Applications[i] = now
 	return now, was
+}
+
+// Viewed sets the result of another replica's round of an application.
+func (b *Board) Viewed(a *query.Application) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plane := b.plane(a.ControlPlane)
+	plane.Applications = slices.DeleteFunc(plane.Applications, func(other *query.Application) bool { return other.Subject == a.Subject })
+	plane.Applications = append(plane.Applications, a)
+	sortApplications(plane.Applications)
+}
+
+func sortApplications(all []*query.Application) {
+	slices.SortFunc(all, func(x, y *query.Application) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Subject, y.Subject))
+	})
 }
 
 // Outcome returns the result of an environment's last successful scheduling round; nil before the first.

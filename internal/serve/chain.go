@@ -106,7 +106,7 @@ func (k *Keeper) record(ctx context.Context, i item) error {
 		}
 	}
 	if err == nil {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, k.delay(i.controlPlane))
+		k.wake(item{task: doPromote, controlPlane: i.controlPlane}, k.delay(i.controlPlane))
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (k *Keeper) promote(ctx context.Context, i item) error {
 	k.log(i, promoted.Did, nil)
 	k.Metrics.stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
 	for _, environment := range promoted.Moved {
-		k.queue.Add(item{task: doRound, controlPlane: i.controlPlane, environment: environment})
+		k.wake(roundOf(i.controlPlane, environment), 0)
 	}
 	if !promoted.Next.IsZero() {
 		k.queue.AddAfter(i, max(time.Until(promoted.Next), k.delay(i.controlPlane)))
@@ -150,11 +150,17 @@ func newProblems(problems, before []string) []string {
 func (k *Keeper) HandleReports(reports []ledger.Report) {
 	k.start()
 	k.Metrics.reported(len(reports))
+	k.tell(note{Sources: sourcesOf(reports)})
+	k.wakeChains(sourcesOf(reports))
+}
+
+// wakeChains schedules the chains that reports about some sources concern.
+func (k *Keeper) wakeChains(sources []ledger.Source) {
 	for _, url := range k.ControlPlanes {
 		k.promoteSoon(url)
 	}
-	for _, i := range k.chainsOf(reports) {
-		k.queue.AddAfter(i, k.delay(i.application))
+	for _, i := range k.chainsOf(sources) {
+		k.ours(i, k.delay(i.application))
 	}
 }
 
@@ -162,9 +168,14 @@ func (k *Keeper) HandleReports(reports []ledger.Report) {
 // or the subject of an application in the ledger. It does not block.
 func (k *Keeper) RunChain(subject string) {
 	k.start()
+	k.tell(note{Chain: subject})
+	k.runChain(subject)
+}
+
+func (k *Keeper) runChain(subject string) {
 	if _, ok := deliver.WorkloadOf(subject); ok {
 		for _, url := range k.ControlPlanes {
-			k.queue.AddAfter(item{task: doFollow, controlPlane: url, application: subject}, k.delay(subject))
+			k.ours(item{task: doFollow, controlPlane: url, application: subject}, k.delay(subject))
 		}
 		return
 	}
@@ -176,6 +187,6 @@ func (k *Keeper) RunChain(subject string) {
 // promoteSoon schedules a promotion round, if there are chains.
 func (k *Keeper) promoteSoon(controlPlane string) {
 	if k.Chains != nil {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: controlPlane}, k.delay(controlPlane))
+		k.ours(item{task: doPromote, controlPlane: controlPlane}, k.delay(controlPlane))
 	}
 }

@@ -61,6 +61,8 @@ type Config struct {
 	Poll metav1.Duration `json:"poll,omitempty"`
 	// Workers is the number of environments that are processed concurrently, and also that of applications. Default: 4.
 	Workers int `json:"workers,omitempty"`
+	// Replicas are several servers that share a ledger in PostgreSQL.
+	Replicas ReplicasConfig `json:"replicas,omitempty"`
 	// Sources limits what one repository on another machine can take.
 	Sources SourcesConfig `json:"sources,omitempty"`
 	// Log configures the log.
@@ -76,6 +78,14 @@ type SourcesConfig struct {
 	Answer metav1.Duration `json:"answer,omitempty"`
 	// Transfer is the time to send or receive commits. Default: 5m.
 	Transfer metav1.Duration `json:"transfer,omitempty"`
+}
+
+// ReplicasConfig configures a server among others with the same ledger. Servers with a ledger in PostgreSQL share their work without
+// any configuration.
+type ReplicasConfig struct {
+	// Name identifies this server among its replicas. A restarted server has the same name. Default: the host name, and the address to
+	// listen on or, with the embedded forge, the data folder.
+	Name string `json:"name,omitempty"`
 }
 
 // VerifyConfig restricts the verifications and scans of control planes.

@@ -79,13 +79,13 @@ func (k *Keeper) deliverAll(controlPlane string) {
 // Deliver schedules a round of an application whose repositories have not changed, for example after a scan. It does not block.
 func (k *Keeper) Deliver(controlPlane, application string) {
 	k.start()
-	k.queue.AddAfter(item{task: doDeliver, controlPlane: controlPlane, application: application}, k.delay(application))
+	k.wake(item{task: doDeliver, controlPlane: controlPlane, application: application}, k.delay(application))
 }
 
 // followAll schedules rounds of the chains of a control plane's applications.
 func (k *Keeper) followAll(controlPlane string) {
 	for _, application := range k.registered(controlPlane) {
-		k.queue.AddAfter(item{task: doFollow, controlPlane: controlPlane, application: application}, k.delay(application))
+		k.wake(item{task: doFollow, controlPlane: controlPlane, application: application}, k.delay(application))
 	}
 }
 
@@ -151,11 +151,10 @@ func (k *Keeper) delivered(i item, d *Delivered, problems []string) {
 
 // chainsOf returns the chains of the applications whose branches reconcilers follow according to reports. A report without a source
 // concerns all, because the ledger does not have the previous source.
-func (k *Keeper) chainsOf(reports []ledger.Report) []item {
+func (k *Keeper) chainsOf(sources []ledger.Source) []item {
 	places := map[place]bool{}
 	every := false
-	for i := range reports {
-		source := reports[i].Source
+	for _, source := range sources {
 		every = every || source.Repository == ""
 		if id, err := forge.ParseID(source.Repository); err == nil {
 			places[place{id.Path, source.Ref}] = true

@@ -13,9 +13,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve/replica"
 )
 
 // Flows schedules environments and previews pull requests. Its methods can be called concurrently and repeatedly.
@@ -104,6 +106,10 @@ type Keeper struct {
 	Metrics *Metrics
 	// OnError is called with the error of each failed round. Optional.
 	OnError func(error)
+	// Replicas divides the work with other servers. Optional.
+	Replicas Replicas
+	// Views shows what other replicas work on. Required with Replicas.
+	Views Views
 
 	queue *queue
 
@@ -118,6 +124,8 @@ type Keeper struct {
 	seen map[string][]string
 	// applications are the registered applications of each control plane.
 	applications map[string][]string
+	// looked are the environments that were worked on or viewed since the start, with or without success.
+	looked map[item]bool
 	// finished is when the last round of each environment succeeded or, before the first one, when the environment was first read.
 	finished map[item]time.Time
 }
@@ -156,7 +164,7 @@ func (k *Keeper) start() {
 	k.queue = newQueue()
 	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.PullRequest{}, map[string][]string{}
 	k.durations, k.applications = map[string]time.Duration{}, map[string][]string{}
-	k.finished = map[item]time.Time{}
+	k.finished, k.looked = map[item]time.Time{}, map[item]bool{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
@@ -226,6 +234,11 @@ func (k *Keeper) retry(i item, err error) {
 	switch {
 	case errors.Is(err, pullrequest.ErrMoved) && k.queue.of(i).NumRequeues(i) < manyMoves:
 		log.Info("a branch moved during the round, trying again", "work", i.task)
+	case errors.Is(err, replica.ErrBusy), errors.Is(err, replica.ErrLost), errors.Is(err, ledger.ErrFenced):
+		log.Info("the work moved to another replica, or from it", "work", i.task, "error", err)
+		k.queue.of(i).Forget(i)
+		k.queue.AddAfter(i, firstRetry)
+		return
 	case errors.Is(err, ErrNotRead):
 		log.Info("waiting", "for", "the first round of an environment")
 	case errors.Is(err, ErrNotPushed):
@@ -244,6 +257,14 @@ func (k *Keeper) work(ctx context.Context, i item) error {
 	}
 	k.startRound(i)
 	defer k.endRound(i)
+	if k.Replicas != nil {
+		return k.workOrView(ctx, i)
+	}
+	return k.do(ctx, i)
+}
+
+// do works on an item.
+func (k *Keeper) do(ctx context.Context, i item) error {
 	switch i.task {
 	case doRound:
 		return k.round(ctx, i)
@@ -274,6 +295,10 @@ func (k *Keeper) refresh(ctx context.Context, controlPlane string) error {
 	if k.Deliveries != nil {
 		k.queue.Add(item{task: listApplications, controlPlane: controlPlane})
 	}
+	if k.Replicas != nil {
+		k.queue.Add(item{task: listChanges, controlPlane: controlPlane}) // one replica lists them
+		return err
+	}
 	return errors.Join(err, k.listChanges(ctx, controlPlane))
 }
 
@@ -288,6 +313,7 @@ func (k *Keeper) listEnvironments(ctx context.Context, controlPlane string) erro
 		if !slices.Contains(environments, name) {
 			k.Metrics.removed(controlPlane, name)
 			delete(k.finished, roundOf(controlPlane, name))
+			delete(k.looked, roundOf(controlPlane, name))
 		}
 	}
 	k.seen[controlPlane] = environments
@@ -464,9 +490,13 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 	return nil
 }
 
-// Ready reports whether all control planes were read since the start.
+// Ready reports whether all control planes were read since the start, and by a replica also all environments: another one, that
+// has read them, can answer meanwhile.
 func (k *Keeper) Ready() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return !slices.ContainsFunc(k.ControlPlanes, func(url string) bool { _, ok := k.seen[url]; return !ok })
+	return !slices.ContainsFunc(k.ControlPlanes, func(url string) bool {
+		environments, ok := k.seen[url]
+		return !ok || k.Replicas != nil && slices.ContainsFunc(environments, func(name string) bool { return !k.looked[roundOf(url, name)] })
+	})
 }

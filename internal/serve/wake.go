@@ -81,6 +81,11 @@ func (k *Keeper) HandleEvent(e forge.Event) {
 		return
 	}
 	k.start()
+	k.tell(note{Event: &e})
+	k.handleEvent(e)
+}
+
+func (k *Keeper) handleEvent(e forge.Event) {
 	refreshed := map[string]bool{}
 	for _, url := range k.ControlPlanes {
 		id, err := forge.ParseID(url)

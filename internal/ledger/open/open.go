@@ -77,6 +77,9 @@ func checkScheme(at string) error {
 	}
 }
 
+// Shared reports whether several servers can share the ledger at a location: those in databases, not those in files.
+func Shared(at string) bool { return isPostgres(at) }
+
 func isPostgres(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }

@@ -111,7 +111,9 @@ func (s *Store) ClaimUnit(ctx context.Context, id, unit string) (h ledger.Hold, 
 		if err != nil {
 			return err
 		}
-		alive := func(id string) bool { return slices.ContainsFunc(all, func(r ledger.Replica) bool { return r.ID == id }) }
+		alive := func(id string) bool {
+			return slices.ContainsFunc(all, func(r ledger.Replica) bool { return r.ID == id })
+		}
 		if !alive(id) {
 			return ledger.ErrLeaseLost
 		}

@@ -25,8 +25,12 @@ func Bootstrap(ctx context.Context, store ledger.Tokens, existing secret.Value, 
 	t := ledger.Token{
 		ID: newID(), Hash: Hash(token), Role: string(Admin), Description: "admin", By: "first start", Created: now,
 	}
-	if err := store.PutToken(ctx, t); err != nil {
+	stored, err := store.PutFirstToken(ctx, t)
+	if err != nil {
 		return secret.Value{}, fmt.Errorf("store the first token: %w", err)
+	}
+	if !stored { // another server was faster
+		return secret.Value{}, nil
 	}
 	return token, nil
 }

@@ -47,6 +47,9 @@ const remembered = 8192
 //
 // The zero value is ready. Events is safe for concurrent use and must not be copied.
 type Events struct {
+	// Relay passes signals of this server on to other replicas. It must not block. Optional.
+	Relay func(Signal)
+
 	mu sync.Mutex
 	// ring has the last signals: number n is at n % remembered.
 	ring []Signal
@@ -59,8 +62,16 @@ type Events struct {
 	closed bool
 }
 
-// Publish adds a signal. It does not wait for listeners.
+// Publish adds a signal, here and on other replicas. It does not wait for listeners.
 func (e *Events) Publish(s Signal) {
+	if e.Relay != nil {
+		e.Relay(s)
+	}
+	e.Receive(s)
+}
+
+// Receive adds a signal of another replica. It does not wait for listeners.
+func (e *Events) Receive(s Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ring == nil {

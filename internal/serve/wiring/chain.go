@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -48,8 +47,8 @@ type chains struct {
 var _ serve.Chains = (*chains)(nil)
 
 // wirePromotion wires promotion and the API to the ledger. Reports, commands and verifications wake the keeper.
-func (s *Server) wirePromotion() error {
-	fluxSecret, err := KeptSecret(filepath.Join(s.Config.Data, fluxSecretFile))
+func (s *Server) wirePromotion(ctx context.Context) error {
+	fluxSecret, err := s.sharedSecret(ctx, fluxSecretFile)
 	if err != nil {
 		return err
 	}
@@ -201,6 +200,9 @@ func (c *chains) Promote(ctx context.Context, controlPlane string) (*serve.Promo
 		return nil, err
 	}
 	c.board.Promoted(controlPlane, outcome)
+	if stored := c.flows.results.putChain(ctx, controlPlane, outcome, c.promoter.OpenJobs(outcome.Subject)); stored != nil && ctx.Err() == nil {
+		err = errors.Join(err, stored)
+	}
 	promoted := &serve.Promoted{Did: outcome.Did, Next: outcome.Next, Environments: outcome.Environments}
 	if len(outcome.Did) > 0 {
 		for _, e := range outcome.Environments {

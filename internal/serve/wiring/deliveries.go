@@ -169,6 +169,9 @@ func (d *deliveries) round(
 	if !now.Same(was) {
 		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
 	}
+	if stored := d.flows.results.putApplication(ctx, now, d.promoter.OpenJobs(at.application)); stored != nil && ctx.Err() == nil {
+		err = errors.Join(err, stored)
+	}
 	result := &serve.Delivered{Application: now, Did: found.Did, Read: found.Read(), Again: found.Next()}
 	for _, environment := range slices.Sorted(maps.Keys(found.Errors)) {
 		if errors.Is(found.Errors[environment], serve.ErrNotRead) {

@@ -43,6 +43,8 @@ type Flows struct {
 	schedulers *external.Asker
 	// local is the embedded forge. Optional.
 	local *local.Forge
+	// results stores the results of rounds for other replicas; nil without replicas.
+	results *results
 	// tracing and progress are optional.
 	tracing  *tracing
 	progress func(what string)
@@ -122,7 +124,11 @@ func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o 
 		p.Drafter.Trace = f.tracing.part
 	}
 	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
-	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
+	now := time.Now()
+	f.board.Scheduled(controlPlane, environment, o, err, now)
+	if f.results != nil && ctx.Err() == nil {
+		return o, errors.Join(err, f.results.putRound(ctx, controlPlane, environment, o, err, now))
+	}
 	return o, err
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/serve/replica"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -74,7 +75,9 @@ type Server struct {
 	sessions   *session.Sessions
 	// notifications tells receivers what is recorded.
 	notifications *notify.Service
-	disk          *disk
+	// replica is this server among those that share the ledger; nil if none can.
+	replica *replica.Member
+	disk    *disk
 	// closers are called in reverse order.
 	closers []func()
 }
@@ -102,7 +105,7 @@ func (s *Server) wire(ctx context.Context) error {
 	registry.MustRegister(s.disk)
 	registry.MustRegister(&sourceMetrics{func() []git.Unavailable { return s.Flows.Client.Unavailable() }})
 	forges, err := connect.All(s.Config.Forges, s.Env, transport.Config{
-		Base:    tracing.transport(),
+		Base:    whileHeld(tracing.transport()),
 		Observe: func(call transport.Call) { s.metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
 	})
 	if err != nil {
@@ -129,11 +132,14 @@ func (s *Server) wire(ctx context.Context) error {
 	if err := s.openLedger(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func() error{s.wireNotifications, s.wirePromotion, s.wireDeliveries, s.openSessions} {
+	for _, step := range []func() error{
+		s.wireNotifications, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.openSessions(ctx) },
+	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
+	s.relay()
 	registry.MustRegister(&serve.OutboxMetrics{Outbox: s.Ledger})
 	s.server.Metrics = s.API.Guard.Restrict(access.Reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return nil
@@ -157,7 +163,7 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 		},
 	}
 	s.onClose(func() { _ = s.Flows.Client.Close() }) // the process ends
-	s.Flows.Commits = repository.Committer{Client: s.Flows.Client, Author: repository.Author(s.Env)}
+	s.Flows.Commits = repository.Committer{Client: s.Flows.Client, Author: repository.Author(s.Env), Permit: replica.Check}
 	s.Flows.schedulers, err = NewSchedulers(s.Config.Schedulers, repository.NewReader(s.Flows.Client), &verify.Runner{Hosts: s.Config.Verify.Hosts}, s.Env)
 	if err != nil {
 		return err
@@ -193,6 +199,9 @@ func (s *Server) openLedger(ctx context.Context) (err error) {
 		return err
 	}
 	s.onClose(func() { _ = s.Ledger.Close() }) // everything that was accepted is stored
+	if err := s.joinReplicas(ctx); err != nil {
+		return err
+	}
 	return s.createAdminToken(ctx)
 }
 
@@ -204,6 +213,11 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	wait.Go(func() { s.compactLedger(ctx) })
 	wait.Go(func() { s.notifications.Run(ctx) })
+	if s.replica != nil {
+		held, release := context.WithCancel(context.WithoutCancel(ctx))
+		wait.Go(func() { s.replica.Run(held) })
+		defer release() // when no round runs any more
+	}
 	err := s.server.Serve(ctx, s.listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -1,8 +1,8 @@
 package wiring
 
 import (
+	"context"
 	"net/http"
-	"path/filepath"
 
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
@@ -12,8 +12,8 @@ import (
 )
 
 // openSessions adds the pages, and lets browsers sign in to all pages of the server, the local forge and the API.
-func (s *Server) openSessions() error {
-	key, err := KeptSecret(filepath.Join(s.Config.Data, sessionKeyFile))
+func (s *Server) openSessions(ctx context.Context) error {
+	key, err := s.sharedSecret(ctx, sessionKeyFile)
 	if err != nil {
 		return err
 	}
