@@ -23,6 +23,49 @@ const chartFolder = "../../charts/kalypso"
 // smallestServer is all that a user has to say.
 const smallestServer = `{server: {config: {controlPlanes: ["https://github.com/acme/control-plane"], url: "https://kalypso.acme.example"}}}`
 
+// replicatedServer has several servers.
+const replicatedServer = `
+server:
+  replicas: 3
+  config:
+    controlPlanes: ["https://github.com/acme/control-plane"]
+    url: https://kalypso.acme.example
+    ledger: postgres://kalypso@postgres.kalypso.svc/kalypso
+    forges: [{url: "https://github.com", tokenEnv: TOKEN}]
+  persistence: {enabled: false}
+`
+
+// TestTheChartRunsReplicas: a Deployment that is rolled out, whose pods get requests when they have read everything, and a budget for them.
+func TestTheChartRunsReplicas(t *testing.T) {
+	for _, test := range []struct {
+		values, strategy, ready string
+		replicas, budget        float64
+	}{
+		{smallestServer, "Recreate", "/healthz", 1, -1},
+		{replicatedServer, "RollingUpdate", "/readyz", 3, 1},
+		{replicatedServer + "  podDisruptionBudget: {maxUnavailable: 2}\n", "RollingUpdate", "/readyz", 3, 2},
+		{replicatedServer + "  podDisruptionBudget: {enabled: false}\n", "RollingUpdate", "/readyz", 3, -1},
+	} {
+		made, problems := renderedChart(t, test.values)
+		if problems != "" {
+			t.Fatal(problems)
+		}
+		all := objects(t, made)
+		spec := all["Deployment"]["spec"].(map[string]any)
+		container := spec["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
+		budget := -1.0
+		if found, ok := all["PodDisruptionBudget"]; ok {
+			budget = found["spec"].(map[string]any)["maxUnavailable"].(float64)
+		}
+		got := []any{
+			spec["strategy"].(map[string]any)["type"], container["readinessProbe"].(map[string]any)["httpGet"].(map[string]any)["path"], spec["replicas"], budget,
+		}
+		if diff := cmp.Diff([]any{test.strategy, test.ready, test.replicas, test.budget}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.values, diff)
+		}
+	}
+}
+
 // fullChart turns on everything.
 const fullChart = `
 imagePullSecrets: [{name: registry}]
@@ -93,7 +136,7 @@ func renderedChart(t *testing.T, text string) ([]byte, string) {
 
 // TestTheChartPassesTheChecks that manifests of others have to pass, and the configuration in it is one.
 func TestTheChartPassesTheChecks(t *testing.T) {
-	for name, text := range map[string]string{"smallest": smallestServer, "full": fullChart} {
+	for name, text := range map[string]string{"smallest": smallestServer, "full": fullChart, "replicas": replicatedServer} {
 		t.Run(name, func(t *testing.T) { checkChart(t, text) })
 	}
 }
@@ -119,15 +162,18 @@ func checkChart(t *testing.T, text string) {
 func TestTheChartRefusesWrongValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}": "controlPlanes",
-		"{server: {config: {controlPlanes: [], url: 'https://k.example'}}}":              "controlPlanes",
-		"{server: {config: {controlPlanes: [a]}}}":                                       "url",
-		"{server: {config: {controlPlanes: [a], url: b, data: /elsewhere}}}":             "data",
-		"{server: {enabled: false, replicas: 2}}":                                        "replicas",
-		"{server: {enabled: false}, agent: {enabled: true}}":                             "server",
-		"{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test'}}":   "cluster",
-		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                   "digest",
-		"{server: {enabled: false}, agent: {watch: [things]}}":                           "watch",
-		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}": "server",
+		"{server: {config: {controlPlanes: [], url: 'https://k.example'}}}":                                                                                  "controlPlanes",
+		"{server: {config: {controlPlanes: [a]}}}":                                                                                                           "url",
+		"{server: {config: {controlPlanes: [a], url: b, data: /elsewhere}}}":                                                                                 "data",
+		"{server: {enabled: false, replicas: 0}}":                                                                                                            "replicas",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example'}, replicas: 2}}":                                                                    "PostgreSQL",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d'}, replicas: 2}}":                                        "embedded forge",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d', forges: [{url: 'https://github.com'}]}, replicas: 2}}": "volume",
+		"{server: {enabled: false}, agent: {enabled: true}}":                                                                                                 "server",
+		"{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test'}}":                                                                       "cluster",
+		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                                                                                       "digest",
+		"{server: {enabled: false}, agent: {watch: [things]}}":                                                                                               "watch",
+		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}":                                                                     "server",
 	} {
 		made, problems := renderedChart(t, text)
 		if made != nil || !strings.Contains(problems, want) {
