@@ -87,6 +87,8 @@ type rancher struct {
 // newRancher registers a cluster type whose reconciler is Rancher Fleet, and has the cluster follow its folder.
 func newRancher(t *testing.T) *rancher {
 	t.Helper()
+	reporting.Lock()
+	t.Cleanup(reporting.Unlock)
 	c, err := withRancher()
 	must(t, err)
 	r := &rancher{fleet: newFleet(t, "rancher"), whole: t, cluster: c, namespace: dev + "-" + c.Name + "-hello-world-app-" + rancherApp}
