@@ -18,6 +18,7 @@ var (
 
 	_ forge.Repository = (*azuredevops.Repository)(nil)
 	_ forge.Brancher   = (*azuredevops.Repository)(nil)
+	_ forge.Reviewer   = (*azuredevops.Repository)(nil)
 	_ forge.Annotator  = (*azuredevops.Repository)(nil)
 	_ forge.AutoMerger = (*azuredevops.Repository)(nil)
 	_ forge.Protector  = (*azuredevops.Repository)(nil)

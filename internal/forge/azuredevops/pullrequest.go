@@ -33,6 +33,8 @@ type pullRequest struct {
 	Merge  commitRef  `json:"lastMergeCommit"`
 	Labels []label    `json:"labels"`
 	Fork   *forkedRef `json:"forkSource"`
+	// Reviewers are part of a single pull request.
+	Reviewers []vote `json:"reviewers"`
 }
 
 type commitRef struct {

@@ -100,15 +100,11 @@ func (r *Repository) inform(ctx context.Context, p pullRequest) error {
 
 // repeat posts the head's statuses on a pull request, for the iteration with that head.
 func (r *Repository) repeat(ctx context.Context, p pullRequest, all ...forge.Status) error {
-	type iteration struct {
-		ID   int       `json:"id"`
-		Head commitRef `json:"sourceRefCommit"`
-	}
-	var iterations values[iteration]
-	if err := r.do(ctx, rest.Request{Op: "read iterations", Path: pull(p.Number, "iterations"), Out: &iterations}); err != nil {
+	iterations, err := r.iterations(ctx, p.Number)
+	if err != nil {
 		return err
 	}
-	for _, i := range slices.Backward(iterations.Value) {
+	for _, i := range slices.Backward(iterations) {
 		if i.Head.ID != p.Head.ID {
 			continue
 		}

@@ -28,6 +28,10 @@ type Harness struct {
 	// Put adds a commit with a file to a branch. Nil for forges that do not read files.
 	Put func(t *testing.T, url, branch, file, text string)
 
+	// Review decides about a pull request at its head, as the account of Person. An empty decision is a comment. It returns false if
+	// the forge has no such decision. Nil skips the rules about reviews.
+	Review func(t *testing.T, url string, number int, d forge.ReviewDecision) bool
+
 	// Person is the same forge with another user's credential, which can write everywhere. Optional.
 	Person forge.Forge
 	// Weak is the same forge with a read-only credential. Optional.

@@ -21,6 +21,7 @@ func Run(t *testing.T, start func(t *testing.T) Harness) {
 		{"statuses", statusRules},
 		{"comments", commentRules},
 		{"annotations", annotationRules},
+		{"reviews", reviewRules},
 		{"issues", issueRules},
 		{"abilities", abilityRules},
 		{"hooks", hookRules},

@@ -206,6 +206,10 @@ func (s *Server) Harness(owner string, connect func(token string, c transport.Co
 			defer s.World.Unlock()
 			return s.Repo(url).OpenFromFork("another-person", owner+"/fork", branch).Number
 		},
+		Review: func(_ *testing.T, url string, number int, d forge.ReviewDecision) bool {
+			s.Review(url, number, "a-person", d)
+			return true
+		},
 		Notes: func(_ *testing.T, url string, pull int) []Note { return s.Notes(url, pull) },
 		Fake: &Fake{
 			Faults: s.Faults, Clock: clock, Secrets: []string{Token}, Unknown: adapter(Unknown),

@@ -13,8 +13,11 @@ import (
 type PullRequest struct {
 	forge.PullRequest
 	Comments []*forge.Comment
-	Notes    []*Note
-	History  []LabelEvent
+	// Reviews are in the order in which they were made, and Heads are the heads that the pull request had.
+	Reviews []*Review
+	Heads   []Head
+	Notes   []*Note
+	History []LabelEvent
 	// Auto is the merge that waits for checks. Nil if none does.
 	Auto   *forge.Merge
 	autoBy string
@@ -59,6 +62,7 @@ func (r *Repo) OpenPullRequest(actor string, n forge.NewPullRequest) (*PullReque
 		Head: forge.Ref{Branch: n.Head, Commit: head}, Base: forge.Ref{Branch: n.Base, Commit: base},
 		Mergeable: forge.MergeableYes, CreatedAt: r.world.tick(),
 	}}
+	c.Heads = []Head{{head, c.CreatedAt}}
 	r.PullRequests = append(r.PullRequests, c)
 	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "opened", PullRequest: c})
 	return c, nil

@@ -4,16 +4,22 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// review is a set of comments at lines, posted together.
+// review is a decision, or a set of comments at lines, posted together.
 type review struct {
-	ID   int    `json:"id"`
-	User user   `json:"user"`
-	Body string `json:"body"`
+	ID          int       `json:"id"`
+	User        user      `json:"user"`
+	Body        string    `json:"body"`
+	State       string    `json:"state"`
+	Commit      string    `json:"commit_id"`
+	Dismissed   bool      `json:"dismissed"`
+	SubmittedAt time.Time `json:"submitted_at"`
+	HTMLURL     string    `json:"html_url"`
 }
 
 // reviewComment is one comment of a review to be posted.

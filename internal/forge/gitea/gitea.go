@@ -126,5 +126,6 @@ func explain(_ rest.Request, e *forge.Error) {
 
 // user is an account as the API describes it.
 type user struct {
+	ID    int64  `json:"id"`
 	Login string `json:"login"`
 }

@@ -18,6 +18,7 @@ var (
 	_ forge.WebhookVerifier = (*gitea.Forge)(nil)
 	_ forge.Brancher        = (*gitea.Repository)(nil)
 	_ forge.Annotator       = (*gitea.Repository)(nil)
+	_ forge.Reviewer        = (*gitea.Repository)(nil)
 	_ forge.LabelHistorian  = (*gitea.Repository)(nil)
 	_ forge.AutoMerger      = (*gitea.Repository)(nil)
 	_ forge.Protector       = (*gitea.Repository)(nil)

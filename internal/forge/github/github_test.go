@@ -24,6 +24,7 @@ var (
 	_ forge.WebhookVerifier = (*github.Forge)(nil)
 	_ forge.Brancher        = (*github.Repository)(nil)
 	_ forge.Annotator       = (*github.Repository)(nil)
+	_ forge.Reviewer        = (*github.Repository)(nil)
 	_ forge.LabelHistorian  = (*github.Repository)(nil)
 	_ forge.Checker         = (*github.Repository)(nil)
 	_ forge.AutoMerger      = (*github.Repository)(nil)

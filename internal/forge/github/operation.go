@@ -43,6 +43,8 @@ var (
 	createComment = operation{name: "create comment", right: "issues=write"}
 	editComment   = operation{name: "edit comment", right: "issues=write"}
 
+	readReviews = operation{name: "read reviews", right: "pull_requests=read"}
+
 	readNotes  = operation{name: "read annotations", right: "pull_requests=read"}
 	writeNote  = operation{name: "annotate pull request", right: "pull_requests=write"}
 	removeNote = operation{name: "remove annotation", right: "pull_requests=write"}

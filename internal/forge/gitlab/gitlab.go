@@ -156,6 +156,7 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 
 // user is an account as the API describes it.
 type user struct {
+	ID       int64  `json:"id"`
 	Username string `json:"username"`
 }
 

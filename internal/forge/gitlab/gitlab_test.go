@@ -19,6 +19,7 @@ var (
 
 	_ forge.Repository     = (*gitlab.Repository)(nil)
 	_ forge.Brancher       = (*gitlab.Repository)(nil)
+	_ forge.Reviewer       = (*gitlab.Repository)(nil)
 	_ forge.Annotator      = (*gitlab.Repository)(nil)
 	_ forge.LabelHistorian = (*gitlab.Repository)(nil)
 	_ forge.AutoMerger     = (*gitlab.Repository)(nil)

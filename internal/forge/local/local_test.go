@@ -46,6 +46,23 @@ func TestRules(t *testing.T) {
 				commit(t, r.(*Repository), branch, map[string]string{file: text})
 			},
 			Notes: func(t *testing.T, url string, number int) []forgetest.Note { return notes(t, f, url, number) },
+			Review: func(t *testing.T, url string, number int, d forge.ReviewDecision) bool {
+				if d != forge.Approved {
+					return false
+				}
+				r, err := f.As(Account{Name: "person", Right: Write}).Repository(url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := r.PullRequest(t.Context(), number)
+				if err == nil {
+					err = r.(*Repository).Approve(t.Context(), number, p.Head.Commit)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return true
+			},
 		}
 	})
 }

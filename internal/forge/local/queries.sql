@@ -133,6 +133,9 @@ UPDATE repository SET numbers = numbers + 1 WHERE id = ? RETURNING numbers;
 -- name: upsertApproval
 INSERT OR REPLACE INTO approval (repository, number, account, commit_id, at) VALUES (?, ?, ?, ?, ?);
 
+-- name: selectReviews
+SELECT account, commit_id, at FROM approval WHERE repository = ? AND number = ? ORDER BY at, account LIMIT ?;
+
 -- name: selectApprovals
 SELECT account FROM approval WHERE repository = ? AND number = ? AND commit_id = ? ORDER BY account;
 

@@ -27,6 +27,7 @@ type Repository struct {
 var (
 	_ forge.Repository     = (*Repository)(nil)
 	_ forge.Brancher       = (*Repository)(nil)
+	_ forge.Reviewer       = (*Repository)(nil)
 	_ forge.Annotator      = (*Repository)(nil)
 	_ forge.Protector      = (*Repository)(nil)
 	_ forge.LabelHistorian = (*Repository)(nil)

@@ -37,6 +37,28 @@ func (r *Repository) Approve(ctx context.Context, number int, head string) (err 
 	})
 }
 
+// Reviews returns the approvals of a pull request, of any of its heads. Accounts cannot be renamed.
+func (r *Repository) Reviews(ctx context.Context, number int) ([]forge.Review, error) {
+	return view(ctx, r, "read reviews", func(e entry) ([]forge.Review, error) {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
+			return nil, err
+		}
+		all, err := queryAll(ctx, r.forge.db, func(s scanner) (v forge.Review, err error) {
+			var at int64
+			err = s.Scan(&v.Login, &v.Commit, &at)
+			v.Account, v.Decision, v.At, v.URL = strings.ToLower(v.Login), forge.Approved, timeOf(at), r.forge.pullRequestURL(e, number)
+			return v, err
+		}, "selectReviews", e.id, number, forge.MaxReviews+1)
+		if err == nil {
+			err = forge.TooManyReviews(len(all), r.id.String())
+		}
+		if err != nil {
+			return nil, err
+		}
+		return forge.LastReviews(all), nil
+	})
+}
+
 // approvals returns the accounts that approved the current head, sorted.
 func (in *installation) approvals(ctx context.Context, e entry, c pullRequest) ([]string, error) {
 	return queryAll(ctx, in.db, scanText, "selectApprovals", e.id, c.Number, c.Head.Commit)

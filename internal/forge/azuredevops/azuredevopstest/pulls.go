@@ -78,7 +78,9 @@ func (c *call) readPull() {
 			_ = c.Repo.Merge(queued.actor, c.Pull, forge.Merge{Head: queued.head})
 		}
 	}
-	c.JSON(http.StatusOK, c.pull(c.Pull))
+	p := c.pull(c.Pull)
+	p["reviewers"] = c.votes(c.Pull)
+	c.JSON(http.StatusOK, p)
 }
 
 func (c *call) openPull() {
@@ -206,14 +208,13 @@ func (c *call) completeWaiting() {
 	}
 }
 
-// iterations returns the heads that a pull request had when it was read.
+// iterations returns the heads that a pull request had.
 func (c *call) iterations(pr *forgetest.PullRequest) []string {
-	known := c.more.iterations[pr]
-	if len(known) == 0 || known[len(known)-1] != pr.Head.Commit {
-		known = append(known, pr.Head.Commit)
-		c.more.iterations[pr] = known
+	var all []string
+	for _, h := range pr.Heads {
+		all = append(all, h.Commit)
 	}
-	return known
+	return all
 }
 
 func (c *call) listIterations() {

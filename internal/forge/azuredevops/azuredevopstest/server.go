@@ -32,8 +32,6 @@ type Server struct {
 // repository is the state of a repository that [forgetest.Repo] lacks.
 type repository struct {
 	policies []map[string]any
-	// iterations are the heads that each pull request had.
-	iterations map[*forgetest.PullRequest][]string
 	// statuses holds each pull request's statuses, by context.
 	statuses map[*forgetest.PullRequest]map[string]postedStatus
 	// queued holds merges that run in the background later, auto those that wait for policies.
@@ -164,8 +162,8 @@ func (s *Server) route(pattern string, serve func(c *call)) {
 func (s *Server) extra(repo *forgetest.Repo) *repository {
 	if s.repos[repo] == nil {
 		s.repos[repo] = &repository{
-			iterations: map[*forgetest.PullRequest][]string{}, statuses: map[*forgetest.PullRequest]map[string]postedStatus{},
-			queued: map[*forgetest.PullRequest]*merge{}, auto: map[*forgetest.PullRequest]merge{},
+			statuses: map[*forgetest.PullRequest]map[string]postedStatus{},
+			queued:   map[*forgetest.PullRequest]*merge{}, auto: map[*forgetest.PullRequest]merge{},
 		}
 	}
 	return s.repos[repo]

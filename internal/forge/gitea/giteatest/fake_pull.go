@@ -10,7 +10,7 @@ import (
 
 type object = map[string]any
 
-func userOf(name string) object { return object{"id": len(name), "login": name} }
+func userOf(name string) object { return object{"id": forgetest.AccountID(name), "login": name} }
 
 func (c *call) createRepository() {
 	var in struct{ Name, Description string }

@@ -3,6 +3,7 @@ package giteatest
 import (
 	"slices"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
@@ -17,9 +18,24 @@ func (v *review) object() object {
 	return object{"id": v.id, "user": userOf(v.author), "state": "COMMENT", "body": v.body, "comments_count": len(v.notes)}
 }
 
-// listReviews does not link the next page, like the forge.
+// decisionOf returns a decision. One that was dismissed keeps its state.
+func decisionOf(v *forgetest.Review) object {
+	state := map[forge.ReviewDecision]string{
+		"": "COMMENT", forge.ChangesRequested: "REQUEST_CHANGES", forge.Approved: "APPROVED", forge.Withdrawn: "APPROVED",
+	}[v.Decision]
+	return object{
+		"id": v.ID, "user": userOf(v.Login), "state": state, "body": "", "comments_count": 0, "commit_id": v.Commit,
+		"dismissed": v.Decision == forge.Withdrawn, "submitted_at": v.At, "html_url": v.URL,
+	}
+}
+
+// listReviews does not link the next page, like the forge. A review that was requested of a team has no user.
 func (c *call) listReviews() {
-	c.unlinked(forgetest.Shapes(c.fake.reviews[c.Pull], (*review).object))
+	all := append(forgetest.Shapes(c.fake.reviews[c.Pull], (*review).object), forgetest.Shapes(c.Pull.Reviews, decisionOf)...)
+	if len(c.Pull.Reviews) > 0 {
+		all = append(all, object{"id": 4711, "user": nil, "state": "REQUEST_REVIEW", "body": "", "comments_count": 0})
+	}
+	c.unlinked(all)
 }
 
 // createReview accepts any line of any file, like the forge. Lines outside the diff are not shown.

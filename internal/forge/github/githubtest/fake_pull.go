@@ -20,7 +20,7 @@ func userOf(name string) object {
 	if strings.HasSuffix(name, "[bot]") {
 		kind = "Bot"
 	}
-	return object{"id": len(name), "login": name, "type": kind}
+	return object{"id": forgetest.AccountID(name), "login": name, "type": kind}
 }
 
 func repoOf(r *forgetest.Repo) object {

@@ -9,6 +9,7 @@ var routes = map[string]func(*call){
 	"GET /pulls/{pull}":                       (*call).getPull,
 	"PATCH /pulls/{pull}":                     (*call).editPull,
 	"PUT /pulls/{pull}/merge":                 (*call).mergePull,
+	"GET /pulls/{pull}/reviews":               (*call).listReviews,
 	"GET /pulls/{pull}/comments":              (*call).listNotes,
 	"POST /pulls/{pull}/comments":             (*call).createNote,
 	"DELETE /pulls/comments/{note}":           (*call).deleteNote,

@@ -29,6 +29,9 @@ type Server struct {
 	// Pipelines maps commits to their pipelines, as the API describes them. Statuses are in none of them.
 	Pipelines map[string][]map[string]any
 
+	// Untimed means that approvals have no time, like before GitLab 18.
+	Untimed bool
+
 	// Placed are the places of statuses, "pipeline ref", in the order in which they were set.
 	Placed []string
 
@@ -80,6 +83,9 @@ var routes = map[string]func(*call){
 	"GET /merge_requests/{pull}":                       (*call).readMergeRequest,
 	"PUT /merge_requests/{pull}":                       (*call).editMergeRequest,
 	"PUT /merge_requests/{pull}/merge":                 (*call).merge,
+	"GET /merge_requests/{pull}/approvals":             (*call).readApprovals,
+	"GET /merge_requests/{pull}/reviewers":             (*call).listReviewers,
+	"GET /merge_requests/{pull}/versions":              (*call).listVersions,
 	"GET /merge_requests/{pull}/resource_label_events": (*call).labelEvents,
 
 	"GET ":    (*call).readProject,
@@ -220,5 +226,5 @@ func account(name string) any {
 	if name == "" {
 		return nil
 	}
-	return map[string]any{"username": name, "name": name, "state": "active"}
+	return map[string]any{"id": forgetest.AccountID(name), "username": name, "name": name, "state": "active"}
 }
