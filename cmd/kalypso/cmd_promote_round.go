@@ -13,12 +13,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
@@ -46,7 +48,8 @@ func newPromoteRound(t *terminal.Terminal) *cobra.Command {
 
 It ends when nothing is left to do but to wait; run it again when something happened, or every few minutes. It exits with 3 when a
 commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".
-Verifications may ask public addresses, and what else the configuration file allows.`,
+Verifications may ask public addresses, and what else the configuration file allows. Reviews of pull requests count as approvals if the
+configuration file names people; without it, they are not read.`,
 		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
   kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
 		Args: cli.Exactly(),
@@ -57,7 +60,7 @@ Verifications may ask public addresses, and what else the configuration file all
 	flags.Var((*mapFlag)(&c.source.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	flags.StringSliceVar(&c.chain, "chain", nil, "the `environments` one after the other, where they have no rules, as in dev,stage,prod")
-	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges and what verifications may do")
+	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges, its people and what verifications may do")
 	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
@@ -106,6 +109,9 @@ func (c *promoteRoundCommand) promote(ctx context.Context, l ledger.Ledger) (*pr
 	if o.Checks, err = c.checks(); err != nil {
 		return nil, err
 	}
+	if o.People, err = c.people(hosts); err != nil {
+		return nil, err
+	}
 	s := wiring.NewStandalone(o)
 	defer s.Promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
@@ -123,6 +129,19 @@ func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
 		return nil, err
 	}
 	return wiring.NewVerifier(config.Verify, c.t.Env)
+}
+
+// people returns the users whose reviews count. Without a configuration file, reviews are not read.
+func (c *promoteRoundCommand) people(hosts pullrequest.Forges) (*forge.People, error) {
+	configured, ok := hosts.(forge.Forges)
+	if !ok {
+		return nil, nil
+	}
+	config, err := c.forges.read()
+	if err != nil {
+		return nil, err
+	}
+	return wiring.NewPeople(config, configured), nil
 }
 
 // show says what was done, and why the rest waits.

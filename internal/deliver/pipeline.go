@@ -51,6 +51,7 @@ type Pipeline struct {
 var (
 	_ promote.Pipeline     = (*Pipeline)(nil)
 	_ promote.StatusReader = (*Pipeline)(nil)
+	_ promote.ReviewReader = (*Pipeline)(nil)
 )
 
 // Outcomes returns the results of the rounds of an application's environments.
@@ -338,6 +339,27 @@ func (p *Pipeline) reportFailure(ctx context.Context, m promote.Move, why error)
 // Withdraw closes an environment's open pull request for a commit.
 func (p *Pipeline) Withdraw(ctx context.Context, w decide.Withdraw) error {
 	return p.Deliverer.withdraw(ctx, p.Request, w)
+}
+
+// ReadReviews reads the reviews of the pull requests to the GitOps branch of an environment.
+func (p *Pipeline) ReadReviews(ctx context.Context, environment, from, to string) ([]promote.ReviewedPullRequest, error) {
+	o := p.outcomes[environment]
+	if o == nil || o.GitOps == nil {
+		return nil, nil
+	}
+	at := o.GitOps.Location
+	host, err := p.Deliverer.Forges.Forge(at.Repo)
+	if errors.Is(err, forge.ErrInvalid) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	repo, err := host.Repository(at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	return promote.ReadReviews(ctx, host, repo, p.app.HeadBranch(environment), at.Branch, from, to)
 }
 
 // SetStatus posts the status of an environment on a commit of the source or of the configuration.

@@ -26,8 +26,10 @@ func TestLastReviews(t *testing.T) {
 		"the last decision counts":    {[]forge.Review{v("ada", "1", forge.Approved), v("ada", "1", forge.ChangesRequested)}, []forge.Review{v("ada", "1", forge.ChangesRequested)}},
 		"an account that was renamed": {[]forge.Review{v("ada", "1", forge.Approved), v("grace", "1", forge.Withdrawn)}, []forge.Review{v("grace", "1", forge.Withdrawn)}},
 		"sorted by account":           {[]forge.Review{v("b", "2", forge.Approved), v("a", "1", forge.Approved)}, []forge.Review{v("a", "1", forge.Approved), v("b", "2", forge.Approved)}},
-		"no account": {[]forge.Review{v("", "1", forge.Approved), v("ghost", "", forge.Approved), v("a\x00b", "3", forge.Approved),
-			v(" ada", "4", forge.Approved), v(strings.Repeat("a", 300), "5", forge.Approved)}, []forge.Review{}},
+		"no account": {[]forge.Review{
+			v("", "1", forge.Approved), v("ghost", "", forge.Approved), v("a\x00b", "3", forge.Approved),
+			v(" ada", "4", forge.Approved), v(strings.Repeat("a", 300), "5", forge.Approved),
+		}, []forge.Review{}},
 		"hostile texts": {[]forge.Review{unsafe}, []forge.Review{safe}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -89,6 +89,9 @@ func (r *round) note(ctx context.Context, place EnvironmentState, d decide.Decis
 	if err := r.propose(ctx, place); err != nil {
 		return err
 	}
+	if err := r.noteReviews(ctx, place); err != nil {
+		return err
+	}
 	return r.decide(ctx, d)
 }
 

@@ -65,6 +65,8 @@ type page struct {
 	// bypasses and approvals are the users' commands for verifications, by commit.
 	bypasses  map[string][]decide.Bypass
 	approvals map[string][]decide.Approval
+	// reviews are the last steps about reviews on the forge.
+	reviews map[reviewKey]recordedReview
 	// proposed and withdrawn hold the proposals that were opened and withdrawn.
 	proposed, withdrawn map[proposalKey]bool
 	// last is the time of the newest step.
@@ -141,7 +143,7 @@ func (j *journal) page(environment string) *page {
 	if p == nil {
 		p = &page{
 			published: map[string]time.Time{}, revisions: map[string]string{}, skips: map[string]decide.Skip{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
-			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{},
+			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{}, reviews: map[reviewKey]recordedReview{},
 			proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{}, jobs: map[string]jobAnswers{},
 		}
 		j.pages[environment] = p
@@ -239,6 +241,8 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 		p.fulfilled[d.Order] = true
 	case Approved:
 		p.approvals[s.Commit] = append(p.approvals[s.Commit], decide.Approval{Check: d.Check, By: s.By, Groups: d.Groups, Why: s.Reason, At: s.At})
+	case Reviewed:
+		p.addReview(s, d)
 	case Bypassed:
 		p.bypasses[s.Commit] = append(p.bypasses[s.Commit], decide.Bypass{Check: d.Check, By: s.By, Why: s.Reason, At: s.At})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -44,6 +45,8 @@ type Platform struct {
 	line []Commit
 	// ringSources are the GitOps branches of the environments with rings, by environment.
 	ringSources map[string]ringSource
+	// gitOpsBranches are the GitOps branches of all environments.
+	gitOpsBranches map[string]hub.Source
 }
 
 // Lines gives access to the history of branches.
@@ -55,6 +58,7 @@ type Lines interface {
 var (
 	_ Pipeline     = (*Platform)(nil)
 	_ StatusReader = (*Platform)(nil)
+	_ ReviewReader = (*Platform)(nil)
 )
 
 // ProposalBranch returns the branch of an environment's promotion pull requests.
@@ -85,8 +89,9 @@ func (p *Platform) Read(ctx context.Context) (*State, error) {
 	r.Chain, wrong = decide.NewChain(r.Stages, p.Chain)
 	r.Problems = fleet.SortProblems(append(problems, wrong...))
 	r.Places = p.places(ctx, r, described)
-	p.ringSources = map[string]ringSource{}
+	p.ringSources, p.gitOpsBranches = map[string]ringSource{}, map[string]hub.Source{}
 	for _, place := range r.Places {
+		p.gitOpsBranches[place.Environment] = place.GitOps
 		if place.Rings != nil {
 			p.ringSources[place.Environment] = ringSourceOf(&place)
 			r.Read = append(r.Read, schedule.Location{Repo: place.GitOps.Repository, Branch: place.GitOps.Ref})
@@ -235,6 +240,19 @@ func (p *Platform) ReadStatuses(ctx context.Context, commit string) ([]forge.Sta
 		return nil, err
 	}
 	return StatusesOf(ctx, repo, commit)
+}
+
+// ReadReviews reads the reviews of the pull requests to the GitOps branch of an environment.
+func (p *Platform) ReadReviews(ctx context.Context, environment, from, to string) ([]ReviewedPullRequest, error) {
+	at, known := p.gitOpsBranches[environment]
+	if !known {
+		return nil, nil
+	}
+	host, repo, err := p.locate(at.Repository)
+	if repo == nil || err != nil {
+		return nil, err
+	}
+	return ReadReviews(ctx, host, repo, pullrequest.HeadBranch(environment), at.Ref, from, to)
 }
 
 // StatusesOf reads the statuses and CI results of a commit. repo is nil if no forge hosts the repository.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/measure"
@@ -56,6 +57,8 @@ type Promoter struct {
 	MaxChecks int
 	// Checked is called with the pipeline's subject when a verification ends; optional.
 	Checked func(subject string)
+	// People are the users whose reviews on forges count as approvals. If nil, reviews are not read.
+	People *forge.People
 	// Now is the clock; defaults to time.Now.
 	Now func() time.Time
 
@@ -74,6 +77,8 @@ type subject struct {
 	read map[checkKey]time.Time
 	// heads are the recorded commits of rings, by repository and branch.
 	heads map[string]ringHead
+	// reviews are what was read of pull requests.
+	reviews map[string]readReviews
 }
 
 func (p *Promoter) subject(name string) *subject {
@@ -121,7 +126,7 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	s := p.subject(reading.Subject)
 	s.Lock()
 	defer s.Unlock()
-	r := &round{Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, at: p.now(), running: p.checks.snapshot()}
+	r := &round{Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, at: p.now(), running: p.checks.snapshot(), reviewed: map[string]bool{}}
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ type round struct {
 	// lanes holds the chain of environments, and then the rings of each environment that has rings.
 	lanes   []*lane
 	outcome *Outcome
+	// reviewed are the places whose reviews were read, again when another round may be needed because of reviews.
+	reviewed map[string]bool
+	again    []time.Time
 	// requests are the Jobs that clusters should run.
 	requests []*jobRequest
 }
@@ -84,6 +87,7 @@ func (r *round) gatherPlaces(ctx context.Context, clusters *registry, l *lane, r
 				failed = joinIn(place.Environment, failed, err)
 			}
 			e.Checks = r.markRunning(e.Checks, place)
+			r.addReviews(ctx, l, &e, place, rules)
 		}
 		l.facts.Environments = append(l.facts.Environments, e)
 	}
@@ -130,6 +134,9 @@ func (r *round) describe() *Outcome {
 	o := &Outcome{
 		Subject: r.reading.Subject, At: r.at, Environments: []Standing{},
 		Problems: r.reading.Problems, Line: r.reading.Line, Read: r.reading.Read,
+	}
+	for _, at := range r.again {
+		o.wake(at)
 	}
 	for _, d := range r.lanes[0].decisions {
 		s := r.standing(d)

@@ -3,6 +3,7 @@ package promote
 import (
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -38,6 +39,8 @@ const (
 	// without a verification of a commit.
 	Approved decide.StepKind = "approved"
 	Bypassed decide.StepKind = "bypassed"
+	// Reviewed is what a user decided about a rollout by reviewing its pull requests on the forge, or that this was withdrawn.
+	Reviewed decide.StepKind = "reviewed"
 )
 
 // EveryCommit is the commit of steps that apply to an environment as a whole.
@@ -79,13 +82,17 @@ type Detail struct {
 	Job       string      `json:"job,omitempty"`
 	Succeeded []string    `json:"succeeded,omitempty"`
 	Answers   []JobAnswer `json:"answers,omitempty"`
-	// Groups are those of an approval's user, as far as the verification names them.
+	// Groups are those of an approval's user, as far as the verification names them, or those of a review's user.
 	Groups []string `json:"groups,omitempty"`
-	// URL is the page of a proposal.
+	// URL is the page of a proposal, or of a review.
 	URL string `json:"url,omitempty"`
+	// Review is the decision of a review, by Login on Forge, of the head On of a pull request.
+	Review forge.ReviewDecision `json:"review,omitempty"`
+	Forge  string               `json:"forge,omitempty"`
+	Login  string               `json:"login,omitempty"`
 	// From is the commit that a proposal replaces.
 	From string `json:"from,omitempty"`
-	// Since is when the phase of a decision began.
+	// Since is when the phase of a decision began, or when a review was made, if the forge tells.
 	Since time.Time `json:"since,omitzero"`
 	// Order is the ID of the completed request.
 	Order string `json:"order,omitempty"`

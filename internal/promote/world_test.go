@@ -37,12 +37,16 @@ type fakePipeline struct {
 	refusal  error                    // of SetStatus
 	// unreadable is the error of ReadStatuses.
 	unreadable error
+	// pulls are the reviewed pull requests of every rollout, and reviewsErr the error of reading them.
+	pulls      []promote.ReviewedPullRequest
+	reviewsErr error
 	moves      []string
 }
 
 var (
 	_ promote.Pipeline     = (*fakePipeline)(nil)
 	_ promote.StatusReader = (*fakePipeline)(nil)
+	_ promote.ReviewReader = (*fakePipeline)(nil)
 )
 
 // newFakePipeline returns a pipeline of environments in order, which all have the first commit.
@@ -137,6 +141,12 @@ func (p *fakePipeline) ReadStatuses(context.Context, string) ([]forge.Status, er
 	defer p.mu.Unlock()
 	p.reads++
 	return slices.Clone(p.others), p.unreadable
+}
+
+func (p *fakePipeline) ReadReviews(context.Context, string, string, string) ([]promote.ReviewedPullRequest, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pulls, p.reviewsErr
 }
 
 // equals is a history in which no commit contains another.

@@ -34,6 +34,9 @@ type Config struct {
 	LocalForge *bool `json:"localForge,omitempty"`
 	// Forges host control planes and GitOps repositories.
 	Forges []forge.Connection `json:"forges,omitempty"`
+	// People are the users whose reviews of pull requests count as approvals, with the logins that they have on the forges. Whoever is in
+	// this list can approve, as far as the approval does not ask for groups that the user lacks. Default: reviews do not count.
+	People []forge.Person `json:"people,omitempty"`
 	// Map reads repositories from other locations: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
 	// PreviewForks enables previews of pull requests from forks. They can name any repository and template, which the server
@@ -297,7 +300,10 @@ func (o *OIDCConfig) check() error {
 	return nil
 }
 
-// CheckForges returns all errors of the forges, joined.
+// LocalForgeName is the name of the embedded forge in [forge.Person].
+const LocalForgeName = string(forge.Local)
+
+// CheckForges returns all errors of the forges and of the people who have accounts there, joined.
 func (c *Config) CheckForges() error {
 	var problems []error
 	names := map[string]bool{}
@@ -308,7 +314,11 @@ func (c *Config) CheckForges() error {
 		if names[f.Name] {
 			problems = append(problems, fmt.Errorf("forges[%d]: another forge has the name %q; use a different one", i, f.Name))
 		}
-		names[f.Name] = true
+		names[f.Name] = f.Name != ""
 	}
+	if *c.LocalForge {
+		names[LocalForgeName] = true
+	}
+	problems = append(problems, forge.CheckPeople(c.People, slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return name == "" }))...)
 	return errors.Join(problems...)
 }

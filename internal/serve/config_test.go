@@ -22,6 +22,9 @@ forges:
   - {url: "https://github.com", tokenEnv: A, tokenFile: b}
   - {url: "https://git.example.com", tokenEnv: A}
   - {url: "not a url", kind: gitea, app: {id: 1}}
+people:
+  - {user: ada@example.com, logins: {github: ada, gitlab: ada}}
+  - {user: ben@example.com, logins: {github: Ada, local: ben}}
 `), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +38,7 @@ forges:
 		"ledger:", "retention:", "chains:", "verify.programs:", "access.anonymous:", "access.oidc: issuer:",
 		"forges[0]: set exactly one", "forges[1]: set exactly one", "forges[1]: another forge", "forges[2]: kind:",
 		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: set",
+		`people[0].logins: no forge has the name "gitlab"`, `people[1].logins.github: "Ada" is also the login of ada@example.com`, `people[1].logins: no forge has the name "local"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q:\n%v", want, err)

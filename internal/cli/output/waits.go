@@ -51,9 +51,12 @@ func checkText(c decide.CheckProgress) string {
 	for i, a := range c.Approvals {
 		if i == 0 {
 			text += ", approved" + terminal.ByUser(a.By)
-			continue
+		} else {
+			text += ", " + a.By
 		}
-		text += ", " + a.By
+		if a.Forge != "" {
+			text += " on " + a.Forge
+		}
 	}
 	return text + terminal.Because(c.Reason)
 }

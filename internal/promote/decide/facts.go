@@ -44,6 +44,9 @@ type Environment struct {
 	// Bypasses and Approvals are the users' commands for verifications of Commit, oldest first.
 	Bypasses  []Bypass
 	Approvals []Approval
+	// Reviews are the reviews of the pull requests that made Rollout. ReviewsUnknown explains why some could not be read; optional.
+	Reviews        []Review
+	ReviewsUnknown string
 	// History holds the recorded steps, oldest first.
 	History []Step
 	// Statuses holds the posted statuses of this environment by commit: those of Commit and Head,

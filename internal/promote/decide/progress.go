@@ -53,6 +53,22 @@ type Approval struct {
 	Groups []string  `json:"groups,omitempty"`
 	Why    string    `json:"why,omitempty"`
 	At     time.Time `json:"at"`
+	// Forge, Login and URL are those of the review of a pull request; empty for an approval on a page or by a command.
+	Forge string `json:"forge,omitempty"`
+	Login string `json:"login,omitempty"`
+	URL   string `json:"url,omitempty"`
+}
+
+// Review is a review of the pull requests that made a rollout, on their forge. It is an approval for every verification of the rollout
+// that waits for one, unless it asks for changes. At is zero if the forge does not tell when it was made.
+type Review struct {
+	Approval
+	// ChangesRequested means that the rollout is held: the user asks for changes.
+	ChangesRequested bool
+	// Ignored explains why the review does not count; empty if it does.
+	Ignored string
+	// Commit is the head of the pull request that was reviewed.
+	Commit string
 }
 
 // CheckCommit is a verification and a commit with its status.
@@ -81,6 +97,8 @@ type CheckProgress struct {
 	// Last is when the last measurement was recorded, and Next when the next one is due.
 	Last time.Time `json:"last,omitzero"`
 	Next time.Time `json:"next,omitzero"`
+	// Notes explain which reviews on the forge hold the verification, or do not count.
+	Notes []string `json:"notes,omitempty"`
 	// Bypass is the command that bypassed it; optional. Approvals are those that count.
 	Bypass    *Bypass    `json:"bypass,omitempty"`
 	Approvals []Approval `json:"approvals,omitempty"`
@@ -109,6 +127,8 @@ func (p *place) checkProgress(c *Check) CheckProgress {
 		g.Bypass = nil
 	case g.Bypass != nil:
 		g.State, g.Reason = CheckBypassed, g.Bypass.String()
+	case c.Approval != nil && p.env.ReviewsUnknown != "":
+		// An approval on the forge may have been in time.
 	case !g.Deadline.IsZero() && !p.now.Before(g.Deadline):
 		g.State, g.Reason = CheckFailed, "timed out after "+span(c.Timeout.Duration)+because(g.Reason)
 	}
@@ -171,26 +191,67 @@ func (g *CheckProgress) conclude(reason string) {
 	}
 }
 
-// countApprovals counts the approvals of different users who may approve.
+// countApprovals counts the approvals of different users who may approve: those that are recorded, and reviews on the forge.
 func (p *place) countApprovals(c *Check, g *CheckProgress) {
 	authors := p.authors[p.env.Commit]
+	late := func(at time.Time) bool {
+		return !g.Deadline.IsZero() && at.After(g.Deadline) || g.Bypass != nil && at.After(g.Bypass.At)
+	}
+	var approvals []Approval
 	for _, a := range p.env.Approvals {
-		late := !g.Deadline.IsZero() && a.At.After(g.Deadline) || g.Bypass != nil && a.At.After(g.Bypass.At)
-		if a.Check != c.Name || late || p.stale(a.At) || g.Passed == g.Required || c.Refuses(a.By, a.Groups, authors) != "" {
-			continue
+		if a.Check == c.Name && !late(a.At) && !p.stale(a.At) && c.Refuses(a.By, a.Groups, authors) == "" {
+			approvals = append(approvals, a)
 		}
-		if slices.ContainsFunc(g.Approvals, func(b Approval) bool { return strings.EqualFold(a.By, b.By) }) {
-			continue
+	}
+	held := false
+	for _, v := range p.env.Reviews {
+		why := v.Ignored
+		if why == "" && late(v.At) {
+			why = fmt.Sprintf("the review of %s came too late", v.By)
 		}
-		g.Approvals, g.Last = append(g.Approvals, a), a.At
-		g.Passed++
+		if why == "" {
+			why = c.Refuses(v.By, v.Groups, authors)
+		}
+		switch {
+		case why != "":
+			g.Notes = append(g.Notes, why)
+		case v.ChangesRequested && !v.takenBack(approvals):
+			held = true
+			g.Notes = slices.Insert(g.Notes, 0, fmt.Sprintf("%s requested changes%s", v.By, at(v.URL)))
+		case !v.ChangesRequested:
+			v.Check = c.Name
+			v.Groups = slices.DeleteFunc(slices.Clone(v.Groups), func(group string) bool { return !slices.Contains(c.Approval.Groups, group) })
+			approvals = append(approvals, v.Approval)
+		}
+	}
+	slices.SortStableFunc(approvals, func(a, b Approval) int { return a.At.Compare(b.At) })
+	for _, a := range approvals {
+		again := slices.ContainsFunc(g.Approvals, func(b Approval) bool { return strings.EqualFold(a.By, b.By) })
+		if g.Passed < g.Required && !again {
+			g.Approvals, g.Last = append(g.Approvals, a), a.At
+			g.Passed++
+		}
+	}
+	if p.env.ReviewsUnknown != "" {
+		g.Notes = append(g.Notes, "the reviews on the forge are not known: "+p.env.ReviewsUnknown)
+	}
+	if more := len(g.Notes) - maxNotes; more > 0 {
+		g.Notes = append(g.Notes[:maxNotes], fmt.Sprintf("%d more reviews do not count", more))
 	}
 	switch {
-	case g.Passed == g.Required:
-		g.State, g.Reason = CheckPassed, ""
+	case g.Passed == g.Required && !held:
+		g.State, g.Reason, g.Notes = CheckPassed, "", nil
 	case g.State != "":
-		g.Reason = fmt.Sprintf("%d of %d approvals%s", g.Passed, g.Required, c.who())
+		g.Reason = strings.Join(append([]string{fmt.Sprintf("%d of %d approvals%s", g.Passed, g.Required, c.who())}, g.Notes...), "; ")
 	}
+}
+
+// maxNotes is how many reviews are named that do not count.
+const maxNotes = 3
+
+// takenBack reports whether the user approved the commit after the review, on a page or by a command. A review without a time is older.
+func (v *Review) takenBack(approvals []Approval) bool {
+	return slices.ContainsFunc(approvals, func(a Approval) bool { return a.Forge == "" && strings.EqualFold(a.By, v.By) && a.At.After(v.At) })
 }
 
 // who describes the users who may approve.

@@ -142,7 +142,7 @@ func (g *CheckProgress) status() Status {
 		}
 		return Status{Success, text}
 	case g.Kind == "approval":
-		return Status{Pending, fmt.Sprintf("Waits for approval: %d of %d", g.Passed, g.Required)}
+		return Status{Pending, strings.Join(append([]string{fmt.Sprintf("Waits for approval: %d of %d", g.Passed, g.Required)}, g.Notes...), "; ")}
 	case g.Kind == "commitStatus":
 		return Status{Pending, "Waits" + because(g.Reason)}
 	case g.Kind == "job" && g.Reason != "":

@@ -18,7 +18,7 @@ import (
 //go:generate go run . -out ../../../docs/schemas/serve.json
 
 // sources are the Go files with the type Config and the types of its fields.
-var sources = []string{"../config.go", "../config_scheduler.go", "../config_notifications.go", "../../forge/connection.go"}
+var sources = []string{"../config.go", "../config_scheduler.go", "../config_notifications.go", "../../forge/connection.go", "../../forge/person.go"}
 
 func main() {
 	out := flag.String("out", "", "`file` the schema is written to")

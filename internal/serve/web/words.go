@@ -45,7 +45,7 @@ var stateStyles = map[string]stateStyle{
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
 	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "ran": {off, "·", "jobs"}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
 	"assigned": {off, "·", ""}, "pending": {move, "◐", ""}, "delivered": {good, "✓", ""}, "dead": {bad, "✕", "given up"}, "dropped": {bad, "✕", ""},
-	"skipped": {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "begun": {move, "◐", ""},
+	"skipped": {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "reviewed": {off, "·", ""}, "begun": {move, "◐", ""},
 	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
 }
 

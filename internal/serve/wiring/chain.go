@@ -65,6 +65,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 			Ledger: wakingLedger{s.Ledger, s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
 			Checks:  verifier,
 			Checked: s.Keeper.RunChain,
+			People:  NewPeople(s.Config, s.Flows.Forges),
 		},
 	}
 	s.API = &api.Server{

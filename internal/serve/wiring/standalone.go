@@ -51,6 +51,8 @@ type StandaloneOptions struct {
 	Author git.Person
 	// Checks runs verifications. Without it they fail.
 	Checks promote.Checks
+	// People are the users whose reviews on forges count. Without it, reviews are not read.
+	People *forge.People
 	// Schedulers are the external schedulers. Without it, only their recorded answers are used.
 	Schedulers *external.Asker
 	// Progress is called with what is read. Optional.
@@ -63,7 +65,7 @@ type StandaloneOptions struct {
 func NewStandalone(o StandaloneOptions) *Standalone {
 	return &Standalone{
 		StandaloneOptions: o,
-		Promoter:          &promote.Promoter{Ledger: o.Ledger, Ancestry: &repository.Ancestry{Client: o.Client}, Checks: o.Checks, Now: o.Now},
+		Promoter:          &promote.Promoter{Ledger: o.Ledger, Ancestry: &repository.Ancestry{Client: o.Client}, Checks: o.Checks, People: o.People, Now: o.Now},
 		flows: &Flows{
 			Client: o.Client, Commits: repository.Committer{Client: o.Client, Author: o.Author},
 			cache: &fleet.Cache{}, board: &serve.Board{}, progress: o.Progress, schedulers: o.Schedulers,

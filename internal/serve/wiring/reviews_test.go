@@ -1,0 +1,140 @@
+package wiring
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
+)
+
+// reviewWorld is a world whose only environment waits for the approval of anna, on the pull requests of its GitOps branch.
+type reviewWorld struct {
+	*promotionWorld
+	through forge.Forge
+}
+
+// plain is a forge that no test interrupts.
+type plain struct{ forge.Forge }
+
+func newReviewWorld(t *testing.T) *reviewWorld {
+	t.Helper()
+	w := &reviewWorld{promotionWorld: newPromotionWorld(t, map[string]string{"dev": "{verify: [{name: release, approval: {groups: [release]}}]}"})}
+	w.Push(fleettest.ControlPlane, "dev", map[string]string{
+		"gitops-repo.yaml": strings.ReplaceAll(strings.ReplaceAll(gitOpsRepoFile, "NAME", "dev"), "  autoMerge: true\n", ""),
+	})
+	w.through = plain{w.Host}
+	config := &serve.Config{People: []forge.Person{{User: "anna@example.com", Groups: []string{"release"}, Logins: map[string]string{"local": "anna"}}}}
+	w.promoter.People = NewPeople(config, forge.Forges{w.through})
+	return w
+}
+
+// rest runs minutes until nothing is left to do.
+func (w *reviewWorld) rest() *promote.Outcome {
+	w.Helper()
+	for range 20 {
+		o, err := w.minuteThrough(w.through)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if len(o.Did) == 0 {
+			return o
+		}
+	}
+	w.Fatal("it does not come to rest")
+	return nil
+}
+
+// change adds a commit to main that changes manifests.
+func (w *reviewWorld) change(what string) {
+	w.Helper()
+	w.Push(fleettest.ControlPlane, "main", map[string]string{"templates/readme.md": what + "\n"})
+}
+
+// approved lets both commits that are there be reviewed and deployed, one after the other.
+func (w *reviewWorld) approved() {
+	w.Helper()
+	for range 2 {
+		w.rest()
+		w.review("anna")
+		w.publish()
+	}
+	if s := standing(w.rest(), "dev"); s.Phase != decide.Deployed {
+		w.Fatal(s.Reason)
+	}
+}
+
+// offered returns the open pull request to the GitOps branch.
+func (w *reviewWorld) offered() forge.PullRequest {
+	w.Helper()
+	open, err := w.Repo(fleettest.GitOps).FindPullRequests(w.Context(), forge.PullRequestFilter{State: forge.Open})
+	if err != nil || len(open) != 1 {
+		w.Fatalf("%d pull requests, %v", len(open), err)
+	}
+	return open[0]
+}
+
+// review approves the open pull request as an account.
+func (w *reviewWorld) review(login string) {
+	w.Helper()
+	repo, err := w.Host.(*local.Forge).As(local.Account{Name: login, Right: local.Write}).Repository(w.URL + "/" + fleettest.GitOps)
+	if err == nil {
+		p := w.offered()
+		err = repo.(*local.Repository).Approve(w.Context(), p.Number, p.Head.Commit)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// publish merges the open pull request as it is.
+func (w *reviewWorld) publish() {
+	w.Helper()
+	p := w.offered()
+	if _, err := w.Repo(fleettest.GitOps).MergePullRequest(w.Context(), p.Number, forge.Merge{Head: p.Head.Commit}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestAReviewOnTheForgeApproves approves a rollout by reviewing its pull request. The approval is one of that rollout only.
+func TestAReviewOnTheForgeApproves(t *testing.T) {
+	w := newReviewWorld(t)
+	w.approved()
+	w.change("one")
+	w.rest()
+	w.review("anna")
+	w.review("mallory")
+	w.publish()
+	commit := w.Head(fleettest.ControlPlane, "main")
+	o := w.rest()
+	w.want(o, "dev", decide.Deployed, commit)
+	if got := standing(o, "dev").Checks[0].Approvals; len(got) != 1 || got[0].By != "anna@example.com" || !strings.HasSuffix(got[0].URL, "/pulls/3") {
+		t.Errorf("approvals: %+v", got)
+	}
+	if got := w.status(commit, "dev/release"); got != "success Approved by anna@example.com" {
+		t.Errorf("status %q", got)
+	}
+	if steps := strings.Join(w.steps("dev"), ", "); strings.Count(steps, "reviewed "+commit[:7]) != 1 {
+		t.Errorf("steps: %s", steps)
+	}
+}
+
+// TestAPushAfterTheApproval: a developer adds a commit to a pull request that is approved, and merges it.
+func TestAPushAfterTheApproval(t *testing.T) {
+	w := newReviewWorld(t)
+	w.approved()
+	w.change("one")
+	w.rest()
+	w.review("anna")
+	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/more.yaml": "kind: ConfigMap\n"})
+	w.publish()
+	o := w.rest()
+	w.want(o, "dev", decide.Verifying, w.Head(fleettest.ControlPlane, "main"))
+	if s := standing(o, "dev"); !strings.Contains(s.Reason, "0 of 1 approvals by members of release; anna@example.com approved ") || !strings.HasSuffix(s.Reason, " was merged") {
+		t.Error(s.Reason)
+	}
+}
