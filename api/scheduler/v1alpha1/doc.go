@@ -10,6 +10,8 @@
 // Workload, and [Assignment] and [AssignmentPackage] are results; they exist
 // as objects only if the scheduler runs on Kubernetes.
 //
+// [ControlPlane] is the only kind that is never a document in Git: it tells the operator what to schedule.
+//
 // The types describe documents in Git. A control plane repository needs no cluster; the custom resource definitions
 // generated from this package are optional.
 package v1alpha1

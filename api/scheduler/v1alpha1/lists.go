@@ -84,6 +84,16 @@ type ConfigSchemaList struct {
 
 // +kubebuilder:object:root=true
 
+// ControlPlaneList is a list of ControlPlane objects.
+type ControlPlaneList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ControlPlane `json:"items"`
+}
+
+// +kubebuilder:object:root=true
+
 // DeploymentTargetList is a list of DeploymentTarget objects.
 type DeploymentTargetList struct {
 	metav1.TypeMeta `json:",inline"`

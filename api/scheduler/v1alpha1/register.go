@@ -20,6 +20,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ClusterType{}, &ClusterTypeList{},
 		&ConfigRepo{}, &ConfigRepoList{},
 		&ConfigSchema{}, &ConfigSchemaList{},
+		&ControlPlane{}, &ControlPlaneList{},
 		&DeploymentTarget{}, &DeploymentTargetList{},
 		&Environment{}, &EnvironmentList{},
 		&GitOpsRepo{}, &GitOpsRepoList{},

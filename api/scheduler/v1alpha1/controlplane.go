@@ -1,0 +1,217 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Conditions of a ControlPlane.
+const (
+	// ConditionReady is True if the last round of every environment succeeded. It is False if a round failed, with the first error as
+	// its message, and Unknown before the first round. It is always present after the operator has seen the object.
+	// Problems of documents do not make it False: they hold what depends on them, and are counted in the status of the environment.
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while the operator works towards a generation, a reconcile request or a retry. It is absent otherwise.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True if the rounds cannot succeed until the spec or the operator's configuration changes. It is absent otherwise.
+	ConditionStalled = "Stalled"
+)
+
+// AnnotationRequestedAt requests a round now, with a value that differs from status.lastHandledReconcileAt.
+const AnnotationRequestedAt = "reconcile.kalypso.io/requestedAt"
+
+// +kubebuilder:validation:XValidation:rule="has(self.repository) != has(self.objects)",message="set either repository or objects"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || has(self.repository)",message="secretRef goes with repository; the forge's secret is used for other repositories"
+
+// ControlPlaneSource defines where the documents of a control plane are.
+type ControlPlaneSource struct {
+	// Repository is the https URL of the control plane repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s@]+$`
+	Repository string `json:"repository,omitempty"`
+
+	// SecretRef names the Secret with the fields username and password for the repository. Default: the forge's credential.
+	// +optional
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
+
+	// Objects reads the documents from the namespace of the ControlPlane instead of a repository.
+	// +optional
+	Objects *ObjectsSource `json:"objects,omitempty"`
+}
+
+// ObjectsSource defines which objects of a namespace are the documents of one environment.
+type ObjectsSource struct {
+	// Environment is the environment that the objects describe.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Environment string `json:"environment"`
+
+	// Repository is the https URL of the repository that the objects come from. Relative URLs in the objects refer to it.
+	// Without it, the objects cannot have relative URLs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s@]+$`
+	Repository string `json:"repository,omitempty"`
+
+	// Selector selects the objects by their labels. Default: all objects of the namespace.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// SecretReference names a Secret in the namespace of the object.
+type SecretReference struct {
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// +kubebuilder:validation:Enum=github;gitlab;gitea;azuredevops
+
+// ForgeKind is the kind of a forge.
+type ForgeKind string
+
+// ControlPlaneForge defines the forge with the GitOps repositories.
+type ControlPlaneForge struct {
+	// Kind is the kind of the forge.
+	Kind ForgeKind `json:"kind"`
+
+	// URL is the https address of the forge, such as https://github.com.
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s@]+$`
+	URL string `json:"url"`
+
+	// SecretRef names the Secret with the field token.
+	SecretRef SecretReference `json:"secretRef"`
+}
+
+// AssignmentObjects defines whether assignments are written as objects.
+type AssignmentObjects struct {
+	// Objects writes an Assignment object for each assignment, in the namespace of the ControlPlane. Default: false.
+	// Above the operator's limit for an environment, which is 200 unless it is configured otherwise, no objects are written.
+	// +optional
+	Objects bool `json:"objects,omitempty"`
+}
+
+// ControlPlaneSpec defines which environments the operator schedules, from which documents, and where it opens pull requests.
+type ControlPlaneSpec struct {
+	// Source is where the documents are.
+	Source ControlPlaneSource `json:"source"`
+
+	// Forge hosts the GitOps repositories.
+	Forge ControlPlaneForge `json:"forge"`
+
+	// Environments are the environments to schedule. Default: all environments of the control plane.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	Environments []string `json:"environments,omitempty"`
+
+	// Interval is the time between two rounds, at least ten seconds. Default: 1m.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="the interval is between 10s and 24h"
+	Interval *metav1.Duration `json:"interval,omitempty"`
+
+	// Suspend stops all rounds. Pull requests and deployments stay as they are. Default: false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// Assignments defines whether the assignments are written as objects.
+	// +optional
+	Assignments *AssignmentObjects `json:"assignments,omitempty"`
+}
+
+// EnvironmentCounts are the numbers of an environment's last round.
+type EnvironmentCounts struct {
+	// Assignments is the number of assignments.
+	Assignments int32 `json:"assignments"`
+	// Held is the number of assignments that keep their published files.
+	Held int32 `json:"held"`
+	// Errors and Warnings are the numbers of problems.
+	Errors   int32 `json:"errors"`
+	Warnings int32 `json:"warnings"`
+	// Files is the number of files that differ from the GitOps branch.
+	Files int32 `json:"files"`
+}
+
+// EnvironmentStatus is the result of an environment's last round.
+type EnvironmentStatus struct {
+	// Name of the environment.
+	Name string `json:"name"`
+
+	// Inputs are the control plane's commits that the environment was read at, such as "dev@1f0c2aa, main@5523a85". For objects,
+	// the commit is a hash of their content.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
+	// Commit is the head of the GitOps branch that the files were compared with.
+	// +optional
+	Commit string `json:"commit,omitempty"`
+
+	// PullRequest is the URL of the open pull request.
+	// +optional
+	PullRequest string `json:"pullRequest,omitempty"`
+
+	// Waits is the reason why the pull request is not merged automatically, or not opened.
+	// +optional
+	Waits string `json:"waits,omitempty"`
+
+	// Counts are the numbers of the last successful round.
+	// +optional
+	Counts *EnvironmentCounts `json:"counts,omitempty"`
+
+	// Problems are the first five problems. The pull request, or "kalypso validate", has all of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Problems []string `json:"problems,omitempty"`
+
+	// Error is why the last round failed. The other fields are those of the last successful round.
+	// +optional
+	Error string `json:"error,omitempty"`
+}
+
+// ControlPlaneStatus is the result of the last rounds.
+type ControlPlaneStatus struct {
+	Status `json:",inline"`
+
+	// LastHandledReconcileAt is the last value of the annotation reconcile.kalypso.io/requestedAt that was handled.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// Environments are the results by environment.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Environments []EnvironmentStatus `json:"environments,omitempty"`
+
+	// Summary is one line about all environments, for lists.
+	// +optional
+	Summary string `json:"summary,omitempty"`
+
+	// Assignments is how the assignments are written as objects, or why they are not.
+	// +optional
+	Assignments string `json:"assignments,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=kcp
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.summary`
+// +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=`.spec.suspend`,priority=1
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+
+// ControlPlane makes the operator schedule the environments of a control plane, as "kalypso schedule --pull-request" does. Everything that it
+// refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
+type ControlPlane struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec   ControlPlaneSpec   `json:"spec,omitempty"`
+	Status ControlPlaneStatus `json:"status,omitempty"`
+}
