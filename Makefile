@@ -8,8 +8,8 @@ help: ## list the targets
 
 # Go stamps the version into the program: the tag, or the commit it is built from. Kustomize imports package plugin: with cgo, the linker then
 # keeps every function of every package, a quarter of the program.
-build: ## build bin/kalypso and bin/kalypso-agent
-	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent
+build: ## build the programs in bin/
+	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent ./cmd/kalypso-operator
 
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up

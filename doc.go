@@ -57,6 +57,8 @@
 //	internal/serve/session         sessions of browsers
 //	internal/serve/web             its pages
 //	internal/serve/wiring          connects forges, Git, the ledger and pages to a server
+//	internal/operator              the same rounds for ControlPlane objects of a Kubernetes cluster
+//	internal/operator/tenant       connects one of them to Git and its forge
 //	internal/cli                   what commands share: arguments, output formats, exit codes
 //	internal/cli/backend           whom a command asks: a server, or a ledger directly
 //	internal/cli/output            results as text
@@ -69,6 +71,7 @@
 //	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas
 //	cmd/kalypso                    the command line
 //	cmd/kalypso-agent              the agent as a program of its own
+//	cmd/kalypso-operator           the operator
 //
 // The tables in layers_test.go say which package may import which.
 package kalypso

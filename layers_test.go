@@ -32,6 +32,7 @@ var rooms = []string{
 	"sample",
 	"cli",
 	"serve",
+	"operator",
 	"repository",
 	"agent",
 	"hub",
@@ -51,7 +52,7 @@ var rooms = []string{
 }
 
 // maxRooms keeps the folder list readable: a new concept first looks for a room that it belongs to.
-const maxRooms = 19
+const maxRooms = 20
 
 // layers is the dependency table. Rooms have one order; layers say what a package may do, wherever it lies:
 // a pure core lies inside the room that it serves. Arrows go one way:
@@ -116,7 +117,7 @@ var layers = []layer{
 		// What runs on and on: it waits for the world, and calls flows. The agent has none to call: it passes on what
 		// the cluster says, and reaches the cluster through an interface, as it would be any other edge.
 		name:    "shell",
-		folders: []string{"internal/serve", "internal/agent"},
+		folders: []string{"internal/serve", "internal/operator", "internal/agent"},
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
@@ -128,8 +129,8 @@ var layers = []layer{
 		},
 	},
 	{
-		// Connects edges to one server: the shell must not know them, and every command that runs a server runs the same one.
-		name: "wiring", folders: []string{"internal/serve/wiring"},
+		// Connects edges to one server, or to one tenant of the operator: the shell must not know them, and every command that runs a server runs the same one.
+		name: "wiring", folders: []string{"internal/serve/wiring", "internal/operator/tenant"},
 		imports: []string{"adapter", "shell", "flow", "edge", "port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "database/sql"}, "wiring only connects; doing it is the work of edges"},

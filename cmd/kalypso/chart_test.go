@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/agent/manifests"
@@ -16,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/operator"
 )
 
 const chartFolder = "../../charts/kalypso"
@@ -97,6 +99,12 @@ agent:
   watch: [example.com/things]
   destinations: [other=west-2]
   podAnnotations: {a: b}
+operator:
+  enabled: true
+  namespaces: [shop, bank]
+  allow: ["https://github.com"]
+  networkPolicy: {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}
+  podAnnotations: {a: b}
 `
 
 // renderedChart renders the Helm chart with values, or returns why it cannot.
@@ -174,6 +182,8 @@ func TestTheChartRefusesWrongValues(t *testing.T) {
 		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                                                                                       "digest",
 		"{server: {enabled: false}, agent: {watch: [things]}}":                                                                                               "watch",
 		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}":                                                                     "server",
+		"{server: {enabled: false}, operator: {allow: [github.com]}}":                                                                                        "allow",
+		"{server: {enabled: false}, operator: {namespaces: [A_B]}}":                                                                                          "namespaces",
 	} {
 		made, problems := renderedChart(t, text)
 		if made != nil || !strings.Contains(problems, want) {
@@ -222,6 +232,66 @@ func TestTheChartInstallsTheAgentOfRegister(t *testing.T) {
 	}
 	if diff := cmp.Diff(pod(want), pod(got)); diff != "" {
 		t.Errorf("pod (-register +chart):\n%s", diff)
+	}
+}
+
+// TestTheChartInstallsTheOperator with the rights that its program says it needs, and the definitions of its kinds. Run it with -update
+// after either has changed.
+func TestTheChartInstallsTheOperator(t *testing.T) {
+	folder := filepath.Join(chartFolder, "operator")
+	for name, rules := range map[string][]rbacv1.PolicyRule{
+		"tenant-rules.yaml": operator.TenantRules(), "cluster-rules.yaml": operator.ClusterRules(), "lease-rules.yaml": operator.LeaseRules(),
+	} {
+		text, err := yaml.Marshal(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFile(t, filepath.Join(folder, name), string(text))
+	}
+	definitions, err := filepath.Glob("../../api/crds/scheduler.kalypso.io_*.yaml")
+	if err != nil || len(definitions) == 0 {
+		t.Fatalf("no definitions: %v", err)
+	}
+	for _, path := range definitions {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Helm keeps the definitions, and with them the objects, when the chart is uninstalled.
+		before, after, ok := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "  annotations:\n")
+		if !ok {
+			t.Fatalf("%s has no annotations", path)
+		}
+		wantFile(t, filepath.Join(folder, "definitions", filepath.Base(path)), before+"  annotations:\n    helm.sh/resource-policy: keep\n"+after)
+	}
+	made, problems := renderedChart(t, "{server: {enabled: false}, operator: {enabled: true}}")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	if n := bytes.Count(made, []byte("\nkind: CustomResourceDefinition\n")); n != len(definitions) {
+		t.Errorf("the chart installs %d definitions, want %d", n, len(definitions))
+	}
+	one, problems := renderedChart(t, "{server: {enabled: false}, operator: {enabled: true, definitions: false, namespaces: [shop]}}")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	bindings := objects(t, one)
+	if got := bindings["ClusterRoleBinding"]["metadata"].(map[string]any)["name"]; got != "kalypso-operator-namespaces" {
+		t.Errorf("with namespaces, the only binding for the whole cluster is %q, want that for namespaces", got)
+	}
+}
+
+// wantFile compares a generated file, or writes it with -update.
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	if update.Get().(bool) {
+		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is stale (%v): run this test with -update", path, err)
 	}
 }
 

@@ -26,14 +26,14 @@ type Result struct {
 	Processor time.Duration
 }
 
-// BuildKalypso builds the program, and the one for clusters, from the sources in a folder.
+// BuildKalypso builds the program, the agent and the operator from the sources in a folder.
 func BuildKalypso(ctx context.Context, lab *Lab, sources string) (*Kalypso, error) {
 	bin, err := lab.Folder("bin")
 	if err != nil {
 		return nil, err
 	}
 	k := &Kalypso{lab: lab, path: bin + "/kalypso"}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin+"/", "./cmd/kalypso", "./cmd/kalypso-agent")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin+"/", "./cmd/kalypso", "./cmd/kalypso-agent", "./cmd/kalypso-operator")
 	cmd.Dir = sources
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build kalypso: %w\n%s", err, out)
@@ -60,6 +60,13 @@ func (k *Kalypso) Agent() *Kalypso {
 	agent := *k
 	agent.path += "-agent"
 	return &agent
+}
+
+// Operator returns the program that schedules ControlPlane objects.
+func (k *Kalypso) Operator() *Kalypso {
+	operator := *k
+	operator.path += "-operator"
+	return &operator
 }
 
 // Run runs a command to its end. Only that it could not be run at all is an error.

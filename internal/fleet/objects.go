@@ -106,6 +106,9 @@ func (t *Target) labelled() map[string]string     { return t.Labels }
 
 // in adds source and file to a position that has only a line.
 func (p Position) in(source Source, file string) Position {
+	if source.Objects {
+		p.Line = 0
+	}
 	return Position{Source: source.Name, File: file, Line: p.Line}
 }
 

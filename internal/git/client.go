@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +28,9 @@ type Client struct {
 	// Elsewhere means that errors are read on other machines: they refer to local repositories by the URLs mapped to them,
 	// and do not name folders.
 	Elsewhere bool
+	// Allow returns an error for locations that must not be opened. It gets the scheme and the host, with its port unless that is the
+	// default, of each location after mapping, and of each redirect. A folder has the scheme "file" and no host. Optional.
+	Allow func(scheme, host string) error
 	// Progress receives short messages about slow operations. Optional.
 	// It may be called from several goroutines at once.
 	Progress func(string)
@@ -53,6 +57,9 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.allowed(l); err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// The server's answer depends on user and scheme, so they are part of the identity here.
@@ -70,6 +77,31 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	c.open[id] = r
 	return r, nil
 }
+
+// allowed applies Allow to a location.
+func (c *Client) allowed(l location) error {
+	if c.Allow == nil {
+		return nil
+	}
+	if err := c.Allow(l.scheme, l.hostPort()); err != nil {
+		return &Error{Kind: ErrDenied, Op: "open", Where: l.String(), Detail: err.Error(), Hint: "use the URL of a repository on a permitted host", cause: err}
+	}
+	return nil
+}
+
+// redirect applies Allow to a redirect.
+func (c *Client) redirect(next *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return errors.New("too many redirects")
+	}
+	if c.Allow == nil {
+		return nil
+	}
+	return c.Allow(next.URL.Scheme, next.URL.Host)
+}
+
+// maxRedirects is how many redirects are followed, as many as by [http.Client] without a CheckRedirect.
+const maxRedirects = 10
 
 // Locate returns the location of a URL after mapping: a path, or a URL without credentials.
 func (c *Client) Locate(url string) (string, error) {

@@ -67,21 +67,21 @@ func (c *Client) connect(ctx context.Context, l location, s service) (*connectio
 func (c *Client) dial(ctx context.Context, l location, s service, cred credential) (conn *connection, err error) {
 	limits := c.Limits.orDefaults()
 	err = c.bounded(ctx, "connect to", l, limits.Answer, "it did not answer", func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
-		conn, err = dial(ctx, l, s, cred, limits.References)
+		conn, err = c.dialInBackground(ctx, l, s, cred, limits.References)
 		return err
 	})
 	return conn, err
 }
 
-// dial opens a session in the background, because ssh connects without watching the context.
-func dial(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
+// dialInBackground opens a session in the background, because ssh connects without watching the context.
+func (c *Client) dialInBackground(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
 	type result struct {
 		conn *connection
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		conn, err := openSession(ctx, l, s, cred, limit)
+		conn, err := c.openSession(ctx, l, s, cred, limit)
 		done <- result{conn, err}
 	}()
 	select {
@@ -97,8 +97,8 @@ func dial(ctx context.Context, l location, s service, cred credential, limit int
 	}
 }
 
-func openSession(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
-	client, auth := l.transport(cred, limit)
+func (c *Client) openSession(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
+	client, auth := c.transport(l, cred, limit)
 	endpoint := l.endpoint()
 	conn := &connection{used: cred}
 	var err error
@@ -132,13 +132,13 @@ func (l location) endpoint() *transport.Endpoint {
 }
 
 // transport returns go-git's client for the scheme, and how it authenticates.
-func (l location) transport(cred credential, limit int64) (transport.Transport, transport.AuthMethod) {
+func (c *Client) transport(l location, cred credential, limit int64) (transport.Transport, transport.AuthMethod) {
 	if l.scheme == "ssh" {
 		// known_hosts is go-git's default; it refuses hosts that are not listed.
 		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: cmp.Or(l.user, "git"), Callback: sshKeys}
 	}
 	// go-git drops credentials when a redirect leads to another host.
-	client := githttp.NewClient(&http.Client{Transport: limitedTransport{httpTransport(), limit}})
+	client := githttp.NewClient(&http.Client{Transport: limitedTransport{httpTransport(), limit}, CheckRedirect: c.redirect})
 	if cred.empty() {
 		return client, nil
 	}

@@ -348,3 +348,32 @@ func TestProgress(t *testing.T) {
 		t.Errorf("progress %q", text)
 	}
 }
+
+// A location that is not allowed is not opened, and a redirect to one is not followed.
+func TestAllow(t *testing.T) {
+	s := newServer(t)
+	_, url := s.publish("shop.git", map[string]string{"a": "a"})
+	elsewhere := httptest.NewServer(http.RedirectHandler(url, http.StatusFound))
+	t.Cleanup(elsewhere.Close)
+	var asked []string
+	c := newClient(t, nil)
+	c.Map = []Mapping{{From: "https://mapped.example.com", To: "/etc"}}
+	c.Allow = func(scheme, host string) error {
+		asked = append(asked, scheme+" "+host)
+		if scheme != "http" || host == s.host() {
+			return errors.New("only the other host")
+		}
+		return nil
+	}
+	for _, refused := range []string{url, t.TempDir(), "ssh://git@git.example.com/shop", "https://mapped.example.com/shop"} {
+		_, err := c.Open(t.Context(), refused)
+		wantKind(t, err, ErrDenied, "only the other host")
+	}
+	r := open(t, c, elsewhere.URL+"/shop.git")
+	if _, err := r.Resolve(t.Context(), "main", ""); err == nil {
+		t.Error("a redirect was followed")
+	}
+	if last := asked[len(asked)-1]; last != "http "+s.host() {
+		t.Errorf("the redirect was not checked: %q", asked)
+	}
+}

@@ -44,6 +44,10 @@ var kalypso = Project{
 			Name: "kalypso-agent", Package: "./cmd/kalypso-agent", Image: true,
 			About: "Reports to a Kalypso server what a cluster runs", Platforms: slices.Concat(servers, edge),
 		},
+		{
+			Name: "kalypso-operator", Package: "./cmd/kalypso-operator", Image: true,
+			About: "Schedules the control planes that objects of a Kubernetes cluster describe", Platforms: servers,
+		},
 	},
 	Chart: "charts/kalypso",
 	Files: []string{"LICENSE", "README.md", "CHANGELOG.md"},

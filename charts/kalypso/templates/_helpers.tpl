@@ -23,6 +23,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 
 {{- define "kalypso.server" -}}{{ include "kalypso.name" (list . "server" "") }}{{- end -}}
 {{- define "kalypso.agent" -}}{{ include "kalypso.name" (list . "agent" "-agent") }}{{- end -}}
+{{- define "kalypso.operator" -}}{{ include "kalypso.name" (list . "operator" "-operator") }}{{- end -}}
 
 {{- /* An image. Takes a list: the root, the name of the program, and its values. A tag cannot have a "+". */ -}}
 {{- define "kalypso.image" -}}

@@ -1,0 +1,20 @@
+// Package operator schedules control planes that are described by ControlPlane objects of a Kubernetes cluster.
+//
+//	ControlPlane ─► Secrets of its namespace ─► Tenant ─► a round for each environment ─► pull requests
+//	                objects of its namespace ─┘                                        └─► status, events, Assignments
+//
+// A round is that of "kalypso schedule --pull-request". The custom resources are a front door: everything that lasts is in Git and on the
+// forge, so an operator can be killed at any time, and the next one continues. Several replicas elect a leader; the others wait.
+//
+// # Tenants
+//
+// A namespace is a tenant. A ControlPlane reads Secrets and objects of its own namespace only, and its connections, caches and credentials
+// are shared with no other object ([Tenants]). It opens https URLs, and of those only what the operator's configuration allows. Each round
+// has a time limit, and a namespace has at most half of the workers, so a slow tenant does not keep the others waiting.
+//
+// # Absence is not intent
+//
+// Objects are read with one list for each kind. If one list fails, because a kind is not defined or a rule is missing in the operator's role, or if
+// the namespace is being deleted, the round is not run, and the condition Ready says why. Deleting a ControlPlane removes nothing but its
+// Assignment objects.
+package operator

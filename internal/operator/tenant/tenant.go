@@ -1,0 +1,112 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/operator"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// Tenant is the connection of one control plane.
+type Tenant struct {
+	access operator.Access
+	id     string
+	folder string
+
+	client  *git.Client
+	forges  forge.Forges
+	commits repository.Committer
+	cache   *fleet.Cache
+	memory  *schedule.Memory
+
+	// closing is locked by rounds for reading.
+	closing sync.RWMutex
+	closed  bool
+}
+
+var _ operator.Tenant = (*Tenant)(nil)
+
+// errClosed is returned by a round of a tenant whose access has changed. The next round has the new access.
+var errClosed = errors.New("the access of the control plane has changed")
+
+// begin keeps the tenant open until end is called.
+func (t *Tenant) begin() (end func(), err error) {
+	t.closing.RLock()
+	if t.closed {
+		t.closing.RUnlock()
+		return nil, errClosed
+	}
+	return t.closing.RUnlock, nil
+}
+
+// close waits for running rounds and releases the clones. If the tenant is gone, it removes their folder.
+func (t *Tenant) close(gone bool) {
+	t.closing.Lock()
+	defer t.closing.Unlock()
+	t.closed = true
+	_ = t.client.Close() // only files that were read
+	if gone {
+		_ = os.RemoveAll(t.folder) // a cache
+	}
+}
+
+// trim empties the folder with clones if it is too large.
+func (t *Tenant) trim(limit int64) {
+	if sizeOf(t.folder) <= limit {
+		return
+	}
+	t.closing.Lock()
+	defer t.closing.Unlock()
+	_ = t.client.Close()
+	_ = os.RemoveAll(t.folder)
+}
+
+// loader reads environments: from the repository, or from documents.
+func (t *Tenant) loader(documents *operator.Documents) *schedule.Loader {
+	reader := repository.NewReader(t.client)
+	loader := &schedule.Loader{Repositories: reader, Cache: t.cache}
+	if documents != nil {
+		loader.Repositories = &objects{Reader: reader, documents: documents}
+	}
+	return loader
+}
+
+// Environments implements [operator.Tenant].
+func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents) ([]string, error) {
+	if documents != nil {
+		return []string{t.access.Spec.Source.Objects.Environment}, nil
+	}
+	end, err := t.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	names, _, err := t.loader(nil).Environments(ctx, schedule.Request{ControlPlane: t.access.Spec.Source.Repository})
+	return names, err
+}
+
+// Round implements [operator.Tenant].
+func (t *Tenant) Round(ctx context.Context, documents *operator.Documents, environment string) (*schedule.Outcome, error) {
+	end, err := t.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	request := schedule.Request{ControlPlane: t.access.Spec.Source.Repository, Environment: environment}
+	if documents != nil {
+		request.ControlPlane, request.Main, request.Branch = t.access.Spec.Source.Objects.Repository, mainObjects, branchObjects
+	}
+	p := &schedule.Proposer{
+		Drafter:   &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{}, Memory: t.memory},
+		Committer: t.commits, Forges: t.forges,
+	}
+	return p.Round(ctx, request)
+}

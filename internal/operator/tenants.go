@@ -1,0 +1,45 @@
+package operator
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Tenants opens the connections of control planes.
+type Tenants interface {
+	// Open returns the tenant of a control plane. It returns the same one, with its caches, while the access is the same. The error is a
+	// [ErrNotAllowed] if the operator's configuration does not allow a URL of the access.
+	Open(access Access) (Tenant, error)
+	// Forget closes the tenant of a control plane that was deleted, and removes its caches.
+	Forget(name types.NamespacedName)
+}
+
+// Tenant runs the rounds of one control plane, with its own connections.
+type Tenant interface {
+	// Environments returns the names of the control plane's environments.
+	Environments(ctx context.Context, documents *Documents) ([]string, error)
+	// Round brings the pull request of an environment up to date. documents are nil for a control plane in a repository.
+	Round(ctx context.Context, documents *Documents, environment string) (*schedule.Outcome, error)
+}
+
+// Access is what a control plane is read and written with.
+type Access struct {
+	Name types.NamespacedName // required
+	// UID tells a control plane from a later one with the same name. // required
+	UID  types.UID
+	Spec v1alpha1.ControlPlaneSpec // required
+	// Token is for the forge. // required
+	Token secret.Value
+	// User and Password are for the control plane repository. Without a password, the token is used.
+	User     string
+	Password secret.Value
+}
+
+// ErrNotAllowed means that the operator's configuration does not allow a URL.
+var ErrNotAllowed = errors.New("the operator does not allow this address")
