@@ -13,7 +13,7 @@ import (
 // startCluster starts a control plane of Kubernetes without nodes: an API server with a prefix of its own in etcd,
 // and the controllers without which nothing is ever gone, neither namespaces nor what belongs to owners.
 func (s *Stack) startCluster(ctx context.Context, name string) (*Cluster, error) {
-	config, err := s.startAPIServer(ctx, name)
+	config, server, again, err := s.startAPIServer(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -29,20 +29,26 @@ func (s *Stack) startCluster(ctx context.Context, name string) (*Cluster, error)
 	if err != nil {
 		return nil, err
 	}
-	return newCluster(name, kubeconfig, config)
+	c, err := newCluster(name, kubeconfig, config)
+	if err != nil {
+		return nil, err
+	}
+	c.server, c.again = server, again
+	return c, nil
 }
 
-func (s *Stack) startAPIServer(ctx context.Context, cluster string) (*rest.Config, error) {
+// startAPIServer starts an API server. again starts it once more, after it has ended.
+func (s *Stack) startAPIServer(ctx context.Context, cluster string) (config *rest.Config, server *Process, again func(context.Context) (*Process, error), err error) {
 	name := cluster + "-apiserver"
 	certificates, err := s.Lab.Folder(name, "certificates")
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	at, err := s.ports.next()
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.APIServer, Args: []string{
+	program := Program{Name: name, Path: s.Programs.APIServer, Args: []string{
 		"--etcd-servers=" + s.etcd, "--etcd-prefix=/" + cluster,
 		"--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--advertise-address=127.0.0.1", "--cert-dir=" + certificates,
 		// No other cluster member will ever look for this server.
@@ -52,15 +58,20 @@ func (s *Stack) startAPIServer(ctx context.Context, cluster string) (*rest.Confi
 		"--token-auth-file=" + s.keys.tokens, "--authorization-mode=RBAC",
 		// No controller creates the default service accounts that it would wait for.
 		"--disable-admission-plugins=ServiceAccount",
-	}})
-	if err != nil {
-		return nil, err
-	}
-	config := &rest.Config{
+	}}
+	config = &rest.Config{
 		Host: "https://" + at, BearerToken: s.keys.token, QPS: -1, // this client need not be kind to its server
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(certificates, "apiserver.crt")},
 	}
-	return config, p.WaitReady(ctx, answers(config.Host+"/readyz", s.keys.token))
+	again = func(ctx context.Context) (*Process, error) {
+		p, err := s.Lab.Start(program)
+		if err != nil {
+			return nil, err
+		}
+		return p, p.WaitReady(ctx, answers(config.Host+"/readyz", s.keys.token))
+	}
+	server, err = again(ctx)
+	return config, server, again, err
 }
 
 // startControllerManager starts some of Kubernetes' controllers, in a process of that name.

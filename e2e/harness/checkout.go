@@ -28,6 +28,9 @@ func NewCheckout(ctx context.Context, dir string, r *Repository, branch string, 
 	return c, err
 }
 
+// Dir is the folder of the work tree.
+func (c *Checkout) Dir() string { return c.dir }
+
 // Write writes a file.
 func (c *Checkout) Write(path, text string) error {
 	path = filepath.Join(c.dir, filepath.FromSlash(path))

@@ -24,8 +24,11 @@ type Cluster struct {
 
 	kubeconfig string
 	config     *rest.Config
-	client     dynamic.Interface
-	mapper     *restmapper.DeferredDiscoveryRESTMapper
+	// server is the API server, and again starts it once more; only of a cluster seen by its administrator.
+	server *Process
+	again  func(ctx context.Context) (*Process, error)
+	client dynamic.Interface
+	mapper *restmapper.DeferredDiscoveryRESTMapper
 }
 
 // What tests look for on clusters.
@@ -52,6 +55,16 @@ func newCluster(name, kubeconfig string, config *rest.Config) (*Cluster, error) 
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api))
 	return &Cluster{Name: name, kubeconfig: kubeconfig, config: config, client: client, mapper: mapper}, nil
+}
+
+// Restart ends the API server without a word, and starts it again with what it had stored.
+func (c *Cluster) Restart(ctx context.Context) error {
+	if err := c.server.Kill(); err != nil {
+		return err
+	}
+	var err error
+	c.server, err = c.again(ctx)
+	return err
 }
 
 // Kubeconfig is the file with which programs reach the cluster, with the same rights.

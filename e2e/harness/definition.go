@@ -41,6 +41,11 @@ func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstru
 	if err := c.Apply(ctx, definitions...); err != nil {
 		return err
 	}
+	return c.Defined(ctx, definitions...)
+}
+
+// Defined waits until the kinds of definitions that something else has applied can be used.
+func (c *Cluster) Defined(ctx context.Context, definitions ...*unstructured.Unstructured) error {
 	for _, d := range definitions {
 		err := Until(ctx, startTime, func(ctx context.Context) error {
 			now, err := c.Get(ctx, Definitions, "", d.GetName())

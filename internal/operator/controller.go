@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -88,6 +89,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // patch writes the status if it has changed.
 func (r *Reconciler) patch(ctx context.Context, plane, before *v1alpha1.ControlPlane) error {
+	if equality.Semantic.DeepEqual(plane.Status, before.Status) {
+		return nil
+	}
 	status := plane.Status
 	err := r.Client.Status().Patch(ctx, plane, client.MergeFrom(before))
 	plane.Status = status
