@@ -230,7 +230,9 @@ func TestReconcileFailures(t *testing.T) {
 		},
 		"a server that is not allowed": {
 			objects: []client.Object{botSecret()},
-			arrange: func(w *world) { w.planes.refused = fmt.Errorf("spec.forge.url: %w: https://git.example.com", ErrNotAllowed) },
+			arrange: func(w *world) {
+				w.planes.refused = fmt.Errorf("spec.forge.url: %w: https://git.example.com", ErrNotAllowed)
+			},
 			want: []metav1.Condition{
 				{Type: "Ready", Status: metav1.ConditionFalse, Reason: "NotAllowed", Message: "spec.forge.url: the operator does not allow this address: https://git.example.com"},
 				{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "NotAllowed", Message: "spec.forge.url: the operator does not allow this address: https://git.example.com"},
@@ -238,9 +240,11 @@ func TestReconcileFailures(t *testing.T) {
 		},
 		"a control plane that cannot be read, with a credential in the error": {
 			objects: []client.Object{botSecret()},
-			arrange: func(w *world) { w.planes.errs[""] = errors.New(`fetch "https://user:pass-word@git.example.com/a": refused`) },
-			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RoundFailed", Message: `fetch "https://git.example.com/a": refused`}, retrying()},
-			next:    time.Minute,
+			arrange: func(w *world) {
+				w.planes.errs[""] = errors.New(`fetch "https://user:pass-word@git.example.com/a": refused`)
+			},
+			want: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RoundFailed", Message: `fetch "https://git.example.com/a": refused`}, retrying()},
+			next: time.Minute,
 		},
 		"one environment of two": {
 			objects: []client.Object{botSecret()},

@@ -100,11 +100,11 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 	if !home.DeletionTimestamp.IsZero() || home.Status.Phase == corev1.NamespaceTerminating {
 		return nil, fmt.Errorf("namespace %q is being deleted, so nothing is scheduled", namespace)
 	}
-	mainSource, err := sourceOf(schedule.DefaultBase, main)
+	mainSource, err := sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main)
 	if err != nil {
 		return nil, err
 	}
-	branchSource, err := sourceOf(source.Environment, branch)
+	branchSource, err := sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch)
 	return &Documents{Main: mainSource, Branch: branchSource}, err
 }
 
@@ -144,9 +144,9 @@ func isDerived(o *unstructured.Unstructured) bool {
 	})
 }
 
-// sourceOf returns the objects as files of a branch, in the order of kinds and names.
-func sourceOf(branch string, objects []unstructured.Unstructured) (fleet.Source, error) {
-	source := fleet.Source{Name: branch, Branch: branch, Objects: true}
+// sourceOf adds objects to a source, as files in the order of kinds and names.
+func sourceOf(source fleet.Source, objects []unstructured.Unstructured) (fleet.Source, error) {
+	source.Objects = true
 	hash := sha256.New()
 	for i := range objects {
 		o := &objects[i]
