@@ -224,8 +224,9 @@ func TestReconcileFailures(t *testing.T) {
 		"no right to read Secrets": {
 			objects: []client.Object{botSecret()},
 			arrange: func(w *world) { w.denied["secrets"] = true },
-			want: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Forbidden",
-				Message: `spec.forge.secretRef: secrets "bot" is forbidden: User "operator" cannot` + role}, retrying()},
+			want: []metav1.Condition{{
+				Type: "Ready", Status: metav1.ConditionFalse, Reason: "Forbidden", Message: `spec.forge.secretRef: secrets "bot" is forbidden: User "operator" cannot` + role,
+			}, retrying()},
 			next: time.Minute,
 		},
 		"a server that is not allowed": {
@@ -260,8 +261,10 @@ func TestReconcileFailures(t *testing.T) {
 			arrange: func(w *world) {
 				w.planes.errs["dev"] = &forge.Error{Kind: forge.ErrUnavailable, Op: "find", RetryAfter: 7 * time.Minute}
 			},
-			want: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "RoundFailed", Message: `environment "dev": ` +
-				(&forge.Error{Kind: forge.ErrUnavailable, Op: "find", RetryAfter: 7 * time.Minute}).Error()}, retrying()},
+			want: []metav1.Condition{{
+				Type: "Ready", Status: metav1.ConditionFalse, Reason: "RoundFailed",
+				Message: `environment "dev": ` + (&forge.Error{Kind: forge.ErrUnavailable, Op: "find", RetryAfter: 7 * time.Minute}).Error(),
+			}, retrying()},
 			next: 7 * time.Minute,
 		},
 		"a branch that moved": {

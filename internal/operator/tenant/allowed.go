@@ -29,10 +29,10 @@ func ParseAllowed(list []string) (Allowed, error) {
 // serverOf returns a server without the default port of its scheme.
 func serverOf(scheme, host string) string {
 	host = strings.ToLower(host)
-	switch {
-	case scheme == "https":
+	switch scheme {
+	case "https":
 		host = strings.TrimSuffix(host, ":443")
-	case scheme == "http":
+	case "http":
 		host = strings.TrimSuffix(host, ":80")
 	}
 	return scheme + "://" + host
