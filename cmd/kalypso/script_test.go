@@ -60,6 +60,8 @@ func TestMain(m *testing.M) {
 //	fleet                           pushes the example fleet to the server, with clusters dev-1 and stage-1 that run its commit $FIRST
 //	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
 //	[!] report CLUSTER STATE ...    reports that a cluster runs the head of its GitOps branch; see [report]
+//	onforge TOKENFILE REPOSITORY ACTION...
+//	                                acts on the newest pull request as a user, on the pages of the embedded forge; see [onForge]
 //	registry NAME [...]             starts a registry at $NAME, adds an image, lists the tags, or fills its disk; see [registry]
 //	receiver NAME STATUS            starts a receiver of messages at $NAME, which answers with a status and writes each body to the file NAME
 //	cluster KUBECONFIG URL BRANCH PATH @FILE
@@ -80,7 +82,7 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
-			"registry": registry, "cluster": cluster, "receiver": receiver,
+			"registry": registry, "cluster": cluster, "receiver": receiver, "onforge": onForge,
 		},
 	})
 }

@@ -241,7 +241,7 @@ func (p *place) countApprovals(c *Check, g *CheckProgress) {
 	switch {
 	case g.Passed == g.Required && !held:
 		g.State, g.Reason, g.Notes = CheckPassed, "", nil
-	case g.State != "":
+	case g.State != "" || len(g.Notes) > 0:
 		g.Reason = strings.Join(append([]string{fmt.Sprintf("%d of %d approvals%s", g.Passed, g.Required, c.who())}, g.Notes...), "; ")
 	}
 }
