@@ -37,6 +37,24 @@ type Compaction struct {
 	Drop bool
 }
 
+const (
+	// MinRetention is the least retention. Reports may arrive late.
+	MinRetention = 24 * time.Hour
+	// confirmationsKept is how long observations that only confirm the one before are kept.
+	confirmationsKept = 24 * time.Hour
+)
+
+// Retain deletes old confirmations and, if retention is not zero, transitions that ended longer ago. It returns how many rows it deleted,
+// also with an error.
+func Retain(ctx context.Context, a Archive, retention time.Duration, now time.Time) (removed int64, err error) {
+	removed, err = a.Compact(ctx, Compaction{Before: now.Add(-confirmationsKept)})
+	if err != nil || retention == 0 {
+		return removed, err
+	}
+	n, err := a.Compact(ctx, Compaction{Before: now.Add(-max(retention, MinRetention)), Drop: true})
+	return removed + n, err
+}
+
 // Export writes the whole ledger as JSON lines.
 func Export(ctx context.Context, a Archive, w io.Writer) error {
 	buffered := bufio.NewWriterSize(w, 1<<16)

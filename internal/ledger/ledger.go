@@ -150,7 +150,7 @@ type Figures interface {
 type Archive interface {
 	// Entries passes everything to yield, in an order that [Import] accepts. It stops at the first error of yield.
 	Entries(ctx context.Context, yield func(Entry) error) error
-	// Compact deletes old observations and returns how many rows it deleted.
+	// Compact deletes old observations and returns how many rows it deleted, also with an error. Reports are stored meanwhile.
 	Compact(ctx context.Context, c Compaction) (removed int64, err error)
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
@@ -165,7 +166,6 @@ const (
 	DefaultData   = "kalypso-data"
 	minimumPoll   = 5 * time.Second
 
-	minimumRetention = 24 * time.Hour
 	// maxTransfer is less than the time limit of a round.
 	maxTransfer = 9 * time.Minute
 	// ledgerFile is the name of the ledger in the data folder.
@@ -226,8 +226,8 @@ func (c *Config) Check() error {
 	if s := c.Sources; s.Answer.Duration < 0 || s.Transfer.Duration < 0 || s.Transfer.Duration > maxTransfer {
 		problem("sources: want positive times, and a transfer of at most %s", maxTransfer)
 	}
-	if r := c.Retention.Duration; r != 0 && r < minimumRetention {
-		problem("retention: %s is less than %s", r, minimumRetention)
+	if r := c.Retention.Duration; r != 0 && r < ledger.MinRetention {
+		problem("retention: %s is less than %s", r, ledger.MinRetention)
 	}
 	if u, err := url.Parse(c.Ledger); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {

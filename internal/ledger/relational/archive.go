@@ -138,18 +138,48 @@ func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) erro
 	return give(audit, err, yield, func(e *ledger.AuditEntry) ledger.Entry { return ledger.Entry{Audit: e} })
 }
 
+// compactedAtOnce is the number of reconcilers whose facts one transaction deletes. Reports wait for it.
+const compactedAtOnce = 5000
+
 // Compact implements [ledger.Archive].
 func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
-	statements := []string{queries.Get("deleteConfirmations"), queries.Get("deleteSessions")}
+	facts := []string{"deleteConfirmations"}
+	others := []string{"deleteSessions"}
 	if c.Drop {
-		statements = append(statements, queries.Get("deleteTransitions"), queries.Get("deleteOutcomes"))
+		facts = append(facts, "deleteTransitions")
+		others = append(others, "deleteOutcomes")
 	}
+	for after := int64(0); ; {
+		var until int64
+		if err := s.Read.QueryRowContext(ctx, queries.Get("nextReconcilers"), after, compactedAtOnce).Scan(&until); err != nil {
+			return removed, fmt.Errorf("compact ledger: %w", err)
+		}
+		if until == after {
+			break
+		}
+		n, err := s.delete(ctx, facts, micros(c.Before), after, until)
+		removed += n
+		if err != nil {
+			return removed, fmt.Errorf("compact ledger: %w", err)
+		}
+		after = until
+	}
+	n, err := s.delete(ctx, others, micros(c.Before))
+	if err != nil {
+		err = fmt.Errorf("compact ledger: %w", err)
+	}
+	return removed + n, err
+}
+
+// delete executes statements in one transaction, and returns how many rows they deleted.
+func (s *Store) delete(ctx context.Context, statements []string, args ...any) (removed int64, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		removed = 0
 		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {
 			return err
 		}
 		for _, statement := range statements {
-			result, err := tx.ExecContext(ctx, statement, micros(c.Before))
+			result, err := tx.ExecContext(ctx, queries.Get(statement), args...)
 			if err != nil {
 				return err
 			}
@@ -161,8 +191,5 @@ func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("compact ledger: %w", err)
-	}
-	return removed, nil
+	return removed, err
 }

@@ -16,8 +16,8 @@ SELECT name FROM cluster WHERE name > $1 ORDER BY name LIMIT 50;
 SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name;
 
 -- name: deleteConfirmations
--- Deletes facts with the same outcome as the one before and the one after.
-DELETE FROM observation WHERE observed < $1 AND outcome_id = (
+-- Deletes facts of the reconcilers after $2, until $3, with the same outcome as the one before and the one after.
+DELETE FROM observation WHERE reconciler_id > $2 AND reconciler_id <= $3 AND observed < $1 AND outcome_id = (
     SELECT y.outcome_id FROM observation y
     WHERE y.reconciler_id = observation.reconciler_id AND y.observed < observation.observed
     ORDER BY y.observed DESC LIMIT 1)
@@ -27,10 +27,14 @@ AND outcome_id = (
     ORDER BY y.observed LIMIT 1);
 
 -- name: deleteTransitions
--- Deletes facts that another one followed until $1. The last one until $1 stays.
-DELETE FROM observation WHERE observed < $1 AND EXISTS (
+-- Deletes facts of the reconcilers after $2, until $3, that another one followed until $1. The last one until $1 stays.
+DELETE FROM observation WHERE reconciler_id > $2 AND reconciler_id <= $3 AND observed < $1 AND EXISTS (
     SELECT 1 FROM observation y
     WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1);
+
+-- name: nextReconcilers
+-- The last one of the next $2 reconcilers.
+SELECT COALESCE(MAX(id), $1) FROM (SELECT id FROM reconciler WHERE id > $1 ORDER BY id LIMIT $2) following;
 
 -- name: deleteSessions
 DELETE FROM ended_session WHERE until < $1;

@@ -246,14 +246,9 @@ func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
 
 // compactLedger removes from the ledger what is not needed any more, until the context ends.
 func (s *Server) compactLedger(ctx context.Context) {
-	const interval, confirmations = 6 * time.Hour, 24 * time.Hour
-	retention := s.Config.Retention.Duration
+	const interval = 6 * time.Hour
 	for {
-		what := ledger.Compaction{Before: time.Now().Add(-confirmations)}
-		if retention > 0 {
-			what = ledger.Compaction{Before: time.Now().Add(-retention), Drop: true}
-		}
-		removed, err := s.Ledger.Compact(ctx, what)
+		removed, err := ledger.Retain(ctx, s.Ledger, s.Config.Retention.Duration, time.Now())
 		switch {
 		case ctx.Err() != nil:
 			return

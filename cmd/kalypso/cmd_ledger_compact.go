@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
+)
+
+// ledgerCompactCommand is "kalypso ledger compact".
+type ledgerCompactCommand struct {
+	t         *terminal.Terminal
+	ledger    backend.LedgerFlag
+	retention time.Duration
+	output    *cli.Output
+}
+
+func newLedgerCompact(t *terminal.Terminal) *cobra.Command {
+	c := &ledgerCompactCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "compact",
+		Short: "Delete what a ledger does not need",
+		Long: `Delete the repetitions in a ledger: observations older than a day that say the same as the one before and the one after.
+Every answer stays the same.
+
+With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do commits,
+promotions, pull requests and who did what. Deployments and outages before that are not counted any more.
+
+A server does both by itself every six hours; its configuration has the retention. The file of an SQLite ledger does not become
+smaller, but is filled again before it grows. "kalypso ledger backup" writes a small copy.`,
+		Example: `  kalypso ledger compact --ledger kalypso-data/ledger.db
+  kalypso ledger compact --ledger postgres://kalypso@db.example.com/kalypso --retention 8760h`,
+		Args: cli.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.ledger.Bind(cmd, "the ledger to compact")
+	cmd.Flags().DurationVar(&c.retention, "retention", 0, "delete what clusters ran before this `duration`, at least 24h (default: keep it)")
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	return cmd
+}
+
+// compacted is the result of the command.
+type compacted struct {
+	// Deleted is the number of rows.
+	Deleted int64 `json:"deleted"`
+}
+
+func (c *ledgerCompactCommand) run(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("retention") && c.retention < ledger.MinRetention {
+		return cli.Usage(cmd, "--retention %s is less than 24h", c.retention)
+	}
+	at, err := c.ledger.Require(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	var result compacted
+	err = backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
+		result.Deleted, err = ledger.Retain(cmd.Context(), l, c.retention, time.Now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.output.Write(c.t.Out, result, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "rows deleted: %d\n", result.Deleted)
+		return err
+	})
+}
