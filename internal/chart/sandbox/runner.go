@@ -46,6 +46,8 @@ type Runner struct {
 	// Program is the program with the command. It defaults to the running one.
 	Program string
 	Limits  Limits
+	// Pool limits the processes that run at once. Optional.
+	Pool *Pool
 }
 
 // Render renders a job's targets that are not in previous, an earlier result, which can be nil. It always returns a
@@ -122,6 +124,11 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 			return nil, fmt.Errorf("find the program: %w", err)
 		}
 	}
+	release, err := r.Pool.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	limits := r.limits()
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
