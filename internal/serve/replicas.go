@@ -63,22 +63,22 @@ func unitOf(i item) string {
 
 // workOrView works on an item if it is this replica's, and otherwise views it.
 func (k *Keeper) workOrView(ctx context.Context, i item) error {
-	if i.task == doRound {
-		defer k.noteLooked(i)
-	}
 	unit := unitOf(i)
 	if unit == "" {
 		return k.do(ctx, i)
 	}
 	under, end, err := k.Replicas.Begin(ctx, unit)
-	if errors.Is(err, replica.ErrElsewhere) {
+	switch {
+	case errors.Is(err, replica.ErrElsewhere):
 		return k.view(ctx, i)
-	}
-	if err != nil {
+	case errors.Is(err, replica.ErrBusy):
+		return errors.Join(err, k.view(ctx, i)) // it is tried again
+	case err != nil:
 		return err
 	}
 	defer end()
 	err = k.do(under, i)
+	k.noteLooked(i)
 	if cause := context.Cause(under); ctx.Err() == nil && errors.Is(cause, replica.ErrLost) {
 		return errors.Join(cause, err)
 	}
@@ -89,7 +89,7 @@ func (k *Keeper) workOrView(ctx context.Context, i item) error {
 func (k *Keeper) noteLooked(i item) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if slices.Contains(k.seen[i.controlPlane], i.environment) {
+	if i.task == doRound && slices.Contains(k.seen[i.controlPlane], i.environment) {
 		k.looked[i] = true
 	}
 }
@@ -118,6 +118,7 @@ func (k *Keeper) view(ctx context.Context, i item) error {
 // viewRound reads an environment, and remembers which branches it depends on.
 func (k *Keeper) viewRound(ctx context.Context, i item) error {
 	outcome, err := k.Views.Round(ctx, i.controlPlane, i.environment)
+	k.noteLooked(i)
 	first := k.isNew(i)
 	if k.gone(i) {
 		return err

@@ -148,7 +148,8 @@ func TestReplicasWakeEachOther(t *testing.T) {
 				"push", func() {
 					b.HandleEvent(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "dev"})
 				},
-				[]string{"promote", "record dev", "round dev"}, []string{"view dev"},
+				[]string{"promote", "record dev", "round dev"},
+				[]string{"view dev"},
 			},
 			{"report", func() { b.HandleReports([]ledger.Report{{}}) }, []string{"promote"}, nil},
 			{"command", func() { b.RunChain(controlPlane) }, []string{"promote"}, nil},

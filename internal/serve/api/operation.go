@@ -37,7 +37,7 @@ var roles = map[string]access.Role{
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
 	"approve-application": access.Operator, "bypass-application": access.Admin,
 
-	"list-messages": access.Operator,
+	"list-messages": access.Operator, "list-replicas": access.Operator,
 
 	"register-cluster": access.Admin, "rotate-cluster": access.Admin, "revoke-cluster": access.Admin,
 	"list-tokens": access.Admin, "create-token": access.Admin, "revoke-token": access.Admin, "list-audit": access.Admin,

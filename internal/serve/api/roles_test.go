@@ -34,7 +34,7 @@ var rights = map[string]string{
 	"POST /applications/{name}/environments/{environment}/resume": "oa", "POST /applications/{name}/environments/{environment}/abort": "oa",
 	"POST /applications/{name}/environments/{environment}/rollback": "oa", "POST /applications/{name}/builds": "oa",
 
-	"GET /messages": "oa",
+	"GET /messages": "oa", "GET /replicas": "oa",
 
 	"POST /clusters": "a", "POST /clusters/{name}/rotate": "a", "POST /clusters/{name}/revoke": "a",
 	"GET /tokens": "a", "POST /tokens": "a", "POST /tokens/{id}/revoke": "a", "GET /audit": "a", "POST /reports/file": "a",

@@ -35,6 +35,7 @@ type Ledger interface {
 	ledger.Tokens
 	ledger.Clusters
 	Outbox
+	Holder
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	RecordStep(ctx context.Context, s ledger.Step) error
 }
@@ -55,6 +56,8 @@ type Server struct {
 	FluxSecret secret.Value
 	// Jobs takes what a cluster says about the Jobs of verifications, and returns those that it should run. Optional.
 	Jobs func(cluster string, batch *hub.ReportBatch) []hub.JobRequest
+	// Replicas returns the ID of this server, and the servers that share the ledger. Optional.
+	Replicas func() (own string, living []ledger.Replica)
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.

@@ -35,7 +35,7 @@ func newService(s *Server) *service {
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
-		registerQueries, registerMoves, registerApplications, registerReports, registerCredentials, registerMessages, registerSelf,
+		registerQueries, registerMoves, registerApplications, registerReports, registerCredentials, registerMessages, registerReplicas, registerSelf,
 	} {
 		register(v)
 	}

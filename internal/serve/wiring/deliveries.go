@@ -88,7 +88,7 @@ func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *s
 	d := &deliveries{
 		flows: flows, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
 		charts:   &remote.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: remote.EnvironmentCredential(flows.Client.Env)},
-		renderer: &sandbox.Runner{}, memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
+		renderer: flows.charts(), memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
 	d.images = &repository.Images{Registry: d.charts, Changed: d.scans.changed}
@@ -126,6 +126,7 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 
 // Deliver runs a round of all environments of an application, and of its chain.
 func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
+	ctx = sandbox.For(ctx, application)
 	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
 		found, err := chain.Round(ctx, a.request)
 		if len(found.Environments) > 0 {

@@ -37,6 +37,8 @@ type Flows struct {
 	// rings caches the commits of rings; see ringCommits.
 	rings     *repository.Rings
 	ringsOnce sync.Once
+	// sandboxes limits the processes that render charts.
+	sandboxes sandbox.Pool
 	// previewForks allows previews of pull requests from forks.
 	previewForks bool
 	// schedulers are the external schedulers. Optional.
@@ -67,8 +69,11 @@ func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
 
 // drafter makes drafts for trials and previews. Rounds add the memory.
 func (f *Flows) drafter() *schedule.Drafter {
-	return &schedule.Drafter{Loader: f.loader(), Charts: &sandbox.Runner{}, Schedulers: f.schedulers}
+	return &schedule.Drafter{Loader: f.loader(), Charts: f.charts(), Schedulers: f.schedulers}
 }
+
+// charts renders charts in processes, of which the server has a limited number.
+func (f *Flows) charts() *sandbox.Runner { return &sandbox.Runner{Pool: &f.sandboxes} }
 
 func (f *Flows) loader() *schedule.Loader {
 	return &schedule.Loader{Repositories: repository.NewReader(f.Client), Cache: f.cache, Progress: f.progress}
@@ -123,7 +128,7 @@ func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o 
 	if f.tracing != nil {
 		p.Drafter.Trace = f.tracing.part
 	}
-	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
+	o, err = p.Round(sandbox.For(ctx, controlPlane+" "+environment), schedule.Request{ControlPlane: controlPlane, Environment: environment})
 	now := time.Now()
 	f.board.Scheduled(controlPlane, environment, o, err, now)
 	if f.results != nil && ctx.Err() == nil {
@@ -150,7 +155,7 @@ func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.P
 	ctx, end := f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 	defer func() { end(err) }()
 	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
-	return p.Preview(ctx, controlPlane, change)
+	return p.Preview(sandbox.For(ctx, fmt.Sprintf("%s#%d", controlPlane, change.Number)), controlPlane, change)
 }
 
 // trials plans what users try on the pages.
@@ -159,7 +164,7 @@ func (f *Flows) trials() *trial.Planner {
 	return &trial.Planner{Plan: func(ctx context.Context, t schedule.PlanRequest) (*schedule.Preview, error) {
 		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
 		p.Drafter.Comparisons = comparisons
-		return p.Plan(ctx, t)
+		return p.Plan(sandbox.For(ctx, "trials"), t)
 	}}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -133,6 +134,10 @@ func (s *Server) received(text string) {
 func (s *Server) relay() {
 	if s.replica == nil {
 		return
+	}
+	s.API.Replicas = func() (string, []ledger.Replica) {
+		state := s.replica.State()
+		return state.ID, state.Replicas
 	}
 	s.API.Events.Relay = func(signal api.Signal) { s.share(sharedNote{Signal: &sharedSignal{signal.Type, signal}}) }
 	s.API.Jobs = func(cluster string, batch *hub.ReportBatch) []hub.JobRequest {
@@ -360,7 +365,7 @@ func (v views) Round(ctx context.Context, controlPlane, environment string) (*sc
 	f := v.Flows
 	drafter := f.drafter()
 	drafter.Memory, drafter.Schedulers = f.memory, nil // recorded answers are enough
-	draft, err := drafter.Draft(ctx, schedule.DraftRequest{Request: schedule.Request{ControlPlane: controlPlane, Environment: environment}})
+	draft, err := drafter.Draft(sandbox.For(ctx, controlPlane+" "+environment), schedule.DraftRequest{Request: schedule.Request{ControlPlane: controlPlane, Environment: environment}})
 	o := draft.Outcome()
 	var last roundResult
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -161,6 +162,10 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 			Env: func(name string) string { return s.Env[name] }, Elsewhere: true,
 			Limits: git.Limits{Answer: s.Config.Sources.Answer.Duration, Transfer: s.Config.Sources.Transfer.Duration, Wait: sourceWait},
 		},
+	}
+	if open.Shared(s.Config.Ledger) {
+		// Replicas on one machine must not wait for each other: one of them may be paused.
+		s.Flows.Client.CacheDir = filepath.Join(s.Config.Data, "git")
 	}
 	s.onClose(func() { _ = s.Flows.Client.Close() }) // the process ends
 	s.Flows.Commits = repository.Committer{Client: s.Flows.Client, Author: repository.Author(s.Env), Permit: replica.Check}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func NewGitea(t *testing.T, dir string) *Gitea {
 	api := g.Config.Handler
 	g.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			g.look(t)
+			g.look(t, r)
 			g.count()
 			api.ServeHTTP(w, r)
 			g.follow(t, r)
@@ -135,9 +136,13 @@ func (g *Gitea) known(owner string) []string {
 	return missing
 }
 
-// look tells the fake which repositories there are, and where their branches are.
-func (g *Gitea) look(t *testing.T) {
-	for _, path := range g.Repositories(t) {
+// look tells the fake which repositories there are, and where their branches are: of the one that a request is about, if it is about one.
+func (g *Gitea) look(t *testing.T, r *http.Request) {
+	paths := g.Repositories(t)
+	if parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/repos/"), "/"); len(parts) > 2 && slices.Contains(paths, parts[0]+"/"+parts[1]) {
+		paths = []string{parts[0] + "/" + parts[1]}
+	}
+	for _, path := range paths {
 		out, err := Git("-C", filepath.Join(g.dir, path+".git"), "for-each-ref",
 			"--format=%(refname:strip=2) %(objectname)", "refs/heads").Output()
 		if err != nil {
