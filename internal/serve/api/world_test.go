@@ -39,13 +39,15 @@ const (
 
 // world is a server over a real ledger, as somebody on the network sees it.
 type world struct {
-	t      testing.TB
-	ledger *sqlite.Ledger
-	server *api.Server
-	url    string
-	tokens map[access.Role]string
-	log    *lockedBuffer
-	spoken []string
+	// replicas are the servers that share the ledger.
+	replicas []ledger.Replica
+	t        testing.TB
+	ledger   *sqlite.Ledger
+	server   *api.Server
+	url      string
+	tokens   map[access.Role]string
+	log      *lockedBuffer
+	spoken   []string
 }
 
 // fleet is what the rounds of a server would know.
@@ -110,9 +112,11 @@ func newWorld(t testing.TB) *world {
 		Registrar: &ingest.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard:     &access.Guard{Store: l, Others: []access.Authenticator{api.FluxSignature{Secret: clusters, Clusters: l}}},
 		Ledger:    l, Events: &api.Events{}, Log: slog.New(slog.NewTextHandler(w.log, nil)), FluxSecret: clusters,
+		Replicas:      func() (string, []ledger.Replica) { return "a", w.replicas },
 		OnCommand:     func(controlPlane, environment string) { w.spoken = append(w.spoken, controlPlane+" "+environment) },
 		OnApplication: func(controlPlane, subject string) { w.spoken = append(w.spoken, controlPlane+" "+subject) },
 	}
+	w.joinReplicas(l)
 	h := httptest.NewServer(w.server.Handler())
 	t.Cleanup(h.Close)
 	t.Cleanup(w.server.Events.Close)
@@ -121,6 +125,25 @@ func newWorld(t testing.TB) *world {
 		w.tokens[role] = w.store(ledger.Token{ID: string(role), Description: string(role), Role: string(role)}, role)
 	}
 	return w
+}
+
+// joinReplicas makes the ledger shared by two servers, of which the first answers.
+func (w *world) joinReplicas(l ledger.Replicas) {
+	w.t.Helper()
+	for _, id := range []string{"a", "b"} {
+		if err := l.Join(w.t.Context(), ledger.Replica{ID: id, Name: "server-" + id}, time.Hour, false); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, unit := range []string{"environment dev", "chain"} {
+		if _, err := l.ClaimUnit(w.t.Context(), "a", unit); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	var err error
+	if w.replicas, err = l.Renew(w.t.Context(), "a", time.Hour); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // store puts a token into the ledger.
