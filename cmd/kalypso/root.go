@@ -55,6 +55,7 @@ Exit codes:
 		newNotify(t),
 		newLedger(t),
 		clusteragent.New(t, "kalypso agent"),
+		newOperator(),
 		newMan(),
 		newDocs(),
 	)
