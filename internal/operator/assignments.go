@@ -51,9 +51,11 @@ func (r *run) writeAssignments(ctx context.Context, rounds []assignmentsOf) erro
 			total += len(made)
 		}
 	}
-	if err := r.applyAssignments(ctx, wanted, kept); err != nil {
+	left, err := r.applyAssignments(ctx, wanted, kept)
+	if err != nil {
 		return explain(fmt.Errorf("write Assignment objects: %w", err))
 	}
+	total += left
 	switch {
 	case !wants:
 		r.plane.Status.Assignments = ""
@@ -85,16 +87,18 @@ func (r *run) assignments(round assignmentsOf) []*v1alpha1.Assignment {
 	return all
 }
 
-// applyAssignments creates, updates and deletes the objects of this control plane, and no others.
-func (r *run) applyAssignments(ctx context.Context, wanted map[string]*v1alpha1.Assignment, kept map[string]bool) error {
+// applyAssignments creates, updates and deletes the objects of this control plane, and no others. It returns how many objects it has left as they
+// are, because their environment is kept.
+func (r *run) applyAssignments(ctx context.Context, wanted map[string]*v1alpha1.Assignment, kept map[string]bool) (left int, err error) {
 	var list v1alpha1.AssignmentList
-	err := r.Reader.List(ctx, &list, client.InNamespace(r.plane.Namespace), client.MatchingLabels{LabelControlPlane: string(r.plane.UID)})
+	err = r.Reader.List(ctx, &list, client.InNamespace(r.plane.Namespace), client.MatchingLabels{LabelControlPlane: string(r.plane.UID)})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i := range list.Items {
 		is := &list.Items[i]
 		if kept[is.Labels[labelEnvironment]] {
+			left++
 			continue
 		}
 		want := wanted[is.Name]
@@ -107,19 +111,19 @@ func (r *run) applyAssignments(ctx context.Context, wanted map[string]*v1alpha1.
 			err = r.Client.Update(ctx, is)
 		}
 		if err != nil {
-			return err
+			return left, err
 		}
 	}
 	for _, o := range wanted {
 		// The garbage collector removes the object with its ControlPlane.
 		if err := controllerutil.SetOwnerReference(r.plane, o, r.Client.Scheme()); err != nil {
-			return err
+			return left, err
 		}
 		if err := r.Client.Create(ctx, o); apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("%s exists and belongs to something else: %w", o.Name, err)
+			return left, fmt.Errorf("%s exists and belongs to something else: %w", o.Name, err)
 		} else if err != nil {
-			return err
+			return left, err
 		}
 	}
-	return nil
+	return left, nil
 }

@@ -94,10 +94,11 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 	}
 	// The namespace is read last: if it is active now, no object has been removed by its deletion.
 	var home corev1.Namespace
-	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &home); err != nil {
+	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &home)
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read namespace %q, so nothing is scheduled: %w", namespace, err)
 	}
-	if !home.DeletionTimestamp.IsZero() || home.Status.Phase == corev1.NamespaceTerminating {
+	if err != nil || !home.DeletionTimestamp.IsZero() || home.Status.Phase == corev1.NamespaceTerminating {
 		return nil, fmt.Errorf("namespace %q is being deleted, so nothing is scheduled", namespace)
 	}
 	mainSource, err := sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main)
