@@ -16,8 +16,8 @@ type Person struct {
 	Groups []string `json:"groups,omitempty"`
 	// Logins are the user's logins, by the name of the forge; that of the embedded forge is local. On Azure DevOps it is the address.
 	Logins map[string]string `json:"logins"`
-	// Accounts are the numbers or IDs of the same accounts, by the name of the forge. A login can be given up, and taken by somebody else:
-	// the account's ID stays. Default: every account with the login counts.
+	// Accounts are the IDs of the same accounts, by the name of the forge. Another account can take a login that was given up; an ID
+	// does not change. Default: every account with the login counts.
 	Accounts map[string]string `json:"accounts,omitempty"`
 }
 

@@ -35,8 +35,8 @@ type Config struct {
 	LocalForge *bool `json:"localForge,omitempty"`
 	// Forges host control planes and GitOps repositories.
 	Forges []forge.Connection `json:"forges,omitempty"`
-	// People are the users whose reviews of pull requests count as approvals, with the logins that they have on the forges. Whoever is in
-	// this list can approve, as far as the approval does not ask for groups that the user lacks. Default: reviews do not count.
+	// People are the users whose reviews of pull requests count as approvals, with their logins on the forges. A user in this list can
+	// approve, unless the approval requires a group that the user does not have here. Default: reviews do not count.
 	People []forge.Person `json:"people,omitempty"`
 	// Map reads repositories from other locations: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
