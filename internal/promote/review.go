@@ -141,12 +141,21 @@ func (r *round) addReviews(ctx context.Context, l *lane, e *decide.Environment, 
 	switch {
 	case errors.As(read.err, &unreviewed):
 		e.Reviews = []decide.Review{{Ignored: string(unreviewed)}}
+	case errors.Is(read.err, forge.ErrInvalid): // trying again does not help: there are too many
+		e.Reviews = []decide.Review{{Ignored: forge.OneLine(secret.Scrub(read.err.Error()), maxValue)}}
 	case read.err != nil:
 		e.ReviewsUnknown = forge.OneLine(secret.Scrub(read.err.Error()), maxValue)
+		e.Reviews = r.objections(place)
 	default:
 		e.Reviews = judge(r.People, read.pulls, r.authors(r.source(place.Environment, place.Commit)), r.asked(place))
 		r.reviewed[place.Environment] = true
 	}
+}
+
+// objections returns the recorded requests for changes of a rollout. They hold it while the forge does not tell whether they still stand.
+func (r *round) objections(place EnvironmentState) []decide.Review {
+	all := r.journal.page(fleet.RingOfStage(place.Environment)).recordedReviews(place, r.asked(place))
+	return slices.DeleteFunc(all, func(v decide.Review) bool { return !v.ChangesRequested })
 }
 
 // readReviews returns what was read of a rollout, and reads it again if that is too long ago.

@@ -237,6 +237,35 @@ func TestAForgeThatIsDown(t *testing.T) {
 	}
 }
 
+// TestARequestForChangesHolds: it holds the commit while the forge is down, whoever approves on a page, until the user approves there.
+func TestARequestForChangesHolds(t *testing.T) {
+	b := reviewing(t, releaseManagers, pulled(reviewed("ben", "2", forge.ChangesRequested)))
+	b.fakePipeline.reviewsErr = errors.New("503 Service Unavailable")
+	control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { return b.now }}
+	for _, by := range []string{"anna@example.com", "ben@example.com"} {
+		if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "ben@example.com requested changes") {
+			t.Errorf("before %s approves: %s: %s", by, s.Phase, s.Reason)
+		}
+		command := promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha("one"), Check: "release", Groups: []string{"release"}, By: by}
+		if err := control.Approve(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.round()
+	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+		t.Errorf("%s: %s", s.Phase, s.Reason)
+	}
+}
+
+// TestTooManyReviews: a pull request that is flooded with comments cannot be approved there, and does not stop the timeout.
+func TestTooManyReviews(t *testing.T) {
+	b := reviewing(t, releaseManagers)
+	b.fakePipeline.reviewsErr = forge.TooManyReviews(forge.MaxReviews+1, "acme/gitops")
+	if s := b.round().Environments[0]; s.Phase != decide.Verifying || strings.Contains(s.Reason, "not known") || !strings.Contains(s.Reason, "too many reviews") {
+		t.Errorf("%s: %s", s.Phase, s.Reason)
+	}
+}
+
 // TestReviewsBeforeARequest: a new request for the commit needs new approvals.
 func TestReviewsBeforeARequest(t *testing.T) {
 	b := reviewing(t, releaseManagers, pulled())
