@@ -35,28 +35,28 @@ WITH RECURSIVE j (j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM j WHERE j < :facts
 SELECT b.id, j.j, 'c' || j.j, '', 0, 0 FROM branch b CROSS JOIN j;
 INSERT INTO version (branch_id, opened, closed, workload, workspace, target, environment, path, version, build, commit_sha, built)
 SELECT branch_id, number, number + 1, 'w' || branch_id, 'team', 't', 'prod', 'p', 'v' || number, '', '', 1 FROM gitops_commit WHERE branch_id > 1;
-INSERT INTO assignment (branch_id, opened, closed, cluster_type, target, workload, workspace)
-SELECT 1, 1, 9223372036854775807, 'large', 'w' || id || '-t', 'w' || id, 'team' FROM branch WHERE id > 1;
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
-SELECT 1152921504606846976 + branch_id * 1000 + number, branch_id, sha, 1, 'Applied revision: prod@sha1:' || sha, :start + number * 3600000000,
+INSERT INTO assignment (branch_id, opened, closed, cluster_type, target, workload, workspace, environment)
+SELECT 1, 1, 9223372036854775807, 'large', 'w' || id || '-t', 'w' || id, 'team', '' FROM branch WHERE id > 1;
+INSERT INTO outcome (id, source_id, revision, state, message, applied, health, unhealthy, first_observed, reconcilers)
+SELECT 1152921504606846976 + branch_id * 1000 + number, branch_id, sha, 1, 'Applied revision: prod@sha1:' || sha, '', 1, '', :start + number * :step,
        CASE number WHEN :facts THEN :clusters ELSE 0 END FROM gitops_commit;
 INSERT INTO cluster (id, name)
 WITH RECURSIVE i (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < :clusters)
 SELECT i, 'c' || (100000 + i) FROM i;
 INSERT INTO heartbeat (cluster_id, heard) SELECT id, :start FROM cluster;
-INSERT INTO registration (id, cluster_id, at, until, labels, credential_hash, revoked, by_whom)
-SELECT id, id, 0, 9223372036854775807, '{}', 'h' || id, 0, '' FROM cluster;
+INSERT INTO registration (id, cluster_id, at, until, labels, credential_hash, public_key, revoked, by_whom)
+SELECT id, id, 0, 9223372036854775807, '{}', 'h' || id, '', 0, '' FROM cluster;
 INSERT INTO membership (registration_id, environment, cluster_type) SELECT id, 'prod', 'large' FROM cluster;
 INSERT INTO reconciler (id, cluster_id, kind, namespace, name)
 SELECT (c.id - 1) * :reconcilers + b.id, c.id, 'Kustomization', 'flux-system', 'r' || b.id FROM cluster c CROSS JOIN branch b;
 INSERT INTO follower (source_id, reconciler_id)
 SELECT b.id, (c.id - 1) * :reconcilers + b.id FROM branch b CROSS JOIN cluster c;
 INSERT INTO observation (reconciler_id, observed, received, outcome_id)
-SELECT r.id, :start + j.number * 3600000000, :start + j.number * 3600000000 + 1000000, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + j.number
+SELECT r.id, :start + j.number * :step, :start + j.number * :step + 1000000, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + j.number
 FROM reconciler r CROSS JOIN gitops_commit j WHERE j.branch_id = 1;
 INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received)
 SELECT r.id, (r.id - 1) % :reconcilers + 1, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + :facts,
-       :start + :facts * 3600000000, :start + :facts * 3600000000, :start + :facts * 3600000000 FROM reconciler r;
+       :start + :facts * :step, :start + :facts * :step, :start + :facts * :step FROM reconciler r;
 ANALYZE;`
 
 // Bench fills a ledger and runs the benchmarks on it. LEDGER_CLUSTERS sets the size.
@@ -89,14 +89,14 @@ func Bench(b *testing.B, store *relational.Store) {
 
 // Fill fills a ledger with the benchmarks' fleet: clusters c100001 and so on, all of type large in prod, which follow
 // the platform branch, and a branch for each workload w2 to w50. It returns the number of clusters.
-func Fill(b *testing.B, store *relational.Store) (clusters int) {
+func Fill(b testing.TB, store *relational.Store) (clusters int) {
 	b.Helper()
 	clusters = size(b)
-	fillFleet(b, store, clusters)
+	fillFleet(b, store, clusters, reconcilers, factsEach, time.Hour)
 	return clusters
 }
 
-func size(b *testing.B) int {
+func size(b testing.TB) int {
 	b.Helper()
 	text := os.Getenv(sizeVariable)
 	if text == "" {
@@ -109,17 +109,77 @@ func size(b *testing.B) int {
 	return n
 }
 
-func fillFleet(b *testing.B, store *relational.Store, clusters int) {
+// fillFleet fills a ledger with facts about each reconciler, one after each step of time.
+func fillFleet(b testing.TB, store *relational.Store, clusters, reconcilers, facts int, step time.Duration) {
 	b.Helper()
 	text := strings.NewReplacer(":clusters", strconv.Itoa(clusters), ":reconcilers", strconv.Itoa(reconcilers),
-		":facts", strconv.Itoa(factsEach), ":start", strconv.FormatInt(start.UnixMicro(), 10)).Replace(fleetSQL)
+		":facts", strconv.Itoa(facts), ":step", strconv.FormatInt(step.Microseconds(), 10), ":start", strconv.FormatInt(start.UnixMicro(), 10)).Replace(fleetSQL)
 	began := time.Now()
 	for statement := range strings.SplitSeq(text, ";\n") {
 		if _, err := store.Write.ExecContext(b.Context(), statement); err != nil {
 			b.Fatalf("%s: %v", statement, err)
 		}
 	}
-	b.Logf("filled with %d states and %d facts in %s", clusters*reconcilers, clusters*reconcilers*factsEach, time.Since(began).Round(time.Second))
+	b.Logf("filled with %d states and %d facts in %s", clusters*reconcilers, clusters*reconcilers*facts, time.Since(began).Round(time.Second))
+}
+
+// Year fills a ledger with a year in which ten reconcilers of each cluster get a new version each week. It measures questions about the
+// past, how much a compaction deletes and how long it takes, and the questions after it. size returns the bytes of the database.
+func Year(b *testing.B, store *relational.Store, bytes func() int64) {
+	b.Helper()
+	const reconcilers, weeks, week = 10, 52, 7 * 24 * time.Hour
+	clusters := size(b)
+	fillFleet(b, store, clusters, reconcilers, weeks, week)
+	now := start.Add(weeks*week + 48*time.Hour)
+	ask := func(b *testing.B, name string, asOf time.Time) {
+		b.Helper()
+		for _, q := range []struct {
+			name string
+			ask  func() error
+		}{
+			{"platform branch", func() error {
+				_, err := store.States(b.Context(), ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod", AsOf: asOf})
+				return err
+			}},
+			{"versions of the environment", func() error {
+				_, err := store.Versions(b.Context(), ledger.VersionQuery{Environment: "prod", AsOf: asOf})
+				return err
+			}},
+			{"history of a cluster", func() error {
+				_, err := store.Transitions(b.Context(), ledger.TransitionQuery{Cluster: "c100001"})
+				return err
+			}},
+			{"deployments of the year", func() error {
+				_, err := store.Deployments(b.Context(), ledger.DeploymentQuery{Environment: "prod"})
+				return err
+			}},
+		} {
+			b.Run(fmt.Sprintf("%s/%s/clusters=%d", name, q.name, clusters), func(b *testing.B) {
+				for b.Loop() {
+					if err := q.ask(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	compact := func(name string, retention time.Duration) {
+		began := time.Now()
+		removed, err := ledger.Retain(b.Context(), store, retention, now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		took := time.Since(began) // once: nothing is left for a repetition
+		b.Run(fmt.Sprintf("%s/clusters=%d", name, clusters), func(b *testing.B) {
+			b.ReportMetric(took.Seconds(), "s")
+			b.ReportMetric(float64(removed), "deleted")
+			b.ReportMetric(float64(bytes())/1e6, "MB")
+		})
+	}
+	ask(b, "half a year ago", start.Add(weeks/2*week))
+	compact("compaction without a retention", 0)
+	compact("compaction with a retention of 13 weeks", 13*week)
+	ask(b, "four weeks ago, after compaction", now.Add(-4*week))
 }
 
 // lastTuesday is in the middle of the recorded time.

@@ -139,7 +139,7 @@ func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) erro
 }
 
 // compactedAtOnce is the number of reconcilers whose facts one transaction deletes. Reports wait for it.
-const compactedAtOnce = 5000
+const compactedAtOnce = 1000
 
 // Compact implements [ledger.Archive].
 func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
