@@ -16,6 +16,9 @@ func lockFile(name string) (unlock func(), err error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errLocked
+		}
 		return nil, errors.Join(fmt.Errorf("lock %q: %w", name, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil // closing unlocks it

@@ -31,8 +31,11 @@ import (
 func (s *Server) joinReplicas(ctx context.Context) error {
 	if !open.Shared(s.Config.Ledger) {
 		unlock, err := lockFile(s.Config.Ledger + ".lock")
+		if errors.Is(err, errLocked) {
+			return fmt.Errorf("another server uses the ledger %q: a ledger in a file is for one server, several need PostgreSQL", s.Config.Ledger)
+		}
 		if err != nil {
-			return fmt.Errorf("another server uses the ledger %q: several need a PostgreSQL database: %w", s.Config.Ledger, err)
+			return fmt.Errorf("lock the ledger for this server: %w", err)
 		}
 		s.onClose(unlock)
 		return nil
@@ -62,6 +65,9 @@ func (s *Server) joinReplicas(ctx context.Context) error {
 	})
 	return nil
 }
+
+// errLocked means that another process has locked a file.
+var errLocked = errors.New("another process has locked it")
 
 // replicaName returns the configured name, or one that a restarted server has again and no other has: its data folder if it has data of
 // its own, and otherwise its address.

@@ -62,8 +62,11 @@ func TestLedgerFileIsForOneServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockFile(file); err == nil {
-		t.Error("locked twice")
+	if _, err := lockFile(file); !errors.Is(err, errLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if _, err := lockFile(filepath.Join(file, "nowhere")); err == nil || errors.Is(err, errLocked) {
+		t.Errorf("a folder that does not exist: %v", err)
 	}
 	unlock()
 	unlock, err = lockFile(file)
