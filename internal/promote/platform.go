@@ -3,6 +3,7 @@ package promote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -252,7 +253,15 @@ func (p *Platform) ReadReviews(ctx context.Context, environment, from, to string
 	if repo == nil || err != nil {
 		return nil, err
 	}
-	return ReadReviews(ctx, host, repo, pullrequest.HeadBranch(environment), at.Ref, from, to)
+	pulls, err := ReadReviews(ctx, host, repo, pullrequest.HeadBranch(environment), at.Ref, from, to)
+	if err != nil || from == "" {
+		return pulls, err
+	}
+	line, err := p.Lines.Line(ctx, schedule.Location{Repo: at.Repository, Branch: at.Ref}, maxLine)
+	if err != nil {
+		return nil, fmt.Errorf("read the GitOps branch %q: %w", at.Ref, err)
+	}
+	return pulls, coveredBy(pulls, line, from, to)
 }
 
 // StatusesOf reads the statuses and CI results of a commit. repo is nil if no forge hosts the repository.

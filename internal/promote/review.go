@@ -85,6 +85,22 @@ func ReadReviews(ctx context.Context, host forge.Forge, repo forge.Repository, h
 	return all, nil
 }
 
+// coveredBy returns an [UnreviewedError] unless pull requests made each commit of a branch after one commit, up to another. line holds the
+// commits that the branch pointed to, the oldest first.
+func coveredBy(pulls []ReviewedPullRequest, line []Commit, from, to string) error {
+	position := func(commit string) int { return slices.IndexFunc(line, func(c Commit) bool { return c.SHA == commit }) }
+	first, last := position(from), position(to)
+	if first < 0 || last < first {
+		return UnreviewedError(fmt.Sprintf("the GitOps branch does not lead from %s, which ran before, to %s", fleet.ShortCommit(from), fleet.ShortCommit(to)))
+	}
+	for _, c := range line[first+1 : last+1] {
+		if !slices.ContainsFunc(pulls, func(p ReviewedPullRequest) bool { return p.MergeCommit == c.SHA }) {
+			return UnreviewedError(fmt.Sprintf("no pull request of Kalypso made %s, so that reviews on the forge do not cover all changes", fleet.ShortCommit(c.SHA)))
+		}
+	}
+	return nil
+}
+
 // readReviews caches what was read of a rollout.
 type readReviews struct {
 	at    time.Time
@@ -140,9 +156,9 @@ func (r *round) addReviews(ctx context.Context, l *lane, e *decide.Environment, 
 	var unreviewed UnreviewedError
 	switch {
 	case errors.As(read.err, &unreviewed):
-		e.Reviews = []decide.Review{{Ignored: string(unreviewed)}}
+		e.Reviews = append(r.objections(place), decide.Review{Ignored: string(unreviewed)})
 	case errors.Is(read.err, forge.ErrInvalid): // trying again does not help: there are too many
-		e.Reviews = []decide.Review{{Ignored: forge.OneLine(secret.Scrub(read.err.Error()), maxValue)}}
+		e.Reviews = append(r.objections(place), decide.Review{Ignored: forge.OneLine(secret.Scrub(read.err.Error()), maxValue)})
 	case read.err != nil:
 		e.ReviewsUnknown = forge.OneLine(secret.Scrub(read.err.Error()), maxValue)
 		e.Reviews = r.objections(place)

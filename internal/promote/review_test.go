@@ -266,6 +266,24 @@ func TestTooManyReviews(t *testing.T) {
 	}
 }
 
+// TestReviewsThatCannotBeRead: a request for changes holds the commit, also if somebody floods its pull request with comments, or pushes
+// to the GitOps branch, so that later reviews do not count.
+func TestReviewsThatCannotBeRead(t *testing.T) {
+	for _, err := range []error{forge.TooManyReviews(forge.MaxReviews+1, "acme/gitops"), promote.UnreviewedError("no pull request of Kalypso made 1234567")} {
+		b := reviewing(t, releaseManagers, pulled(reviewed("ben", "2", forge.ChangesRequested)))
+		b.fakePipeline.reviewsErr = err
+		control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { return b.now }}
+		command := promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha("one"), Check: "release", Groups: []string{"release"}, By: "anna@example.com"}
+		if err := control.Approve(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+		b.round()
+		if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "ben@example.com requested changes") {
+			t.Errorf("%v: %s: %s", err, s.Phase, s.Reason)
+		}
+	}
+}
+
 // TestReviewsBeforeARequest: a new request for the commit needs new approvals.
 func TestReviewsBeforeARequest(t *testing.T) {
 	b := reviewing(t, releaseManagers, pulled())
