@@ -23,6 +23,8 @@ const (
 	Renewal = 2 * time.Second
 	// exchange is how often notes are written and read.
 	exchange = 250 * time.Millisecond
+	// auditEvery is after how many renewals the units are compared with the ledger.
+	auditEvery = 5
 	// patience is the time for a request to the ledger.
 	patience = 5 * time.Second
 )
@@ -72,6 +74,8 @@ type Member struct {
 	last   int64
 	readAt time.Time
 	losses int
+	// beats counts the renewals. Only beat uses it.
+	beats int
 }
 
 // unit is a hold, and the work under it.
@@ -80,6 +84,13 @@ type unit struct {
 	// work has the function that ends each piece of work.
 	work map[int]context.CancelCauseFunc
 	next int
+}
+
+// endAll ends all work on a unit that is no longer this replica's.
+func (u *unit) endAll() {
+	for _, end := range u.work {
+		end(ErrLost)
+	}
 }
 
 // New returns a member that has not joined yet.
@@ -159,9 +170,53 @@ func (m *Member) beat(ctx context.Context) {
 			m.Log.Info("joined the replicas again")
 		}
 	}
+	if err == nil {
+		err = m.audit(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		m.Log.Warn("renew the lease of this replica", "error", err)
 	}
+}
+
+// audit compares the units of this replica with the ledger's holds. They differ after a request whose answer got lost, and after the database
+// failed over to a copy that lacks the last writes. Without it, such a unit would have no replica that can work on it.
+func (m *Member) audit(ctx context.Context) error {
+	if m.beats++; m.beats%auditEvery != 0 {
+		return nil
+	}
+	m.mu.Lock()
+	id, before := m.id, maps.Clone(m.units)
+	m.mu.Unlock()
+	holds, err := m.Ledger.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if id != m.id || m.expired() {
+		m.mu.Unlock()
+		return nil
+	}
+	var strays []ledger.Hold
+	for _, h := range holds {
+		switch u := before[h.Unit]; {
+		case h.Replica != id:
+		case u != nil && u.hold == h:
+			delete(before, h.Unit)
+		case m.units[h.Unit] == nil && !m.assigned(h.Unit): // what is assigned is claimed again when there is work
+			strays = append(strays, h)
+		}
+	}
+	for name, u := range before {
+		if m.units[name] == u { // the ledger does not know of it
+			u.endAll()
+			delete(m.units, name)
+		}
+	}
+	m.mu.Unlock()
+	for _, h := range strays {
+		m.yield(ctx, h)
+	}
+	return nil
 }
 
 // renew renews the lease, and notes who lives.
@@ -258,9 +313,7 @@ func (m *Member) loseLocked() bool {
 	m.losses++
 	m.living, m.until = nil, time.Time{}
 	for _, u := range m.units {
-		for _, end := range u.work {
-			end(ErrLost)
-		}
+		u.endAll()
 	}
 	m.units = map[string]*unit{}
 	return true
@@ -325,8 +378,8 @@ func (m *Member) Begin(ctx context.Context, name string) (under context.Context,
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.expired() || m.id != id {
-		return nil, nil, ErrElsewhere
+	if m.expired() || m.id != id || !m.assigned(name) {
+		return nil, nil, ErrElsewhere // if the unit was claimed, audit gives it up
 	}
 	if u == nil {
 		if u = m.units[name]; u == nil {

@@ -282,3 +282,95 @@ func TestNotes(t *testing.T) {
 		t.Error("missed notes were not noticed")
 	}
 }
+
+// lossy is a ledger whose answers to claims get lost, and which cannot be told that a unit is given up.
+type lossy struct {
+	ledger.Replicas
+	lost bool
+}
+
+var errAnswer = errors.New("no answer")
+
+func (l *lossy) ClaimUnit(ctx context.Context, id, unit string) (ledger.Hold, error) {
+	h, err := l.Replicas.ClaimUnit(ctx, id, unit)
+	if l.lost {
+		return ledger.Hold{}, errAnswer
+	}
+	return h, err
+}
+
+func (l *lossy) YieldUnit(ctx context.Context, h ledger.Hold) error {
+	if l.lost {
+		return errAnswer
+	}
+	return l.Replicas.YieldUnit(ctx, h)
+}
+
+// audited renews the lease until the units were compared with the ledger.
+func (s *server) audited() {
+	for range auditEvery {
+		s.beat(s.t.Context())
+	}
+}
+
+// Units go to a new member although an answer of the ledger got lost when they were claimed, or given up.
+func TestLostAnswers(t *testing.T) {
+	l, all := newServers(t, "a")
+	a := all[0]
+	broken := &lossy{Replicas: l}
+	a.Ledger = broken
+	for _, unit := range units(20) {
+		_, end := a.begin(unit)
+		end()
+	}
+	broken.lost = true
+	for _, unit := range units(40)[20:] {
+		if _, _, err := a.Begin(t.Context(), unit); !errors.Is(err, errAnswer) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	b := newServer(t, l, "b")
+	a.beat(t.Context()) // it cannot give up what is assigned to b
+	broken.lost = false
+	a.audited()
+	moved := 0
+	for _, unit := range units(40) {
+		s := a
+		if b.Mine(unit) {
+			s = b
+			moved++
+		}
+		_, end := s.begin(unit)
+		end()
+	}
+	if moved == 0 {
+		t.Error("no unit moved")
+	}
+}
+
+// A hold that the database has lost is claimed again, and work under it ends.
+func TestHoldLostByDatabase(t *testing.T) {
+	l, all := newServers(t, "a")
+	a := all[0]
+	under, end := a.begin("dev")
+	kept, endKept := a.begin("prod")
+	defer endKept()
+	h, _ := ledger.HoldOf(under)
+	if err := l.YieldUnit(t.Context(), h); err != nil { // as a copy without the last write
+		t.Fatal(err)
+	}
+	a.audited()
+	if err := context.Cause(under); !errors.Is(err, ErrLost) {
+		t.Errorf("the work goes on: %v", err)
+	}
+	if err := context.Cause(kept); err != nil {
+		t.Errorf("other work has ended: %v", err)
+	}
+	end()
+	again, end := a.begin("dev")
+	defer end()
+	h, _ = ledger.HoldOf(again)
+	if err := l.PutResult(again, h, []byte("{}")); err != nil {
+		t.Errorf("work under the new hold: %v", err)
+	}
+}
