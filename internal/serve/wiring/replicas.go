@@ -202,7 +202,7 @@ func (r *results) forget(unit string) {
 	delete(r.last, unit)
 }
 
-// put stores the result of a round under the hold of its context, if it differs from the last one apart from what timeless leaves out.
+// put stores the result of a round under the hold of its context, if it differs from the last one of this hold apart from what timeless leaves out.
 func (r *results) put(ctx context.Context, controlPlane, environment, application string, result, timeless any) error {
 	if r == nil {
 		return nil
@@ -212,7 +212,11 @@ func (r *results) put(ctx context.Context, controlPlane, environment, applicatio
 	if !ok || h.Unit != unit {
 		return nil
 	}
-	changed, err := r.isNew(unit, timeless)
+	// Under another hold, another replica may have stored a result in between.
+	changed, err := r.isNew(unit, struct {
+		Number int64
+		Result any
+	}{h.Number, timeless})
 	if err != nil || !changed {
 		return err
 	}

@@ -9,14 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/replica"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
@@ -51,6 +54,51 @@ func TestChainResult(t *testing.T) {
 		got := stored(t, newChainResult(o, nil)).outcome()
 		if diff := cmp.Diff(o, got, cmpopts.IgnoreFields(promote.Outcome{}, "Read"), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("-worked on +viewed:\n%s", diff)
+		}
+	}
+}
+
+// A replica that gets a unit back stores its result again: another one has stored a different one in between.
+func TestResultAfterAnotherReplica(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing is kept
+	unit := serve.UnitOf("cp", "dev", "")
+	servers := map[string]*results{}
+	round := func(server string, failure error) (stored string) {
+		t.Helper()
+		if servers[server] == nil {
+			servers[server] = &results{ledger: l, stored: func(string, string, string) {}}
+		}
+		if err := l.Join(t.Context(), ledger.Replica{ID: server, Name: server}, time.Minute, true); err != nil {
+			t.Fatal(err)
+		}
+		h, err := l.ClaimUnit(t.Context(), server, unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := servers[server].putRound(ledger.Under(t.Context(), h), "cp", "dev", nil, failure, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Leave(t.Context(), server); err != nil {
+			t.Fatal(err)
+		}
+		var got roundResult
+		if _, _, err := (&results{ledger: l}).get(t.Context(), "cp", "dev", "", &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Error
+	}
+	broken := errors.New("the forge is down")
+	for i, step := range []struct {
+		server  string
+		failure error
+		want    string
+	}{{"a", nil, ""}, {"b", broken, broken.Error()}, {"a", nil, ""}} {
+		if got := round(step.server, step.failure); got != step.want {
+			t.Errorf("round %d: viewers see %q, want %q", i, got, step.want)
 		}
 	}
 }
