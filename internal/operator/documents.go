@@ -67,8 +67,13 @@ func (k documentKind) isConfigMap() bool { return k.Group == "" }
 // configurationLabel and its value mark the ConfigMaps that are platform configuration.
 const configurationLabel, configurationValue = "platform-config", "true"
 
-// pageSize is how many objects one request lists.
-const pageSize = 500
+// Limits of what a namespace takes from the memory that all tenants share.
+const (
+	// pageSize is how many objects one request lists. An object can have 1.5 MiB.
+	pageSize = 100
+	// maxDocuments is the size of all documents of a control plane, in bytes.
+	maxDocuments = 64 << 20
+)
 
 // readDocuments lists the objects of a namespace that a selector matches. It returns an error if any kind cannot be listed completely,
 // or if the namespace is being deleted: what is missing then was not removed by a user.
@@ -80,9 +85,10 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 			return nil, fmt.Errorf("spec.source.objects.selector: %w", err)
 		}
 	}
-	var main, branch []unstructured.Unstructured
+	var main, branch []document
+	room := maxDocuments
 	for _, kind := range documentKinds() {
-		objects, err := listKind(ctx, reader, namespace, selector, kind)
+		objects, err := listKind(ctx, reader, namespace, selector, kind, &room)
 		if err != nil {
 			return nil, fmt.Errorf("list %s in namespace %q, so nothing is scheduled: %w", kind.resource, namespace, err)
 		}
@@ -101,15 +107,21 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 	if err != nil || !home.DeletionTimestamp.IsZero() || home.Status.Phase == corev1.NamespaceTerminating {
 		return nil, fmt.Errorf("namespace %q is being deleted, so nothing is scheduled", namespace)
 	}
-	mainSource, err := sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main)
-	if err != nil {
-		return nil, err
-	}
-	branchSource, err := sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch)
-	return &Documents{Main: mainSource, Branch: branchSource}, err
+	return &Documents{
+		Main:   sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main),
+		Branch: sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch),
+	}, nil
 }
 
-func listKind(ctx context.Context, reader client.Reader, namespace string, selector labels.Selector, kind documentKind) ([]unstructured.Unstructured, error) {
+// document is an object as the document that it was made from.
+type document struct {
+	name    string
+	text    []byte
+	changed time.Time
+}
+
+// listKind lists the documents of a kind, and takes their size from the room that is left.
+func listKind(ctx context.Context, reader client.Reader, namespace string, selector labels.Selector, kind documentKind, room *int) ([]document, error) {
 	if kind.isConfigMap() {
 		configuration, err := labels.NewRequirement(configurationLabel, selection.Equals, []string{configurationValue})
 		if err != nil {
@@ -117,7 +129,7 @@ func listKind(ctx context.Context, reader client.Reader, namespace string, selec
 		}
 		selector = selector.Add(*configuration)
 	}
-	var all []unstructured.Unstructured
+	var all []document
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	for {
@@ -126,10 +138,19 @@ func listKind(ctx context.Context, reader client.Reader, namespace string, selec
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range list.Items {
-			if !isDerived(&o) {
-				all = append(all, *o.DeepCopy())
+		for i := range list.Items {
+			o := &list.Items[i]
+			if isDerived(o) {
+				continue
 			}
+			text, err := documentOf(o)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", nameOf(o), err)
+			}
+			if *room -= len(text); *room < 0 {
+				return nil, fmt.Errorf("the objects have more than %d MiB", maxDocuments>>20)
+			}
+			all = append(all, document{nameOf(o), text, changed(o)})
 		}
 		if list.GetContinue() == "" {
 			return all, nil
@@ -145,22 +166,17 @@ func isDerived(o *unstructured.Unstructured) bool {
 	})
 }
 
-// sourceOf adds objects to a source, as files in the order of kinds and names.
-func sourceOf(source fleet.Source, objects []unstructured.Unstructured) (fleet.Source, error) {
+// sourceOf adds documents to a source, as files in the order of kinds and names.
+func sourceOf(source fleet.Source, documents []document) fleet.Source {
 	source.Objects = true
 	hash := sha256.New()
-	for i := range objects {
-		o := &objects[i]
-		text, err := documentOf(o)
-		if err != nil {
-			return source, fmt.Errorf("%s: %w", nameOf(o), err)
-		}
-		sum := sha256.Sum256(text)
+	for _, d := range documents {
+		sum := sha256.Sum256(d.text)
 		source.Files = append(source.Files, fleet.File{
-			Path: nameOf(o), ID: hex.EncodeToString(sum[:]), Size: int64(len(text)), Read: func() ([]byte, error) { return text, nil },
+			Path: d.name, ID: hex.EncodeToString(sum[:]), Size: int64(len(d.text)), Read: func() ([]byte, error) { return d.text, nil },
 		})
-		if at := changed(o); at.After(source.Time) {
-			source.Time = at
+		if d.changed.After(source.Time) {
+			source.Time = d.changed
 		}
 	}
 	slices.SortFunc(source.Files, func(a, b fleet.File) int { return strings.Compare(a.Path, b.Path) })
@@ -168,7 +184,7 @@ func sourceOf(source fleet.Source, objects []unstructured.Unstructured) (fleet.S
 		fmt.Fprintf(hash, "%s\n%s\n", f.Path, f.ID)
 	}
 	source.Commit = hex.EncodeToString(hash.Sum(nil))[:40]
-	return source, nil
+	return source
 }
 
 // nameOf returns how problems name an object: "SchedulingPolicy dev/functional-tests".

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -241,5 +242,25 @@ func TestDocuments(t *testing.T) {
 	all[4].SetLabels(map[string]string{"team": "a", "platform-config": "true", "region": "west"})
 	if changed := read(); changed.Branch.Commit == documents.Branch.Commit {
 		t.Error("a changed object has the same commit")
+	}
+}
+
+// The objects of a namespace take a limited part of the operator's memory, and too many of them are not taken for fewer.
+func TestTooManyDocuments(t *testing.T) {
+	var all []client.Object
+	for _, name := range []string{"a", "b"} {
+		all = append(all, &v1alpha1.ClusterType{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"}})
+	}
+	reader := served(t, all...)
+	kinds := documentKinds()
+	kind := kinds[slices.IndexFunc(kinds, func(k documentKind) bool { return k.Kind == "ClusterType" })]
+	room := 1000
+	documents, err := listKind(t.Context(), reader, "shop", labels.Everything(), kind, &room)
+	if err != nil || len(documents) != 2 || room != 1000-len(documents[0].text)-len(documents[1].text) {
+		t.Fatalf("got %v, %v, with room for %d more bytes", documents, err, room)
+	}
+	room = 999 - room
+	if documents, err := listKind(t.Context(), reader, "shop", labels.Everything(), kind, &room); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("got %v, %v", documents, err)
 	}
 }
