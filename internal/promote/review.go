@@ -47,6 +47,8 @@ const (
 	// reports of clusters lead to many rounds.
 	reviewInterval = time.Minute
 	reuseReviews   = 10 * time.Second
+	// reviewPatience limits the reading of one rollout's reviews, so that a slow forge does not hold the other environments of a round.
+	reviewPatience = time.Minute
 )
 
 // ReadReviews is [ReviewReader.ReadReviews] for the pull requests from a head branch to the GitOps branch.
@@ -148,6 +150,8 @@ func (r *round) addReviews(ctx context.Context, l *lane, e *decide.Environment, 
 		}
 	}
 	read := r.subject.readReviews(environment+" "+from+" "+to, r.at, func() ([]ReviewedPullRequest, error) {
+		ctx, cancel := context.WithTimeout(ctx, reviewPatience)
+		defer cancel()
 		return reader.ReadReviews(ctx, environment, from, to)
 	})
 	if r.again = append(r.again, r.at.Add(reviewInterval)); !read.at.Equal(r.at) {
@@ -163,9 +167,25 @@ func (r *round) addReviews(ctx context.Context, l *lane, e *decide.Environment, 
 		e.ReviewsUnknown = forge.OneLine(secret.Scrub(read.err.Error()), maxValue)
 		e.Reviews = r.objections(place)
 	default:
-		e.Reviews = judge(r.People, read.pulls, r.authors(r.source(place.Environment, place.Commit)), r.asked(place))
+		e.Reviews = r.date(place, judge(r.People, read.pulls, r.authors(r.source(place.Environment, place.Commit)), r.asked(place)))
 		r.reviewed[place.Environment] = true
 	}
+}
+
+// date sets the times of approvals of which the forge does not tell one: when they were first seen. One after the timeout is late.
+func (r *round) date(place EnvironmentState, reviews []decide.Review) []decide.Review {
+	page := r.journal.page(fleet.RingOfStage(place.Environment))
+	for i := range reviews {
+		v := &reviews[i]
+		if v.Ignored != "" || v.ChangesRequested || !v.At.IsZero() {
+			continue
+		}
+		v.At = r.at
+		if last := page.reviews[reviewKey{place.Rollout.Commit, v.By}]; !last.withdrawn && !last.ChangesRequested && last.Commit == v.Commit {
+			v.At = last.recorded
+		}
+	}
+	return reviews
 }
 
 // objections returns the recorded requests for changes of a rollout. They hold it while the forge does not tell whether they still stand.

@@ -284,6 +284,42 @@ func TestReviewsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestReviewsWithoutTimes: where the forge does not tell when a vote was cast, it is when a round first saw it. So a late one does not
+// change a result that is final, and one in time counts after the timeout, too.
+func TestReviewsWithoutTimes(t *testing.T) {
+	vote := reviewed("anna", "1", forge.Approved)
+	vote.At = time.Time{}
+	later := v1alpha1.Verification{Name: "later", Approval: &v1alpha1.ApprovalVerification{Count: 2}}
+	for name, test := range map[string]struct {
+		late bool
+		want decide.Phase
+	}{"in time": {false, decide.Verifying}, "too late": {true, decide.Failed}} {
+		b, _ := measuring(t, nil, v1alpha1.Verification{Name: "release", Timeout: &metav1.Duration{Duration: time.Hour}, Approval: &releaseManagers}, later)
+		b.promoter.People = people
+		b.fakePipeline.reading.Line[0].Authors = []string{"dora@example.com"}
+		b.fakePipeline.pulls = []promote.ReviewedPullRequest{pulled()}
+		next := func(wait time.Duration) promote.Standing {
+			b.now = b.now.Add(wait)
+			reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, "a")
+			return b.round().Environments[0]
+		}
+		for range 3 {
+			next(0)
+		}
+		if !test.late {
+			b.fakePipeline.pulls = []promote.ReviewedPullRequest{pulled(vote)}
+			next(time.Minute)
+		}
+		next(2 * time.Hour)
+		b.fakePipeline.pulls = []promote.ReviewedPullRequest{pulled(vote)}
+		for range 2 {
+			if s := next(time.Minute); s.Phase != test.want {
+				t.Errorf("%s: %s: %s", name, s.Phase, s.Reason)
+			}
+		}
+	}
+}
+
 // TestReviewsBeforeARequest: a new request for the commit needs new approvals.
 func TestReviewsBeforeARequest(t *testing.T) {
 	b := reviewing(t, releaseManagers, pulled())

@@ -2,6 +2,7 @@ package promote_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -143,7 +144,10 @@ func (p *fakePipeline) ReadStatuses(context.Context, string) ([]forge.Status, er
 	return slices.Clone(p.others), p.unreadable
 }
 
-func (p *fakePipeline) ReadReviews(context.Context, string, string, string) ([]promote.ReviewedPullRequest, error) {
+func (p *fakePipeline) ReadReviews(ctx context.Context, _, _, _ string) ([]promote.ReviewedPullRequest, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		return nil, errors.New("a forge that does not answer would hold the round")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pulls, p.reviewsErr
