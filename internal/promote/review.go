@@ -232,6 +232,7 @@ func judge(people *forge.People, pulls []ReviewedPullRequest, authors []string, 
 	var all []decide.Review
 	approved := map[string][]decide.Review{} // by user
 	for _, pull := range pulls {
+		counted := map[string]bool{} // several accounts can have the login of a user whose account people does not name
 		for _, v := range pull.Reviews {
 			if v.Decision != forge.Approved && v.Decision != forge.ChangesRequested {
 				continue
@@ -249,8 +250,8 @@ func judge(people *forge.People, pulls []ReviewedPullRequest, authors []string, 
 			}
 			if review.ChangesRequested || review.Ignored != "" {
 				all = append(all, review)
-			} else {
-				approved[person.User] = append(approved[person.User], review)
+			} else if !counted[person.User] {
+				approved[person.User], counted[person.User] = append(approved[person.User], review), true
 			}
 		}
 	}

@@ -108,6 +108,10 @@ func TestReviewsThatCount(t *testing.T) {
 		"both pull requests": {
 			[]promote.ReviewedPullRequest{pulled(reviewed("anna", "1", forge.Approved)), pulled(reviewed("anna", "1", forge.Approved))}, "",
 		},
+		"one of two pull requests, by two accounts with the same login": {
+			[]promote.ReviewedPullRequest{pulled(reviewed("ben", "2", forge.Approved), reviewed("Ben", "5", forge.Approved)), pulled()},
+			none + "; ben@example.com approved 1 of the 2 pull requests of this rollout",
+		},
 		"two pull requests, each approved by another": {
 			[]promote.ReviewedPullRequest{pulled(reviewed("anna", "1", forge.Approved)), pulled(reviewed("ben", "2", forge.Approved))},
 			none + "; anna@example.com approved 1 of the 2 pull requests of this rollout; ben@example.com approved 1 of the 2 pull requests of this rollout",
