@@ -87,6 +87,39 @@ func (r *Repository) History(ctx context.Context, from Commit, until func(hash s
 	return commits, false, nil
 }
 
+// Merged returns the commits that a merge brought to its branch: its other parents and their ancestors, up to those for which on is true,
+// at most limit of them. It is nil for a commit that is no merge. The commit must have been resolved by this repository.
+func (r *Repository) Merged(ctx context.Context, merge Commit, on func(hash string) bool, limit int) ([]Commit, error) {
+	start, ok := parseHash(merge.Hash)
+	if !ok || r.store() == nil {
+		return nil, r.noHistory()
+	}
+	parents, err := r.parents(ctx, start)
+	if err != nil || len(parents) < 2 {
+		return nil, err
+	}
+	var merged []Commit
+	seen := map[plumbing.Hash]bool{}
+	for queue := parents[1:]; len(queue) > 0 && len(merged) < limit; queue = queue[1:] {
+		if seen[queue[0]] || on(queue[0].String()) {
+			continue
+		}
+		seen[queue[0]] = true
+		content, c, err := r.decodeHistory(ctx, queue[0])
+		if errors.Is(err, plumbing.ErrObjectNotFound) && r.store().shallow() {
+			continue
+		}
+		if err != nil {
+			return nil, r.historyError(ctx, err)
+		}
+		found := describeCommit(queue[0], content, c)
+		found.Branch = merge.Branch
+		merged = append(merged, found)
+		queue = append(queue, c.ParentHashes...)
+	}
+	return merged, nil
+}
+
 func (r *Repository) ancestors(ctx context.Context, c Commit) (map[plumbing.Hash]bool, error) {
 	all := map[plumbing.Hash]bool{}
 	err := r.walkBack(ctx, c, func(hash plumbing.Hash) bool {

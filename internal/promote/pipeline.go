@@ -64,7 +64,7 @@ type Commit struct {
 	// Subject is the first line of the message.
 	Subject string    `json:"subject,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
-	// Authors holds the name and the mail address of its author.
+	// Authors holds the name and the mail address of its author, and of a merge also those of what it merged.
 	Authors []string `json:"-"`
 }
 

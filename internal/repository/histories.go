@@ -31,13 +31,42 @@ func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([
 	if err != nil {
 		return nil, err
 	}
-	line := make([]promote.Commit, 0, len(history))
+	onLine := make(map[string]bool, len(history))
 	for _, c := range history {
-		authors := slices.DeleteFunc([]string{c.Author, c.Email}, func(name string) bool { return name == "" })
-		line = append(line, promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time, Authors: authors})
+		onLine[c.Hash] = true
+	}
+	line := make([]promote.Commit, 0, len(history))
+	for i, c := range history {
+		named := promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time, Authors: authorsOf(c)}
+		if i < recentMerges {
+			merged, err := repo.Merged(ctx, c, func(hash string) bool { return onLine[hash] }, maxMerged)
+			if err != nil {
+				return nil, err
+			}
+			named.Authors = append(named.Authors, authorsOf(merged...)...)
+			slices.Sort(named.Authors)
+			named.Authors = slices.Compact(named.Authors)
+		}
+		line = append(line, named)
 	}
 	slices.Reverse(line)
 	return line, nil
+}
+
+const (
+	// recentMerges is how many commits of a line have the authors of what they merged, too. Older ones are not approved any more.
+	recentMerges = 200
+	// maxMerged is how many commits of a merge are read for their authors.
+	maxMerged = 200
+)
+
+// authorsOf returns the names and mail addresses of the authors of commits.
+func authorsOf(commits ...git.Commit) []string {
+	var authors []string
+	for _, c := range commits {
+		authors = append(authors, c.Author, c.Email)
+	}
+	return slices.DeleteFunc(authors, func(name string) bool { return name == "" })
 }
 
 // Ancestry determines which commits of GitOps repositories contain which. Answers never change, so they are cached.
