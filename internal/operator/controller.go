@@ -179,7 +179,11 @@ func (r *run) environments(ctx context.Context) ([]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, defaultTimeout))
 	defer cancel()
-	known, err := r.tenant.Environments(ctx, r.documents)
+	var before []string
+	for _, e := range r.plane.Status.Environments {
+		before = append(before, e.Name)
+	}
+	known, err := r.tenant.Environments(ctx, r.documents, before)
 	if err != nil {
 		return nil, err
 	}
@@ -251,6 +255,9 @@ func (r *run) round(ctx context.Context, name string) (*outcome, error) {
 	if o != nil && !o.Next.IsZero() && (r.next.IsZero() || o.Next.Before(r.next)) {
 		r.next = o.Next
 	}
+	if o != nil && isMerged(o.PullRequest) {
+		r.next = time.Now() // the next round reads what was merged
+	}
 	r.setEnvironment(name, o, err)
 	if o != nil {
 		for _, did := range o.Did {
@@ -259,6 +266,9 @@ func (r *run) round(ctx context.Context, name string) (*outcome, error) {
 	}
 	return o, err
 }
+
+// isMerged reports whether a round merged its pull request.
+func isMerged(p *forge.PullRequest) bool { return p != nil && p.State == forge.Merged }
 
 // result returns when the next reconciliation is.
 func (r *run) result(err error) (ctrl.Result, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ type planes struct {
 	opened       []Access
 	forgotten    []types.NamespacedName
 	documents    *Documents
+	before       []string
 }
 
 func (p *planes) Open(a Access) (Tenant, error) {
@@ -46,7 +48,8 @@ func (p *planes) Open(a Access) (Tenant, error) {
 	return p, p.refused
 }
 func (p *planes) Forget(name types.NamespacedName) { p.forgotten = append(p.forgotten, name) }
-func (p *planes) Environments(context.Context, *Documents) ([]string, error) {
+func (p *planes) Environments(_ context.Context, _ *Documents, before []string) ([]string, error) {
+	p.before = before
 	return p.environments, p.errs[""]
 }
 
@@ -423,5 +426,21 @@ func TestShare(t *testing.T) {
 	end()
 	if _, ok := s.begin("shop"); !ok {
 		t.Error("the share is not given back")
+	}
+}
+
+// A pull request that the round has merged is not an open one, and the next round reads what was merged.
+func TestMerged(t *testing.T) {
+	w := newWorld(t, botSecret(), shopPlane())
+	w.planes.outcomes["dev"] = &schedule.Outcome{PullRequest: &forge.PullRequest{Number: 7, URL: "https://git.example.com/7", State: forge.Merged}}
+	p, result := w.reconcile(t)
+	if got := p.Status.Environments[0].PullRequest; got != "" || strings.Contains(p.Status.Summary, "open") {
+		t.Errorf("the open pull request is %q, and the summary %q", got, p.Status.Summary)
+	}
+	if result.RequeueAfter > 2*time.Second {
+		t.Errorf("the next round is after %s", result.RequeueAfter)
+	}
+	if w.reconcile(t); !slices.Equal(w.planes.before, []string{"dev"}) {
+		t.Errorf("the environments before the round are %q", w.planes.before)
 	}
 }

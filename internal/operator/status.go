@@ -90,7 +90,7 @@ func (r *run) setEnvironment(name string, o *outcome, err error) {
 
 func environmentStatus(name string, o *outcome) v1alpha1.EnvironmentStatus {
 	e := v1alpha1.EnvironmentStatus{Name: name, Inputs: o.Inputs.String(), Commit: o.Head, Waits: message(o.Waits)}
-	if o.PullRequest != nil {
+	if o.PullRequest != nil && !isMerged(o.PullRequest) {
 		e.PullRequest = o.PullRequest.URL
 	}
 	counts := &v1alpha1.EnvironmentCounts{Files: int32(o.Files)} //nolint:gosec // bounded by the size of a tree

@@ -22,8 +22,9 @@ type Tenants interface {
 
 // Tenant runs the rounds of one control plane, with its own connections.
 type Tenant interface {
-	// Environments returns the names of the control plane's environments.
-	Environments(ctx context.Context, documents *Documents) ([]string, error)
+	// Environments returns the names of the control plane's environments. before are those that it had: they stay if documents cannot be read
+	// that may be theirs.
+	Environments(ctx context.Context, documents *Documents, before []string) ([]string, error)
 	// Round brings the pull request of an environment up to date. documents are nil for a control plane in a repository.
 	Round(ctx context.Context, documents *Documents, environment string) (*schedule.Outcome, error)
 }

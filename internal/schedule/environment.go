@@ -22,6 +22,22 @@ func (l *Loader) Environments(ctx context.Context, r Request) ([]string, []fleet
 	return environmentNames(objects), objects.Problems, nil
 }
 
+// WithUnreadable adds the environments whose documents cannot be read: their rounds fail with the reason, which is shown. A document without
+// a readable name may be any environment, so all that were there before stay.
+func WithUnreadable(names []string, problems []fleet.Problem, before []string) []string {
+	for _, p := range problems {
+		switch {
+		case p.Severity != fleet.SeverityError:
+		case p.Object.Name != "":
+			names = append(names, p.Object.Name)
+		default:
+			names = append(names, before...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // EnvironmentBranch is an environment and its branch of the control plane.
 type EnvironmentBranch struct{ Environment, Branch string }
 

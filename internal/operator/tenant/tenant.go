@@ -80,7 +80,7 @@ func (t *Tenant) loader(documents *operator.Documents) *schedule.Loader {
 }
 
 // Environments implements [operator.Tenant].
-func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents) ([]string, error) {
+func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents, before []string) ([]string, error) {
 	if documents != nil {
 		return []string{t.access.Spec.Source.Objects.Environment}, nil
 	}
@@ -89,8 +89,11 @@ func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents
 		return nil, err
 	}
 	defer end()
-	names, _, err := t.loader(nil).Environments(ctx, schedule.Request{ControlPlane: t.access.Spec.Source.Repository})
-	return names, err
+	names, problems, err := t.loader(nil).Environments(ctx, schedule.Request{ControlPlane: t.access.Spec.Source.Repository})
+	if err != nil {
+		return nil, err
+	}
+	return schedule.WithUnreadable(names, problems, before), nil
 }
 
 // Round implements [operator.Tenant].

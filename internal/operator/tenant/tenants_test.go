@@ -62,7 +62,7 @@ func TestCredentialsAreTheTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tenant.Environments(t.Context(), nil); err == nil {
+		if _, err := tenant.Environments(t.Context(), nil, nil); err == nil {
 			t.Error("the server let the tenant in")
 		} else if strings.Contains(err.Error(), a.Token.Reveal()) {
 			t.Errorf("the error has the token: %v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +86,7 @@ func (f *Flows) Environments(ctx context.Context, controlPlane string) ([]string
 		f.board.Unread(controlPlane, err)
 		return nil, err
 	}
-	names = f.withUnreadable(controlPlane, names, problems)
+	names = schedule.WithUnreadable(names, problems, f.board.Known(controlPlane))
 	f.board.Environments(controlPlane, names)
 	return names, nil
 }
@@ -101,22 +100,6 @@ func (f *Flows) notPushed(controlPlane string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: push its branches to %s", serve.ErrNotPushed, controlPlane)
-}
-
-// withUnreadable adds the environments whose documents cannot be read: their rounds fail with the reason, which is shown. A document without
-// a readable name may be any environment, so all that were there before stay.
-func (f *Flows) withUnreadable(controlPlane string, names []string, problems []fleet.Problem) []string {
-	for _, p := range problems {
-		switch {
-		case p.Severity != fleet.SeverityError:
-		case p.Object.Name != "":
-			names = append(names, p.Object.Name)
-		default:
-			names = append(names, f.board.Known(controlPlane)...)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // Round brings the pull request of an environment up to date.
