@@ -279,12 +279,12 @@ func (r *run) result(err error) (ctrl.Result, error) {
 	var stall *stalled
 	var limited *forge.Error
 	switch {
-	case r.moved:
-		return ctrl.Result{RequeueAfter: soon}, nil
 	case errors.As(err, &stall):
 		return ctrl.Result{}, nil
 	case errors.As(err, &limited) && limited.RetryAfter > 0:
 		return ctrl.Result{RequeueAfter: limited.RetryAfter}, nil
+	case r.moved:
+		return ctrl.Result{RequeueAfter: soon}, nil
 	case !r.next.IsZero():
 		interval = min(interval, max(time.Until(r.next), soon))
 	}

@@ -25,6 +25,7 @@ func (r *run) started() {
 	if meta.FindStatusCondition(r.plane.Status.Conditions, v1alpha1.ConditionReady) == nil {
 		r.condition(v1alpha1.ConditionReady, metav1.ConditionUnknown, ReasonProgressing, "the first round is running")
 	}
+	meta.RemoveStatusCondition(&r.plane.Status.Conditions, v1alpha1.ConditionStalled)
 	r.condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, ReasonProgressing, "a round is running")
 }
 

@@ -114,9 +114,9 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 	if err != nil {
 		return err
 	}
-	// The history of rings is short, and one query for all of them is faster than one for each.
+	// One query for all rings is faster than one for each.
 	rings, err := v.Ledger.Commits(ctx, ledger.CommitQuery{
-		Repository: j.head.Repository, Environment: environment, Kind: ledger.BranchRing, To: until(v.asOf),
+		Repository: j.head.Repository, Environment: environment, Kind: ledger.BranchRing, To: until(v.asOf), Limit: maxRingCommits,
 	})
 	for _, c := range rings {
 		hashes[c.SHA] = hashes[c.SHA] || c.Origin == j.head.SHA
@@ -126,6 +126,9 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 	j.ringRefs, j.history = slices.Compact(j.ringRefs), comply.HistoryOf(hashes)
 	return err
 }
+
+// maxRingCommits is how many commits of rings are read, the newest first. A cluster at an older one is behind in any case.
+const maxRingCommits = 20_000
 
 // recorded returns the recorded commits of a branch; only the head counts as reached.
 func (v *verdicts) recorded(ctx context.Context, head *ledger.Commit) (map[string]bool, error) {

@@ -124,6 +124,9 @@ func lateWrites(t *testing.T, l ledger.Ledger) {
 	for _, err := range record(ledger.Hold{Unit: "unknown", Replica: "a", Number: 1}, 4) {
 		wantError(t, "write without a claim", err, ledger.ErrFenced)
 	}
+	for _, err := range record(ledger.Hold{Unit: "dev", Replica: "c", Number: now.Number}, 4) { // a claim that a failover lost
+		wantError(t, "write under the number of another replica", err, ledger.ErrFenced)
+	}
 	for _, err := range record(now, 5) {
 		must(t, err)
 	}

@@ -66,7 +66,7 @@ func Open(ctx context.Context, url string) (*Ledger, error) {
 		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", compactionLock),
 		Serial:    fmt.Sprintf("SELECT %s, pg_advisory_xact_lock(%d)", noPause, replicaLock),
 		Now:       "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",
-		Fence:     "WITH limited AS MATERIALIZED (SELECT " + noPause + ") SELECT number FROM work_unit WHERE name = $1 AND EXISTS (SELECT 1 FROM limited) FOR SHARE",
+		Fence:     "WITH limited AS MATERIALIZED (SELECT " + noPause + ") SELECT number, replica FROM work_unit WHERE name = $1 AND EXISTS (SELECT 1 FROM limited) FOR SHARE",
 	})
 	return &Ledger{store, pool}, nil
 }

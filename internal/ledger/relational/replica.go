@@ -165,8 +165,10 @@ func (s *Store) checkHold(ctx context.Context, tx *sql.Tx) error {
 		return nil
 	}
 	var number int64
-	err := tx.QueryRowContext(ctx, s.Fence, h.Unit).Scan(&number)
-	if err == nil && number != h.Number || errors.Is(err, sql.ErrNoRows) {
+	var replica string
+	err := tx.QueryRowContext(ctx, s.Fence, h.Unit).Scan(&number, &replica)
+	// After a failover that lost a claim, two replicas can have the same number.
+	if other := number != h.Number || replica != "" && replica != h.Replica; err == nil && other || errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: %q", ledger.ErrFenced, h.Unit)
 	}
 	return err

@@ -25,7 +25,7 @@ type Options struct {
 	Serial string
 	// Now is an expression for the time of the database's clock, in microseconds.
 	Now string
-	// Fence is a query for the number of a unit, which blocks changes of the unit until the transaction ends.
+	// Fence is a query for the number and the replica of a unit, which blocks changes of the unit until the transaction ends.
 	Fence string
 }
 

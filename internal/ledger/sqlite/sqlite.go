@@ -59,7 +59,7 @@ func Open(ctx context.Context, file string) (*Ledger, error) {
 	// With one writing connection, no lock is needed.
 	store := relational.New(&database{db: write}, relational.Options{
 		Read: read, Write: write, Exclusive: "SELECT 1", Serial: "SELECT 1", Now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
-		Fence: "SELECT number FROM work_unit WHERE name = $1",
+		Fence: "SELECT number, replica FROM work_unit WHERE name = $1",
 	})
 	return &Ledger{store, file}, nil
 }

@@ -26,6 +26,7 @@ type Tenant struct {
 	commits repository.Committer
 	cache   *fleet.Cache
 	memory  *schedule.Memory
+	charts  *sandbox.Pool // shared by all tenants
 
 	// closing is locked by rounds for reading.
 	closing sync.RWMutex
@@ -108,8 +109,8 @@ func (t *Tenant) Round(ctx context.Context, documents *operator.Documents, envir
 		request.ControlPlane, request.Main, request.Branch = t.access.Spec.Source.Objects.Repository, mainObjects, branchObjects
 	}
 	p := &schedule.Proposer{
-		Drafter:   &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{}, Memory: t.memory},
+		Drafter:   &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{Pool: t.charts}, Memory: t.memory},
 		Committer: t.commits, Forges: t.forges,
 	}
-	return p.Round(ctx, request)
+	return p.Round(sandbox.For(ctx, t.access.Name.Namespace), request)
 }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/connect"
@@ -43,18 +44,24 @@ type Options struct {
 type Tenants struct {
 	Options
 
+	// charts limits the charts that are rendered at once, which take much memory, and shares the processes among namespaces.
+	charts sandbox.Pool
+
 	mu   sync.Mutex
 	open map[types.NamespacedName]*Tenant
 }
 
 var _ operator.Tenants = (*Tenants)(nil)
 
+// chartProcesses is how many charts are rendered at once.
+const chartProcesses = 2
+
 // New returns tenants without any connection.
 func New(o Options) *Tenants {
 	if o.MaxClones == 0 {
 		o.MaxClones = 1 << 30
 	}
-	return &Tenants{Options: o, open: map[types.NamespacedName]*Tenant{}}
+	return &Tenants{Options: o, charts: sandbox.Pool{Size: chartProcesses, Share: 1}, open: map[types.NamespacedName]*Tenant{}}
 }
 
 // Open implements [operator.Tenants].
@@ -157,7 +164,7 @@ func (t *Tenants) connect(a operator.Access) (*Tenant, error) {
 	return &Tenant{
 		access: a, folder: folder, client: client, forges: forges,
 		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
-		cache:   &fleet.Cache{}, memory: &schedule.Memory{},
+		cache:   &fleet.Cache{}, memory: &schedule.Memory{}, charts: &t.charts,
 	}, nil
 }
 
