@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -28,7 +29,8 @@ func TestCoveredBy(t *testing.T) {
 		"a branch that went back":               {line("first", "second", "from"), "does not lead from from, which ran before, to second"},
 	} {
 		err := coveredBy(pulls, test.line, "from", "second")
-		if _, unreviewed := err.(UnreviewedError); (test.want == "") != (err == nil) || err != nil && !(unreviewed && strings.Contains(err.Error(), test.want)) {
+		var unreviewed UnreviewedError
+		if (test.want == "") != (err == nil) || err != nil && !(errors.As(err, &unreviewed) && strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
