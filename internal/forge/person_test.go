@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 		"a stranger":                 {"mallory", "9", "login mallory on github, whom people does not name"},
 		"a login of another forge":   {"cy", "9", "login cy on github, whom people does not name"},
 		"a login that looks similar": {"\u212Aim", "9", "login \u212Aim on github, whom people does not name"},
-		"the ID of somebody else":    {"mallory", "7", "login mallory on github, whom people does not name"},
+		"the ID of another user":     {"mallory", "7", "login mallory on github, whom people does not name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := people.Find(nil, forge.Review{Login: test.login, Account: test.account})

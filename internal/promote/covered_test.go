@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestCoveredBy: reviews do not cover a rollout with commits that somebody pushed between the pull requests.
+// TestCoveredBy: reviews do not cover a rollout with commits that were pushed between the pull requests.
 func TestCoveredBy(t *testing.T) {
 	line := func(commits ...string) (all []Commit) {
 		for _, c := range commits {

@@ -74,7 +74,7 @@ func TestReviewsThatCount(t *testing.T) {
 	}{
 		"an approval of the merged head":   {[]promote.ReviewedPullRequest{pulled(reviewed("anna", "1", forge.Approved))}, ""},
 		"a login in another case":          {[]promote.ReviewedPullRequest{pulled(reviewed("Anna", "1", forge.Approved))}, ""},
-		"nobody":                           {[]promote.ReviewedPullRequest{pulled()}, none},
+		"no reviews":                       {[]promote.ReviewedPullRequest{pulled()}, none},
 		"a commit pushed after approval":   {[]promote.ReviewedPullRequest{pulled(old)}, none + "; anna@example.com approved 6265666, and 6865616 was merged"},
 		"an approval of an unknown commit": {[]promote.ReviewedPullRequest{pulled(unknown)}, none + "; the approval of anna@example.com does not count: the forge does not tell which commit was reviewed"},
 		"a second account of the author":   {[]promote.ReviewedPullRequest{pulled(reviewed("dora-private", "5", forge.Approved))}, none + "; approved by login dora-private on github, whom people does not name"},
@@ -241,7 +241,7 @@ func TestAForgeThatIsDown(t *testing.T) {
 	}
 }
 
-// TestARequestForChangesHolds: it holds the commit while the forge is down, whoever approves on a page, until the user approves there.
+// TestARequestForChangesHolds: it holds the commit while the forge is down, whichever users approve on a page, until the same user approves there.
 func TestARequestForChangesHolds(t *testing.T) {
 	b := reviewing(t, releaseManagers, pulled(reviewed("ben", "2", forge.ChangesRequested)))
 	b.fakePipeline.reviewsErr = errors.New("503 Service Unavailable")
@@ -270,7 +270,7 @@ func TestTooManyReviews(t *testing.T) {
 	}
 }
 
-// TestReviewsThatCannotBeRead: a request for changes holds the commit, also if somebody floods its pull request with comments, or pushes
+// TestReviewsThatCannotBeRead: a request for changes holds the commit, also if its pull request is flooded with comments, or pushes
 // to the GitOps branch, so that later reviews do not count.
 func TestReviewsThatCannotBeRead(t *testing.T) {
 	for _, err := range []error{forge.TooManyReviews(forge.MaxReviews+1, "acme/gitops"), promote.UnreviewedError("no pull request of Kalypso made 1234567")} {

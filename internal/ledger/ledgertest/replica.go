@@ -88,7 +88,7 @@ func expiredLeases(t *testing.T, l ledger.Ledger) {
 	}
 	_, err = l.ClaimUnit(t.Context(), "a", "dev")
 	wantError(t, "claim without a lease", err, ledger.ErrLeaseLost)
-	_, err = l.ClaimUnit(t.Context(), "nobody", "dev")
+	_, err = l.ClaimUnit(t.Context(), "unknown", "dev")
 	wantError(t, "claim of a stranger", err, ledger.ErrLeaseLost)
 	all, err := l.Renew(t.Context(), "b", living)
 	must(t, err)

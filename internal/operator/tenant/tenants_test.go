@@ -27,7 +27,7 @@ func access(namespace, server, token string) operator.Access {
 	}
 }
 
-// passwords is a server that lets nobody in, and notes with which passwords it was tried.
+// passwords is a server that rejects all requests, and records the passwords in them.
 func passwords(t *testing.T) (url string, tried func() []string) {
 	t.Helper()
 	seen := map[string]bool{}
