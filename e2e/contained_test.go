@@ -81,19 +81,14 @@ spec:
 
 func newContained(t *testing.T, c *harness.Cluster) *contained {
 	t.Helper()
-	organization := newOrganization(t, "contained")
+	empty := newEmptyFleet(t, "contained")
+	organization := empty.organization
 	// The name of the environment makes that of the namespace unique on the cluster.
 	environment := strings.ReplaceAll(organization, "contained-", "c")
 	f := &contained{
-		fleet:   fleet{organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{}},
-		cluster: c, environment: environment, namespace: environment + "-drone-shop-live", follow: organization,
+		fleet: *empty, cluster: c, environment: environment, namespace: environment + "-drone-shop-live", follow: organization,
 	}
-	f.bot = account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization")
-	f.flux = account(t, organization+"-flux", "read:repository")
-	url := func(repository string) string { return stack.Gitea.URL + "/" + organization + "/" + repository }
-	object := func(kind, name, spec string) string {
-		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec + "\n"
-	}
+	url := f.url
 	for branch, files := range map[string]map[string]string{
 		"control-plane/main": {
 			"environment.yaml":  object("Environment", environment, "{controlPlane: {repo: "+url("control-plane")+", branch: dev, path: .}}"),

@@ -44,13 +44,7 @@ const (
 // the applications' GitOps repositories, in which their teams keep manifests.
 func newFleet(t *testing.T, story string) *fleet {
 	t.Helper()
-	organization := newOrganization(t, story)
-	f := &fleet{
-		organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{},
-	}
-	f.bot = account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization")
-	f.flux = account(t, organization+"-flux", "read:repository")
-
+	f := newEmptyFleet(t, story)
 	branches := f.branches(t)
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		repository, name, _ := strings.Cut(branch, "/")
@@ -60,6 +54,27 @@ func newFleet(t *testing.T, story string) *fleet {
 	f.gitops = f.repositories["gitops"]
 	must(t, f.gitops.Grant(t.Context(), f.bot, "write"))
 	return f
+}
+
+// newEmptyFleet creates an organization with the accounts of a fleet, and no repositories.
+func newEmptyFleet(t *testing.T, story string) *fleet {
+	t.Helper()
+	organization := newOrganization(t, story)
+	return &fleet{
+		organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{},
+		bot:  account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization"),
+		flux: account(t, organization+"-flux", "read:repository"),
+	}
+}
+
+// url returns the URL of a repository of the organization, which need not exist yet.
+func (f *fleet) url(repository string) string {
+	return stack.Gitea.URL + "/" + f.organization + "/" + repository
+}
+
+// object returns a document.
+func object(kind, name, spec string) string {
+	return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec + "\n"
 }
 
 // branches are the files of each branch, by repository/branch and path.

@@ -91,17 +91,11 @@ func newJobStory(t *testing.T) *jobStory {
 	t.Cleanup(reporting.Unlock)
 	c, err := running()
 	must(t, err)
-	organization := newOrganization(t, "jobs")
-	f := &fleet{organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{}}
+	f := newEmptyFleet(t, "jobs")
 	// The name of the environment makes that of the namespace unique on the cluster.
-	s := &jobStory{fleet: f, whole: t, cluster: c, environment: strings.ReplaceAll(organization, "jobs-", "j")}
+	s := &jobStory{fleet: f, whole: t, cluster: c, environment: strings.ReplaceAll(f.organization, "jobs-", "j")}
 	s.namespace = s.environment + "-" + c.Name + "-shop-live"
-	f.bot = account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization")
-	f.flux = account(t, organization+"-flux", "read:repository")
-	url := func(repository string) string { return stack.Gitea.URL + "/" + organization + "/" + repository }
-	object := func(kind, name, spec string) string {
-		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec + "\n"
-	}
+	url := f.url
 	for at, files := range map[string]map[string]string{
 		"control-plane/main": {
 			"environment.yaml": object("Environment", s.environment, "{controlPlane: {repo: "+url("control-plane")+", branch: dev, path: .}, promotion: {verify: ["+
@@ -140,24 +134,12 @@ func (s *jobStory) leave() {
 	must(s.whole, s.cluster.Delete(context.Background(), namespace)) // the test's own context is over
 }
 
-// pull has Flux look at the folder of its cluster.
-func (s *jobStory) pull(ctx context.Context) error {
-	source, err := s.cluster.Get(ctx, harness.GitRepositories, "flux-system", "platform-"+s.environment)
-	if err != nil {
-		return err
-	}
-	if source.GetAnnotations()["reconcile.fluxcd.io/requestedAt"] != field(source, "status", "lastHandledReconcileAt") {
-		return nil // it is looking
-	}
-	return s.cluster.Pull(ctx, source.GetName())
-}
-
 // wantSaid waits until the status of the environment says something, while the cluster follows.
 func (s *jobStory) wantSaid(t *testing.T, wants ...string) {
 	t.Helper()
 	eventually(t, "kalypso status says "+strings.Join(wants, ", "), func(ctx context.Context) error {
 		if err := saysAll(s.server.ask(t, 0, "status"), wants...); err != nil {
-			return fmt.Errorf("%w\n%w", err, s.pull(ctx))
+			return fmt.Errorf("%w\n%w", err, pullOnce(ctx, s.cluster, "platform-"+s.environment))
 		}
 		return nil
 	})

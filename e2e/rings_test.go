@@ -81,17 +81,11 @@ func newRingStory(t *testing.T) *ringStory {
 	must(t, err)
 	argo.lent.Lock()
 	t.Cleanup(argo.lent.Unlock)
-	organization := newOrganization(t, "rings")
-	f := &fleet{organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{}}
+	f := newEmptyFleet(t, "rings")
 	// The name of the environment makes that of the namespaces unique on the clusters.
-	s := &ringStory{fleet: f, whole: t, flux: stack.Clusters[drone], argo: argo, environment: strings.ReplaceAll(organization, "rings-", "r")}
+	s := &ringStory{fleet: f, whole: t, flux: stack.Clusters[drone], argo: argo, environment: strings.ReplaceAll(f.organization, "rings-", "r")}
 	f.borrow(t)
-	f.bot = account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization")
-	f.flux = account(t, organization+"-flux", "read:repository")
-	url := func(repository string) string { return stack.Gitea.URL + "/" + organization + "/" + repository }
-	object := func(kind, name, spec string) string {
-		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec + "\n"
-	}
+	url := f.url
 	clusterType := func(name, pull string) string {
 		return strings.Replace(object("ClusterType", name, "{reconciler: greeting, pull: "+pull+", namespaceService: default, configType: none}"),
 			"{name: "+name+"}", "{name: "+name+", labels: {git-secret: "+platform+"}}", 1)
@@ -160,21 +154,20 @@ func (s *ringStory) wantSaid(t *testing.T, c *harness.Cluster, want string) {
 // pull has Flux look at the folder of its cluster, and at the branch of its ring once it follows that.
 func (s *ringStory) pull(ctx context.Context) error {
 	for _, name := range []string{"platform-" + s.environment + "-ring", "platform-" + s.environment} {
-		source, err := s.flux.Get(ctx, harness.GitRepositories, "flux-system", name)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if source.GetAnnotations()["reconcile.fluxcd.io/requestedAt"] != field(source, "status", "lastHandledReconcileAt") {
-			continue // it is looking
-		}
-		if err := s.flux.Pull(ctx, name); err != nil {
+		if err := pullOnce(ctx, s.flux, name); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// pullOnce has Flux look at a repository, unless it is looking.
+func pullOnce(ctx context.Context, c *harness.Cluster, name string) error {
+	source, err := c.Get(ctx, harness.GitRepositories, "flux-system", name)
+	if err != nil || source.GetAnnotations()["reconcile.fluxcd.io/requestedAt"] != field(source, "status", "lastHandledReconcileAt") {
+		return err
+	}
+	return c.Pull(ctx, name)
 }
 
 func (s *ringStory) begin(t *testing.T) {

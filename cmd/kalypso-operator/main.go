@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -17,22 +16,11 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		renderChart()
-	}
+	sandbox.Main(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
-}
-
-// renderChart runs this program as a process with limits that renders one untrusted chart.
-func renderChart() {
-	if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(int(cli.ExitFailed))
-	}
-	os.Exit(int(cli.ExitDone))
 }
 
 // run is the whole program. env has entries of the form "NAME=value".

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"time"
@@ -97,7 +96,7 @@ func (c *command) run(cmd *cobra.Command) error {
 		Config: config, Log: log, Namespaces: c.namespaces, LeaseNamespace: c.leaseNamespace, Health: c.health, Metrics: c.metrics,
 		Workers: c.workers, Timeout: c.timeout, MaxAssignments: c.maxAssignments,
 		Tenants: tenant.New(tenant.Options{
-			Folder: filepath.Join(cmp.Or(data, "."), "git"), MaxClones: c.maxClones, Allowed: allowed, Settle: &c.settle,
+			Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, Settle: &c.settle,
 		}),
 	})
 }

@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -26,9 +25,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		renderChart()
-	}
+	sandbox.Main(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
@@ -45,15 +42,6 @@ func spareMemory(args []string) []byte {
 		return nil
 	}
 	return make([]byte, 128<<20)
-}
-
-// renderChart runs this program as a process with limits that renders one untrusted chart.
-func renderChart() {
-	if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(int(cli.ExitFailed))
-	}
-	os.Exit(int(cli.ExitDone))
 }
 
 // run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".

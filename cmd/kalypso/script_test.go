@@ -33,9 +33,7 @@ var update = func() flag.Getter {
 }()
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		main() // commands that run in the process of a test render charts, too
-	}
+	sandbox.Main(os.Args[1:]) // commands that run in the process of a test render charts, too
 	testscript.Main(m, map[string]func(){"kalypso": main, "masked": masked})
 }
 
@@ -120,9 +118,7 @@ var (
 
 // masked is the program of that name: "masked kalypso plan -e dev" shows what "kalypso plan -e dev" shows.
 func masked() {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		main()
-	}
+	sandbox.Main(os.Args[1:])
 	var out, err bytes.Buffer
 	code := run(context.Background(), os.Args[2:], os.Environ(), os.Stdin, &out, &err)
 	mask := func(text []byte) []byte {

@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,10 +77,7 @@ type People struct {
 	Names map[Forge]string
 }
 
-// ErrStranger is the kind of error of [People.Find] for an account that belongs to no user.
-var ErrStranger = errors.New("no user has this account")
-
-// Find returns the user of a review on a forge. The error is an [ErrStranger] that explains why there is none, as the end of a sentence.
+// Find returns the user of a review on a forge. The error explains why there is none, as the end of a sentence.
 func (p *People) Find(on Forge, v Review) (Person, error) {
 	name := p.Names[on]
 	for _, person := range p.All {
@@ -89,19 +85,12 @@ func (p *People) Find(on Forge, v Review) (Person, error) {
 			continue
 		}
 		if id := person.Accounts[name]; id != "" && id != v.Account {
-			return Person{}, stranger(fmt.Sprintf("login %s on %s, which is another account now than the one in people", v.Login, name))
+			return Person{}, fmt.Errorf("login %s on %s, which is another account now than the one in people", v.Login, name)
 		}
 		return person, nil
 	}
-	return Person{}, stranger(fmt.Sprintf("login %s on %s, whom people does not name", v.Login, name))
+	return Person{}, fmt.Errorf("login %s on %s, which people does not list", v.Login, name)
 }
-
-// stranger is an [ErrStranger] with a text of its own.
-type stranger string
-
-func (s stranger) Error() string { return string(s) }
-
-func (stranger) Is(target error) bool { return target == ErrStranger }
 
 // Authored reports whether a review is by an author of what is reviewed. authors are logins, and names and addresses of Git. It compares
 // loosely, since an approval that does not count does no harm.

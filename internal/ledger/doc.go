@@ -9,7 +9,8 @@
 //	outcome       the content of an observation: source, revision, state and message; thousands of clusters share one
 //	clock         how far a cluster's clock is off, from a time on
 //	registration  a cluster's environments and cluster types, labels and credential, from a time on
-//	commit        a commit of a GitOps repository with its assignments, or its versions of workloads
+//	commit        a commit of a GitOps repository with its assignments, or its versions of workloads; one of a ring has the commit
+//	              that it was derived from instead
 //	step          one entry in the history of a promotion, with the reason and who did it
 //
 // # Time

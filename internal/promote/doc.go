@@ -9,5 +9,6 @@
 // A [Promoter] runs the rounds of any pipeline. All state is in Git, on the forge and in the ledger, so a round can be killed
 // after any step and repeated, also by another process.
 //
-// Commands of users, accepted by [Control], are steps in the ledger too, so every server sees them.
+// Reviews of pull requests on the forge are read from a [ReviewReader] while an approval is waited for, and recorded. Commands of users,
+// accepted by [Control], are steps in the ledger too, so every server sees them.
 package promote

@@ -78,7 +78,7 @@ type subject struct {
 	// heads are the recorded commits of rings, by repository and branch.
 	heads map[string]ringHead
 	// reviews are what was read of pull requests.
-	reviews map[string]readReviews
+	reviews map[string]cachedReviews
 }
 
 func (p *Promoter) subject(name string) *subject {

@@ -103,8 +103,8 @@ func coveredBy(pulls []ReviewedPullRequest, line []Commit, from, to string) erro
 	return nil
 }
 
-// readReviews caches what was read of a rollout.
-type readReviews struct {
+// cachedReviews is what was read of a rollout.
+type cachedReviews struct {
 	at    time.Time
 	pulls []ReviewedPullRequest
 	err   error
@@ -195,16 +195,16 @@ func (r *round) objections(place EnvironmentState) []decide.Review {
 }
 
 // readReviews returns what was read of a rollout, and reads it again if that is too long ago.
-func (s *subject) readReviews(key string, now time.Time, read func() ([]ReviewedPullRequest, error)) readReviews {
+func (s *subject) readReviews(key string, now time.Time, read func() ([]ReviewedPullRequest, error)) cachedReviews {
 	last, ok := s.reviews[key]
 	if ok && now.Before(last.at.Add(reuseReviews)) && !now.Before(last.at) {
 		return last
 	}
 	if s.reviews == nil || len(s.reviews) > 1000 {
-		s.reviews = map[string]readReviews{}
+		s.reviews = map[string]cachedReviews{}
 	}
 	pulls, err := read()
-	s.reviews[key] = readReviews{now, pulls, err}
+	s.reviews[key] = cachedReviews{now, pulls, err}
 	return s.reviews[key]
 }
 

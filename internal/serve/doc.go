@@ -9,5 +9,7 @@
 // repeated and forged events do no harm, and a thousand events lead to one round. A failed item is retried with growing pauses and
 // does not block others.
 //
+// Several servers on one ledger divide the rounds ([Replicas], package replica), and show what others work on ([Views]).
+//
 // What a round does is in packages schedule, promote and deliver.
 package serve

@@ -419,15 +419,8 @@ func (k *Keeper) listChanges(ctx context.Context, controlPlane string) error {
 func (k *Keeper) round(ctx context.Context, i item) error {
 	outcome, err := k.Flows.Round(ctx, i.controlPlane, i.environment)
 	first := k.isNew(i)
-	if k.gone(i) { // it was removed during the round
+	if k.ended(i, err) {
 		return err
-	}
-	if err == nil {
-		k.mu.Lock()
-		if _, known := k.finished[i]; known { // it was not removed meanwhile
-			k.setFinished(i)
-		}
-		k.mu.Unlock()
 	}
 	if outcome != nil {
 		k.Metrics.outcome(i.controlPlane, i.environment, outcome)
@@ -446,6 +439,19 @@ func (k *Keeper) round(ctx context.Context, i item) error {
 		k.queue.AddAfter(i, time.Until(outcome.Next))
 	}
 	return err
+}
+
+// ended notes when a round of an environment succeeded, and reports whether the environment was removed during the round.
+func (k *Keeper) ended(i item, err error) (removed bool) {
+	if k.gone(i) {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.finished[i]; known && err == nil { // it was not removed meanwhile
+		k.setFinished(i)
+	}
+	return false
 }
 
 // isNew reports whether no round of an item has had a result.

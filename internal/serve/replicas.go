@@ -120,15 +120,8 @@ func (k *Keeper) viewRound(ctx context.Context, i item) error {
 	outcome, err := k.Views.Round(ctx, i.controlPlane, i.environment)
 	k.noteLooked(i)
 	first := k.isNew(i)
-	if k.gone(i) {
+	if k.ended(i, err) {
 		return err
-	}
-	if err == nil {
-		k.mu.Lock()
-		if _, known := k.finished[i]; known {
-			k.setFinished(i)
-		}
-		k.mu.Unlock()
 	}
 	if outcome != nil {
 		k.Metrics.outcome(i.controlPlane, i.environment, outcome)

@@ -215,6 +215,7 @@ func (k *signingKey) GetHint() []byte {
 func (k *signingKey) GetHashAlgorithm() protocommon.HashAlgorithm {
 	return protocommon.HashAlgorithm_SHA2_512
 }
+
 func (k *signingKey) GetSigningAlgorithm() protocommon.PublicKeyDetails {
 	return protocommon.PublicKeyDetails_PKIX_ED25519
 }

@@ -38,8 +38,8 @@ const (
 	maxStderr = 64 << 10
 )
 
-// Command is the name of the command that renders; see [Serve].
-const Command = "render-chart"
+// command is the name of the command that renders; see [Main].
+const command = "render-chart"
 
 // Runner renders jobs in processes with limits. It is safe for concurrent use; each running job is one process.
 type Runner struct {
@@ -132,16 +132,16 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 	limits := r.limits()
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
-	command := exec.CommandContext(ctx, program, Command)
+	process := exec.CommandContext(ctx, program, command)
 	answer, stderr := &bounded{left: maxAnswer}, &bounded{left: maxStderr, silent: true}
-	command.Env = []string{
+	process.Env = []string{
 		memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String(),
 		"GOMAXPROCS=" + strconv.Itoa(min(runtime.NumCPU(), maxCores)),
 	}
-	command.Dir = "/"
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), answer, stderr
-	command.WaitDelay = 5 * time.Second
-	if err := command.Run(); err != nil {
+	process.Dir = "/"
+	process.Stdin, process.Stdout, process.Stderr = bytes.NewReader(text), answer, stderr
+	process.WaitDelay = 5 * time.Second
+	if err := process.Run(); err != nil {
 		return nil, explain(ctx, limits, err, stderr.String())
 	}
 	var result chart.Result

@@ -17,13 +17,7 @@ import (
 
 // TestMain also runs the program's command, like kalypso.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	sandbox.Main(os.Args[1:])
 	os.Exit(m.Run())
 }
 

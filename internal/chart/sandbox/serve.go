@@ -21,9 +21,21 @@ const (
 // maxJob is the maximum size of a job.
 const maxJob = 256 << 20
 
-// Serve is the command [Command]: it limits the process that it runs in, reads a job, renders it, and writes the
-// result. Call it first in that process, and do nothing else there.
-func Serve(in io.Reader, out io.Writer) error {
+// Main renders a chart and ends the process, if args are those with which a [Runner] starts its program; otherwise it returns. A program whose
+// runners start itself calls it first, with os.Args[1:].
+func Main(args []string) {
+	if len(args) != 1 || args[0] != command {
+		return
+	}
+	if err := serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve limits the process that it runs in, reads a job, renders it, and writes the result.
+func serve(in io.Reader, out io.Writer) error {
 	if err := confine(); err != nil {
 		return fmt.Errorf("confine the process: %w", err)
 	}

@@ -10,13 +10,7 @@ import (
 
 // TestMain can also run the command that renders charts, like kalypso, and a server for the tests of replicas.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
-		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	sandbox.Main(os.Args[1:])
 	if file := os.Getenv(replicaVariable); file != "" {
 		if err := runReplica(file); err != nil {
 			fmt.Fprintln(os.Stderr, err)
