@@ -51,6 +51,14 @@ func (r *run) writeAssignments(ctx context.Context, rounds []assignmentsOf) erro
 			total += len(made)
 		}
 	}
+	if len(wanted) > 0 && r.plane.Status.Assignments == "" {
+		// An operator that is killed now leaves objects behind. The next one finds them because of this status, also if none are wanted any more.
+		r.plane.Status.Assignments = "objects are being written"
+		if err := r.patch(ctx, r.plane, r.before); err != nil {
+			return err
+		}
+		r.before = r.plane.DeepCopy()
+	}
 	left, err := r.applyAssignments(ctx, wanted, kept)
 	if err != nil {
 		return explain(fmt.Errorf("write Assignment objects: %w", err))

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +41,9 @@ type Reconciler struct {
 	MaxAssignments int
 	// Share limits the rounds of a namespace. Optional.
 	Share *Share
+
+	// turns has the environment with which the next reconciliation of a control plane begins, if the last one had no time for all.
+	turns sync.Map // types.NamespacedName: string
 }
 
 // Times between two attempts.
@@ -47,7 +52,12 @@ const (
 	defaultInterval = time.Minute
 	// soon is the time until another attempt after something moved during a round, or while the namespace has enough workers.
 	soon = time.Second
+	// rounds is how many times the limit of a round all rounds of a control plane may take together. It holds a worker for no longer.
+	rounds = 2
 )
+
+// maxEnvironments is how many environments the status of a control plane can list.
+const maxEnvironments = 64
 
 // Reconcile runs a round for each environment of a ControlPlane, and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -55,6 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, plane); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Tenants.Forget(request.NamespacedName)
+			r.turns.Delete(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, err
@@ -64,12 +75,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	end, ok := r.Share.begin(request.Namespace)
 	if !ok {
-		return ctrl.Result{RequeueAfter: soon}, nil
+		return ctrl.Result{RequeueAfter: jitter(soon)}, nil
 	}
 	defer end()
 	before := plane.DeepCopy()
 	if plane.Spec.Suspend {
-		plane.Status.ObservedGeneration, plane.Status.Summary = plane.Generation, "suspended"
+		plane.Status.Summary = "suspended" // the conditions and their generation are those of the last round
 		return ctrl.Result{}, r.patch(ctx, plane, before)
 	}
 	run := &run{Reconciler: r, plane: plane, before: before}
@@ -152,7 +163,19 @@ func (r *run) rounds(ctx context.Context) error {
 	})
 	var failures []error
 	var written []assignmentsOf
-	for _, name := range names {
+	key, end := client.ObjectKeyFromObject(r.plane), time.Now().Add(rounds*r.limit())
+	first, _ := r.turns.LoadAndDelete(key)
+	late := false
+	for i, name := range beginWith(names, first) {
+		if i > 0 && !late && time.Now().After(end) {
+			late = true
+			r.turns.Store(key, name)
+			failures = append(failures, fmt.Errorf("the rounds took longer than %s: the next ones begin with environment %q", rounds*r.limit(), name))
+		}
+		if late {
+			written = append(written, assignmentsOf{environment: name}) // its objects stay as they are
+			continue
+		}
 		outcome, err := r.round(ctx, name)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -168,6 +191,13 @@ func (r *run) rounds(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// beginWith returns sorted names in the order of turns: from the first one on, and then those before it.
+func beginWith(names []string, first any) []string {
+	name, _ := first.(string)
+	i, _ := slices.BinarySearch(names, name)
+	return slices.Concat(names[i:], names[:i])
+}
+
 // environments returns the environments to schedule, sorted.
 func (r *run) environments(ctx context.Context) ([]string, error) {
 	spec := &r.plane.Spec
@@ -177,7 +207,7 @@ func (r *run) environments(ctx context.Context) ([]string, error) {
 			return nil, explain(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, defaultTimeout))
+	ctx, cancel := context.WithTimeout(ctx, r.limit())
 	defer cancel()
 	var before []string
 	for _, e := range r.plane.Status.Environments {
@@ -188,6 +218,10 @@ func (r *run) environments(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if len(spec.Environments) == 0 {
+		if len(known) > maxEnvironments {
+			return nil, &stalled{ReasonTooMany, fmt.Errorf("the control plane has %d environments, and a ControlPlane can have %d: name them in spec.environments, and the others in another ControlPlane",
+				len(known), maxEnvironments)}
+		}
 		return known, nil
 	}
 	for _, name := range spec.Environments {
@@ -198,7 +232,8 @@ func (r *run) environments(ctx context.Context) ([]string, error) {
 	return slices.Sorted(slices.Values(spec.Environments)), nil
 }
 
-const defaultTimeout = 5 * time.Minute
+// limit is how long a round of one environment may take.
+func (r *Reconciler) limit() time.Duration { return cmp.Or(r.Timeout, 5*time.Minute) }
 
 // access reads the Secrets of the control plane's own namespace.
 func (r *run) access(ctx context.Context) (*Access, error) {
@@ -233,20 +268,23 @@ func (r *run) secret(ctx context.Context, field, name string) (*corev1.Secret, e
 		return nil, &waiting{ReasonSecret, fmt.Errorf("%s: no Secret %q in namespace %q", field, name, r.plane.Namespace)}
 	case err != nil:
 		return nil, explain(fmt.Errorf("%s: %w", field, err))
+	case s.Type == corev1.SecretTypeServiceAccountToken:
+		// A user who may create ControlPlanes need not be one who may read the tokens of service accounts.
+		return nil, &waiting{ReasonSecret, fmt.Errorf("%s: Secret %q is the token of a service account, which is sent to no forge", field, name)}
 	}
 	return &s, nil
 }
 
 // round runs a round of an environment, and sets its status.
 func (r *run) round(ctx context.Context, name string) (*outcome, error) {
-	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, defaultTimeout))
+	bounded, cancel := context.WithTimeout(ctx, r.limit())
 	defer cancel()
 	o, err := r.tenant.Round(bounded, r.documents, name)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if bounded.Err() != nil {
-		err = fmt.Errorf("the round took longer than %s", cmp.Or(r.Timeout, defaultTimeout))
+		err = fmt.Errorf("the round took longer than %s", r.limit())
 	}
 	if errors.Is(err, pullrequest.ErrMoved) {
 		r.moved = true
@@ -270,6 +308,12 @@ func (r *run) round(ctx context.Context, name string) (*outcome, error) {
 // isMerged reports whether a round merged its pull request.
 func isMerged(p *forge.PullRequest) bool { return p != nil && p.State == forge.Merged }
 
+// movedBefore reports whether a branch moved during the last rounds, too. Then another attempt at once would fail again.
+func (r *run) movedBefore() bool {
+	c := meta.FindStatusCondition(r.before.Status.Conditions, v1alpha1.ConditionReconciling)
+	return c != nil && c.Message == movedMessage
+}
+
 // result returns when the next reconciliation is.
 func (r *run) result(err error) (ctrl.Result, error) {
 	interval := defaultInterval
@@ -283,7 +327,7 @@ func (r *run) result(err error) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	case errors.As(err, &limited) && limited.RetryAfter > 0:
 		return ctrl.Result{RequeueAfter: limited.RetryAfter}, nil
-	case r.moved:
+	case r.moved && !r.movedBefore():
 		return ctrl.Result{RequeueAfter: soon}, nil
 	case !r.next.IsZero():
 		interval = min(interval, max(time.Until(r.next), soon))

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -41,6 +42,7 @@ type planes struct {
 	forgotten    []types.NamespacedName
 	documents    *Documents
 	before       []string
+	rounds       []string
 }
 
 func (p *planes) Open(a Access) (Tenant, error) {
@@ -55,6 +57,7 @@ func (p *planes) Environments(_ context.Context, _ *Documents, before []string) 
 
 func (p *planes) Round(_ context.Context, documents *Documents, environment string) (*schedule.Outcome, error) {
 	p.documents = documents
+	p.rounds = append(p.rounds, environment)
 	return p.outcomes[environment], p.errs[environment]
 }
 
@@ -78,10 +81,14 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, name, errors.New(`User "operator" cannot`))
 	}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	objects = append(objects, definitions()...)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.ControlPlane{}).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if _, secret := o.(*corev1.Secret); secret && w.denied["secrets"] {
 				return forbidden("secrets", key.Name)
+			}
+			if kind := o.GetObjectKind().GroupVersionKind().Kind; w.denied[kind] {
+				return forbidden(kind, key.Name)
 			}
 			return c.Get(ctx, key, o, opts...)
 		},
@@ -95,6 +102,25 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	w.events = events.NewFakeRecorder(20)
 	w.Reconciler = &Reconciler{Client: c, Reader: c, Tenants: w.planes, Events: w.events}
 	return w
+}
+
+// definitionOf returns the definition of a kind, which the API server keeps until all objects of the kind are deleted.
+func definitionOf(resource string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("apiextensions.k8s.io/v1")
+	o.SetKind("CustomResourceDefinition")
+	o.SetName(resource + "." + v1alpha1.GroupVersion.Group)
+	o.SetFinalizers([]string{"customresourcecleanup.apiextensions.k8s.io"})
+	return o
+}
+
+func definitions() (all []client.Object) {
+	for _, kind := range documentKinds() {
+		if !kind.isConfigMap() {
+			all = append(all, definitionOf(kind.resource))
+		}
+	}
+	return all
 }
 
 func shopPlane(change ...func(*v1alpha1.ControlPlane)) *v1alpha1.ControlPlane {
@@ -202,6 +228,7 @@ func TestReconcile(t *testing.T) {
 
 // What keeps a round from its end is a condition with a reason. A failed round keeps what the last successful one found.
 func TestReconcileFailures(t *testing.T) {
+	tooMany := "the control plane has 65 environments, and a ControlPlane can have 64: name them in spec.environments, and the others in another ControlPlane"
 	role := `; add the rule to the operator's role`
 	for name, tc := range map[string]struct {
 		objects []client.Object
@@ -223,6 +250,24 @@ func TestReconcileFailures(t *testing.T) {
 			objects: []client.Object{&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot", Namespace: "bank"}, Data: map[string][]byte{"token": []byte("theirs")}}},
 			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "SecretUnusable", Message: `spec.forge.secretRef: no Secret "bot" in namespace "shop"`}, retrying()},
 			next:    time.Minute,
+		},
+		"the token of a service account": {
+			objects: []client.Object{&corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Name: "bot", Namespace: "shop"}, Type: corev1.SecretTypeServiceAccountToken, Data: map[string][]byte{"token": []byte("of-a-pod")},
+			}},
+			want: []metav1.Condition{{
+				Type: "Ready", Status: metav1.ConditionFalse, Reason: "SecretUnusable",
+				Message: `spec.forge.secretRef: Secret "bot" is the token of a service account, which is sent to no forge`,
+			}, retrying()},
+			next: time.Minute,
+		},
+		"too many environments": {
+			objects: []client.Object{botSecret()},
+			arrange: func(w *world) { w.planes.environments = make([]string, 65) },
+			want: []metav1.Condition{
+				{Type: "Ready", Status: metav1.ConditionFalse, Reason: "TooManyEnvironments", Message: tooMany},
+				{Type: "Stalled", Status: metav1.ConditionTrue, Reason: "TooManyEnvironments", Message: tooMany},
+			},
 		},
 		"no right to read Secrets": {
 			objects: []client.Object{botSecret()},
@@ -297,6 +342,34 @@ func TestReconcileFailures(t *testing.T) {
 	}
 }
 
+// A branch that moves in every round is tried at once only the first time.
+func TestReconcileMovesAgain(t *testing.T) {
+	w := newWorld(t, botSecret(), shopPlane())
+	w.planes.errs["dev"] = pullrequest.ErrMoved
+	for _, want := range []time.Duration{time.Second, time.Minute, time.Minute} {
+		if _, result := w.reconcile(t); result.RequeueAfter.Truncate(want) != want {
+			t.Errorf("the next round is after %s, want %s", result.RequeueAfter, want)
+		}
+	}
+}
+
+// A control plane with slow environments gives its worker back, and all environments get their turn.
+func TestReconcileTurns(t *testing.T) {
+	w := newWorld(t, botSecret(), shopPlane(func(p *v1alpha1.ControlPlane) { p.Spec.Assignments = &v1alpha1.AssignmentObjects{Objects: true} }))
+	w.Timeout = time.Nanosecond
+	w.planes.environments = []string{"dev", "prod", "stage"}
+	for _, want := range []string{"dev", "prod", "stage", "dev"} {
+		w.planes.rounds = nil
+		p, _ := w.reconcile(t)
+		if diff := cmp.Diff([]string{want}, w.planes.rounds); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+		if message := p.Status.Conditions[0].Message; !strings.Contains(message, "the next ones begin with environment") {
+			t.Errorf("the condition is %q", message)
+		}
+	}
+}
+
 // A failed round keeps the result of the last successful one.
 func TestReconcileKeepsResults(t *testing.T) {
 	w := newWorld(t, botSecret(), shopPlane())
@@ -313,7 +386,7 @@ func TestReconcileKeepsResults(t *testing.T) {
 func TestReconcileSuspendedAndGone(t *testing.T) {
 	w := newWorld(t, botSecret(), shopPlane(func(p *v1alpha1.ControlPlane) { p.Spec.Suspend = true }))
 	p, result := w.reconcile(t)
-	if p.Status.Summary != "suspended" || p.Status.ObservedGeneration != 3 || result.RequeueAfter != 0 || len(w.planes.opened) > 0 {
+	if p.Status.Summary != "suspended" || p.Status.ObservedGeneration != 0 || result.RequeueAfter != 0 || len(w.planes.opened) > 0 {
 		t.Errorf("got %+v, the next round after %s", p.Status, result.RequeueAfter)
 	}
 	if err := w.Client.Delete(t.Context(), p); err != nil {
@@ -353,6 +426,15 @@ func TestObjectsAreAllThere(t *testing.T) {
 				n.Status.Phase = corev1.NamespaceTerminating
 				_ = w.Client.Status().Update(t.Context(), &n)
 			}, "RoundFailed", `namespace "shop" is being deleted, so nothing is scheduled`,
+		},
+		"a definition that is being deleted": {
+			func(w *world) { _ = w.Client.Delete(t.Context(), definitionOf("schedulingpolicies")) },
+			"RoundFailed", `the definition schedulingpolicies.scheduler.kalypso.io is being deleted, so nothing is scheduled`,
+		},
+		"no right to read definitions": {
+			func(w *world) { w.denied["CustomResourceDefinition"] = true }, "Forbidden",
+			`read the definition baserepoes.scheduler.kalypso.io, so nothing is scheduled: CustomResourceDefinition "baserepoes.scheduler.kalypso.io" is forbidden: ` +
+				`User "operator" cannot; add the rule to the operator's role`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -410,23 +492,29 @@ func TestAssignmentObjects(t *testing.T) {
 	want(`dev has 3 assignments, and objects are written for up to 2; see branch "dev" of https://git.example.com/gitops. 0 objects written`)
 }
 
-// A namespace has its share of the workers, whatever it asks for.
+// A namespace has its share of the workers, whatever it asks for, and one worker is for namespaces that give theirs back soon.
 func TestShare(t *testing.T) {
-	s := &Share{Most: 1}
-	end, ok := s.begin("shop")
-	if !ok {
-		t.Fatal("the first round does not run")
+	s := &Share{Workers: 4}
+	begin := func(namespace string, want bool) (end func()) {
+		t.Helper()
+		end, ok := s.begin(namespace)
+		if ok != want {
+			t.Errorf("a worker for %s: %v, want %v", namespace, ok, want)
+		}
+		return end
 	}
-	if _, ok := s.begin("shop"); ok {
-		t.Error("a namespace has more than its share")
-	}
-	if _, ok := s.begin("bank"); !ok {
-		t.Error("another namespace waits")
-	}
+	end := begin("quick", true)
 	end()
-	if _, ok := s.begin("shop"); !ok {
-		t.Error("the share is not given back")
-	}
+	begin("shop", true)
+	begin("shop", true)
+	begin("shop", false)
+	begin("bank", true)
+	begin("bank", false) // the last worker
+	begin("quick", true)
+	s.end("bank", time.Hour)
+	s.end("quick", time.Hour)
+	begin("bank", true)
+	begin("quick", false)
 }
 
 // A pull request that the round has merged is not an open one, and the next round reads what was merged.

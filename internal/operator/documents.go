@@ -64,6 +64,9 @@ func documentKinds() []documentKind {
 // isConfigMap reports whether the kind is the one of Kubernetes itself, of which only platform configuration counts.
 func (k documentKind) isConfigMap() bool { return k.Group == "" }
 
+// definition is the name of the kind's CustomResourceDefinition.
+func (k documentKind) definition() string { return k.resource + "." + k.Group }
+
 // configurationLabel and its value mark the ConfigMaps that are platform configuration.
 const configurationLabel, configurationValue = "platform-config", "true"
 
@@ -76,7 +79,7 @@ const (
 )
 
 // readDocuments lists the objects of a namespace that a selector matches. It returns an error if any kind cannot be listed completely,
-// or if the namespace is being deleted: what is missing then was not removed by a user.
+// or if the namespace or a kind's definition is being deleted: what is missing then was not removed by a user.
 func readDocuments(ctx context.Context, reader client.Reader, namespace string, source *v1alpha1.ObjectsSource) (*Documents, error) {
 	selector := labels.Everything()
 	if source.Selector != nil {
@@ -98,7 +101,12 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 			branch = append(branch, objects...)
 		}
 	}
-	// The namespace is read last: if it is active now, no object has been removed by its deletion.
+	// The definitions and the namespace are read last: if none is being deleted now, no object has been removed by its deletion.
+	for _, kind := range documentKinds() {
+		if err := checkDefinition(ctx, reader, kind); err != nil {
+			return nil, err
+		}
+	}
 	var home corev1.Namespace
 	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &home)
 	if client.IgnoreNotFound(err) != nil {
@@ -111,6 +119,23 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 		Main:   sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main),
 		Branch: sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch),
 	}, nil
+}
+
+// checkDefinition returns an error if the definition of a kind is being deleted: the API server deletes all its objects first.
+func checkDefinition(ctx context.Context, reader client.Reader, kind documentKind) error {
+	if kind.isConfigMap() {
+		return nil
+	}
+	name := kind.definition()
+	definition := &metav1.PartialObjectMetadata{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, definition); err != nil {
+		return fmt.Errorf("read the definition %s, so nothing is scheduled: %w", name, err)
+	}
+	if !definition.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("the definition %s is being deleted, so nothing is scheduled", name)
+	}
+	return nil
 }
 
 // document is an object as the document that it was made from.

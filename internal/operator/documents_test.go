@@ -125,6 +125,7 @@ func served(t *testing.T, objects ...client.Object) client.Client {
 		t.Fatal(err)
 	}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	objects = append(objects, definitions()...)
 	return fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(runtimeObjects(objects)...).Build()
 }
 

@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	workers := cmp.Or(o.Workers, 4)
 	r := &Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Tenants: o.Tenants, Events: m.GetEventRecorder("kalypso-operator"),
-		Timeout: o.Timeout, MaxAssignments: o.MaxAssignments, Share: &Share{Most: max(1, workers/2)},
+		Timeout: o.Timeout, MaxAssignments: o.MaxAssignments, Share: &Share{Workers: workers},
 	}
 	err = ctrl.NewControllerManagedBy(m).Named("controlplane").
 		For(&v1alpha1.ControlPlane{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).

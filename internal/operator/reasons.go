@@ -24,6 +24,8 @@ const (
 	ReasonForbidden = "Forbidden"
 	// ReasonKindMissing means that a definition is not installed.
 	ReasonKindMissing = "KindMissing"
+	// ReasonTooMany means that the control plane has more environments than the status can list.
+	ReasonTooMany = "TooManyEnvironments"
 	// ReasonNotAllowed means that the operator's configuration does not allow a URL.
 	ReasonNotAllowed = "NotAllowed"
 )

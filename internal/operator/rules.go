@@ -34,8 +34,19 @@ func TenantRules() []rbacv1.PolicyRule {
 
 // ClusterRules are the rights that the operator needs for kinds without a namespace.
 func ClusterRules() []rbacv1.PolicyRule {
-	// Objects are not read while their namespace is being deleted.
-	return []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}}
+	var definitions []string
+	for _, kind := range documentKinds() {
+		if !kind.isConfigMap() {
+			definitions = append(definitions, kind.definition())
+		}
+	}
+	slices.Sort(definitions)
+	// Objects are not read while their definition or their namespace is being deleted.
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: definitions, Verbs: []string{"get"}},
+		// The last rule: the chart adds the names of namespaces to it.
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+	}
 }
 
 // LeaseRules are the rights that the operator needs in its own namespace, for the Lease.

@@ -20,6 +20,9 @@ type outcome = schedule.Outcome
 // maxProblems is how many problems an environment's status has.
 const maxProblems = 5
 
+// movedMessage is that of Reconciling after a branch moved during a round.
+const movedMessage = "a branch moved during the round, which is run again"
+
 // started sets the conditions of a round that begins.
 func (r *run) started() {
 	if meta.FindStatusCondition(r.plane.Status.Conditions, v1alpha1.ConditionReady) == nil {
@@ -40,7 +43,7 @@ func (r *run) summarize(err error) {
 	var stall *stalled
 	switch {
 	case err == nil && r.moved:
-		r.condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, ReasonProgressing, "a branch moved during the round, which is run again")
+		r.condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, ReasonProgressing, movedMessage)
 	case err == nil:
 		r.condition(v1alpha1.ConditionReady, metav1.ConditionTrue, ReasonSucceeded, status.Summary)
 	case errors.As(err, &stall):

@@ -59,15 +59,15 @@ func (t *Tenant) close(gone bool) {
 	}
 }
 
-// trim empties the folder with clones if it is too large.
-func (t *Tenant) trim(limit int64) {
-	if sizeOf(t.folder) <= limit {
-		return
+// empty removes the clones. It reports false if a round uses them.
+func (t *Tenant) empty() bool {
+	if !t.closing.TryLock() {
+		return false
 	}
-	t.closing.Lock()
 	defer t.closing.Unlock()
 	_ = t.client.Close()
 	_ = os.RemoveAll(t.folder)
+	return true
 }
 
 // loader reads environments: from the repository, or from documents.

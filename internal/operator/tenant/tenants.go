@@ -30,9 +30,9 @@ import (
 
 // Options are those of [New].
 type Options struct {
-	// Folder keeps clones of repositories, in a folder for each control plane. // required
+	// Folder keeps clones of repositories, in a folder for each control plane in a folder for each namespace. // required
 	Folder string
-	// MaxClones is the size of a control plane's folder, in bytes, above which it is emptied before the next round. Default: 1 GiB.
+	// MaxClones is the size of a namespace's folder, in bytes, above which it is emptied before the next round. Default: 1 GiB.
 	MaxClones int64
 	// Allowed are the servers that control planes may use.
 	Allowed Allowed
@@ -70,8 +70,30 @@ func (t *Tenants) Open(a operator.Access) (operator.Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	tenant.trim(t.MaxClones)
+	t.trim(a.Name.Namespace)
 	return tenant, nil
+}
+
+// trim empties the folder of a namespace if it is too large. Control planes whose rounds are running keep their clones until the next time.
+func (t *Tenants) trim(namespace string) {
+	folder := filepath.Join(t.Folder, namespace)
+	if sizeOf(folder) <= t.MaxClones {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	busy := map[string]bool{}
+	for _, tenant := range t.open {
+		if tenant.access.Name.Namespace == namespace && !tenant.empty() {
+			busy[tenant.folder] = true
+		}
+	}
+	left, _ := os.ReadDir(folder) // what earlier operators left behind
+	for _, entry := range left {
+		if of := filepath.Join(folder, entry.Name()); !busy[of] {
+			_ = os.RemoveAll(of) // a cache
+		}
+	}
 }
 
 func (t *Tenants) opened(a operator.Access) (*Tenant, error) {
