@@ -107,6 +107,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EXAMPLES", filepath.Join(repository, "examples"))
+	env.Setenv("RECORDED", filepath.Join(repository, "cmd/kalypso/testdata/upgrade/recorded.tar.gz"))
 	return os.CopyFS(filepath.Join(env.WorkDir, "hello-fleet"), hellofleet.Files())
 }
 
