@@ -47,6 +47,7 @@ Exit codes:
 		newStatus(t),
 		newHistory(t),
 		newCompare(t),
+		newConfig(t),
 		newPromote(t),
 		newApp(t),
 		newWait(t),

@@ -136,6 +136,7 @@ const (
 	KindConfigSchema       ProblemKind = "config-schema"
 	KindConfigValue        ProblemKind = "config-value"
 	KindConfigMissing      ProblemKind = "config-missing"
+	KindEditRight          ProblemKind = "edit-right"
 	KindTemplateSyntax     ProblemKind = "template-syntax"
 	KindTemplateBuiltin    ProblemKind = "template-builtin"
 	KindTemplateMissing    ProblemKind = "template-missing"

@@ -92,6 +92,14 @@ func (p *People) Find(on Forge, v Review) (Person, error) {
 	return Person{}, fmt.Errorf("login %s on %s, which people does not list", v.Login, name)
 }
 
+// Author returns the user who opened a pull request on a forge, as [People.Find] finds reviewers. p may be nil.
+func (p *People) Author(on Forge, c PullRequest) (Person, error) {
+	if p == nil {
+		return Person{}, fmt.Errorf("login %s, and no people are configured", c.Author)
+	}
+	return p.Find(on, Review{Login: c.Author, Account: c.AuthorAccount})
+}
+
 // Authored reports whether a review is by an author of what is reviewed. authors are logins, and names and addresses of Git. It compares
 // loosely, since an approval that does not count does no harm.
 func (p *Person) Authored(v Review, authors []string) bool {

@@ -24,7 +24,8 @@ type PullRequest struct {
 	Title, Body string
 	State       State
 	Draft       bool
-	Author      string
+	// Author is the login of the account that opened it, AuthorAccount its ID as in [Review.Account]; empty if the account was deleted.
+	Author, AuthorAccount string
 	// EndedBy is who closed or merged it, if the forge tells; only [PullRequests.PullRequest] sets it.
 	EndedBy string
 	// EndedAt is when it was closed or merged; zero if open.

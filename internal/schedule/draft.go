@@ -16,6 +16,8 @@ import (
 // Draft is what an environment's GitOps branch should hold, with its plan and findings.
 type Draft struct {
 	Loaded *Loaded
+	// Base is the state that [DraftRequest.Base] selects; nil without one.
+	Base *Loaded
 	// GitOps is the branch that the draft is compared with; nil if it is compared with another state of the control plane.
 	GitOps *GitOps
 	Bundle *bundle.Bundle
@@ -27,6 +29,8 @@ type Draft struct {
 	WhatIf []string
 	// NewProblems are the errors that [DraftRequest.Base] does not have.
 	NewProblems []fleet.Problem
+
+	edited []string // the sources that differ from the base
 }
 
 // Refused reports whether a check refuses the draft. It must not be written to the GitOps branch then.
@@ -131,6 +135,7 @@ func (w *drafting) read(ctx context.Context) (err error) {
 	switch {
 	case w.request.Base != nil:
 		w.base, err = w.Loader.Load(ctx, *w.request.Base)
+		w.draft.Base, w.draft.edited = w.base, editedSources(*w.request.Base, w.request.Request)
 	case !w.request.Unpublished:
 		w.draft.GitOps, err = w.Loader.GitOps(ctx, w.draft.Loaded, w.request.Folder)
 	}

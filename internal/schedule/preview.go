@@ -7,9 +7,13 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
 // StatusPlan is the context of the status on a control plane's pull requests.
@@ -24,6 +28,8 @@ type Previewer struct {
 	Drafter *Drafter
 	// Forges host the control plane. // required
 	Forges pullrequest.Forges
+	// People are the users who can open pull requests, for schemas that say who may edit a value. Without it, nobody is known.
+	People *forge.People
 	// Forks also plans pull requests from forks. These can refer to any repository and template, and anyone who can
 	// fork can open one. Planning reads what they choose, with the credentials of this program.
 	Forks bool
@@ -35,6 +41,8 @@ type Preview struct {
 	Drafts []*Draft
 	// Change is the pull request of a [PlanRequest]; nil for other requests.
 	Change *forge.PullRequest
+	// Edits are the values that the author of a pull request may not edit; see package editing.
+	Edits []fleet.Problem
 }
 
 // Preview compares the control plane with and without a pull request, for each environment that it affects, and posts
@@ -60,6 +68,7 @@ func (p *Previewer) Preview(ctx context.Context, controlPlane string, change for
 	if err != nil {
 		return nil, p.unable(ctx, repo, host.Limits(), change, err)
 	}
+	preview.checkEdits(p.author(host, change))
 	return preview, p.post(ctx, repo, host.Limits(), change, preview)
 }
 
@@ -133,6 +142,43 @@ func (p *Previewer) cutFrom(ctx context.Context, controlPlane string, m merge, b
 	return ""
 }
 
+// author returns who opened a pull request.
+func (p *Previewer) author(on forge.Forge, change forge.PullRequest) editing.Author {
+	person, err := p.People.Author(on, change)
+	if err != nil {
+		return editing.Author{Login: change.Author}
+	}
+	return editing.Author{Name: person.User, Groups: person.Groups}
+}
+
+// checkEdits finds the values that the author may not edit, each once. A promotion alone edits nothing.
+func (p *Preview) checkEdits(author editing.Author) {
+	for _, d := range p.Drafts {
+		p.Edits = append(p.Edits, d.CheckEdits(author)...)
+	}
+	p.Edits = fleet.SortProblems(p.Edits)
+}
+
+// CheckEdits returns a problem for each value that a draft with a base changes, and that the author of the change may not edit.
+func (d *Draft) CheckEdits(author editing.Author) []fleet.Problem {
+	if d.Base == nil {
+		return nil
+	}
+	return config.CheckEdits(author, d.Base.Snapshot, d.Loaded.Snapshot, d.edited...)
+}
+
+// editedSources returns the sources that two requests read differently.
+func editedSources(before, after Request) []string {
+	var sources []string
+	if before.BranchRef != after.BranchRef || before.Branch != after.Branch {
+		sources = append(sources, after.Environment)
+	}
+	if before.MainRef != after.MainRef || before.Main != after.Main {
+		sources = append(sources, DefaultBase)
+	}
+	return sources
+}
+
 // post writes the comment, and then the status that links to it.
 func (p *Previewer) post(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, preview *Preview) error {
 	comment, err := repo.UpsertComment(ctx, change.Number, previewMarker, previewText(preview, limits.Comment))
@@ -203,7 +249,35 @@ func (p *Preview) status() forge.Status {
 		}
 		s.State, s.Description = forge.Failure, fmt.Sprintf("%d new %s; %s", problems, noun, s.Description)
 	}
+	if n := len(p.Edits); n > 0 {
+		noun := "changes of values that others edit"
+		if n == 1 {
+			noun = "change of a value that others edit"
+		}
+		s.State, s.Description = forge.Failure, fmt.Sprintf("%d %s; %s", n, noun, s.Description)
+	}
 	return s
+}
+
+// editsText lists the values that the author may not edit, at most as many as a comment has room for.
+func (p *Preview) editsText() string {
+	const most = 50
+	var b strings.Builder
+	for i, e := range p.Edits {
+		switch i {
+		case 0:
+			b.WriteString("**Values that the author of this pull request may not edit:**\n\n")
+		case most:
+			fmt.Fprintf(&b, "- and %d more\n", len(p.Edits)-most)
+		}
+		if i < most {
+			fmt.Fprintf(&b, "- %s %s: %s\n", markdown.Code(e.Position.String()), markdown.Escape(e.Object.String()), markdown.Escape(e.Message))
+		}
+	}
+	if len(p.Edits) > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // Summary returns the changes in each environment, on one line.
@@ -225,11 +299,13 @@ func previewText(p *Preview, limit int) string {
 	if len(p.Drafts) == 0 {
 		return "This pull request affects no environment."
 	}
+	edits := p.editsText()
 	share := 0
 	if limit > 0 {
-		share = max(1, (limit-400)/len(p.Drafts))
+		share = max(1, (limit-400-len(edits))/len(p.Drafts))
 	}
 	var b strings.Builder
+	b.WriteString(edits)
 	b.WriteString("Changes in the fleet when this is merged and promoted:\n\n")
 	for _, d := range p.Drafts {
 		b.WriteString(d.Markdown(plan.MarkdownOptions{Diffs: true, Limit: share}))

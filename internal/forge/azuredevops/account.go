@@ -69,3 +69,11 @@ func (f *Forge) viewer(ctx context.Context, organization string) (identity, erro
 
 // anonymous is the account of requests without a token.
 const anonymous = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
+
+// account returns the ID of an account; empty if it was deleted.
+func (i *identity) account() string {
+	if i == nil {
+		return ""
+	}
+	return i.ID
+}

@@ -61,7 +61,7 @@ const heads = "refs/heads/"
 
 func (r *Repository) convert(p pullRequest) forge.PullRequest {
 	result := forge.PullRequest{
-		Number: p.Number, Title: p.Title, Body: p.Description, State: forge.Open, Draft: p.Draft, Author: p.CreatedBy.name(),
+		Number: p.Number, Title: p.Title, Body: p.Description, State: forge.Open, Draft: p.Draft, Author: p.CreatedBy.name(), AuthorAccount: p.CreatedBy.account(),
 		URL:   r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name) + fmt.Sprintf("/pullrequest/%d", p.Number),
 		Head:  forge.Ref{Branch: strings.TrimPrefix(p.Source, heads), Commit: p.Head.ID, Fork: r.fork(p)},
 		Base:  forge.Ref{Branch: strings.TrimPrefix(p.Target, heads), Commit: p.Base.ID},

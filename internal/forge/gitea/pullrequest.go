@@ -45,7 +45,7 @@ type end struct {
 func (p pull) pullRequest() forge.PullRequest {
 	result := forge.PullRequest{
 		Number: p.Number, URL: p.HTMLURL, Title: p.Title, Body: p.Body, State: forge.State(p.State), Draft: p.Draft,
-		Author: p.User.Login, Head: forge.Ref{Branch: p.Head.Label, Commit: p.Head.SHA, Fork: p.fork()},
+		Author: p.User.Login, AuthorAccount: p.User.account(), Head: forge.Ref{Branch: p.Head.Label, Commit: p.Head.SHA, Fork: p.fork()},
 		Base: forge.Ref{Branch: p.Base.Label, Commit: p.Base.SHA}, Fetch: fmt.Sprintf("refs/pull/%d/head", p.Number),
 		Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt,
 	}

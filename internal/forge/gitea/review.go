@@ -39,3 +39,11 @@ func (r *Repository) Reviews(ctx context.Context, number int) ([]forge.Review, e
 	}
 	return forge.LastReviews(decided), nil
 }
+
+// account returns the ID of an account; empty if it was deleted.
+func (u user) account() string {
+	if u.ID <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(u.ID, 10)
+}

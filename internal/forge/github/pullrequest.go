@@ -19,7 +19,7 @@ func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 	}
 	result := forge.PullRequest{
 		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(), State: forge.State(p.GetState()),
-		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), EndedAt: p.GetClosedAt().Time,
+		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), AuthorAccount: account(p.GetUser()), EndedAt: p.GetClosedAt().Time,
 		Head:  forge.Ref{Branch: p.GetHead().GetRef(), Commit: p.GetHead().GetSHA(), Fork: forkOf(p)},
 		Base:  forge.Ref{Branch: p.GetBase().GetRef(), Commit: p.GetBase().GetSHA()},
 		Fetch: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()), Labels: labelNames(p.Labels), CreatedAt: p.GetCreatedAt().Time,

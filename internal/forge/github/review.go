@@ -45,3 +45,11 @@ func reviewOf(v *github.PullRequestReview) forge.Review {
 	}
 	return review
 }
+
+// account returns the ID of an account; empty if it was deleted.
+func account(u *github.User) string {
+	if id := u.GetID(); id > 0 {
+		return strconv.FormatInt(id, 10)
+	}
+	return ""
+}

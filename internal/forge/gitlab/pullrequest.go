@@ -56,7 +56,7 @@ const draftPrefix = "Draft: "
 func (m mergeRequest) pullRequest() forge.PullRequest {
 	p := forge.PullRequest{
 		Number: m.Number, URL: m.WebURL, Title: m.Title, Body: m.Description, State: forge.Open, Draft: m.Draft,
-		Author: m.Author.name(), Head: forge.Ref{Branch: m.SourceBranch, Commit: m.SHA, Fork: m.fork()},
+		Author: m.Author.name(), AuthorAccount: m.Author.id(), Head: forge.Ref{Branch: m.SourceBranch, Commit: m.SHA, Fork: m.fork()},
 		Base: forge.Ref{Branch: m.TargetBranch, Commit: m.Refs.Start}, Fetch: fmt.Sprintf("refs/merge-requests/%d/head", m.Number),
 		Labels: slices.Sorted(slices.Values(m.Labels)), CreatedAt: m.CreatedAt,
 	}

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -25,6 +26,7 @@ func scanPullRequest(s scanner) (c pullRequest, err error) {
 	err = s.Scan(&c.Number, &c.Title, &c.Body, &c.State, &c.Draft, &c.Author, &created, &c.EndedBy, &ended,
 		&c.Head.Branch, &c.Head.Commit, &c.Base.Branch, &c.MergeCommit, &c.merging, &c.mergingBy, &auto, &c.autoBy)
 	c.CreatedAt, c.EndedAt, c.Fetch = timeOf(created), timeOf(ended), pullRef(c.Number)
+	c.AuthorAccount = strings.ToLower(c.Author) // accounts cannot be renamed
 	if err == nil && auto != "" {
 		c.auto = &forge.Merge{}
 		err = json.Unmarshal([]byte(auto), c.auto)

@@ -57,6 +57,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		return err
 	}
 	events := &api.Events{}
+	s.Flows.people = NewPeople(s.Config, s.Flows.Forges)
 	s.chains = &chains{
 		flows: s.Flows, ledger: s.Ledger, explicit: s.Config.Chains, board: s.Flows.board, events: events,
 		hosts: knownHosts(s.Config), links: pageLinks(s.Config.URL),
@@ -65,7 +66,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 			Ledger: wakingLedger{s.Ledger, s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
 			Checks:  verifier,
 			Checked: s.Keeper.RunChain,
-			People:  NewPeople(s.Config, s.Flows.Forges),
+			People:  s.Flows.people,
 		},
 	}
 	s.API = &api.Server{

@@ -40,6 +40,8 @@ type Flows struct {
 	sandboxes sandbox.Pool
 	// previewForks allows previews of pull requests from forks.
 	previewForks bool
+	// people are the users who open pull requests.
+	people *forge.People
 	// schedulers are the external schedulers. Optional.
 	schedulers *external.Asker
 	// local is the embedded forge. Optional.
@@ -137,7 +139,7 @@ func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullR
 func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
 	ctx, end := f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 	defer func() { end(err) }()
-	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
+	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, People: f.people, Forks: f.previewForks}
 	return p.Preview(sandbox.For(ctx, fmt.Sprintf("%s#%d", controlPlane, change.Number)), controlPlane, change)
 }
 

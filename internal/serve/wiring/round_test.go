@@ -332,6 +332,46 @@ func TestControlPlanePullRequestsArePreviewed(t *testing.T) {
 	}
 }
 
+// TestPullRequestsOfOthersValuesFail when the schema names other editors than the author.
+func TestPullRequestsOfOthersValuesFail(t *testing.T) {
+	w := newWorld(t)
+	main := w.Files(fleettest.ControlPlane, "main")
+	const schema = "schemas/hello-world-app-schema.yaml"
+	w.Push(fleettest.ControlPlane, "main", map[string]string{schema: strings.ReplaceAll(main[schema], "pattern: ^mysql://", "pattern: ^mysql://\n        editableBy: [dba]")})
+	content := w.Files(fleettest.ControlPlane, "dev")[westConfig]
+	repo := w.Repo(fleettest.ControlPlane)
+	if err := repo.(forge.Brancher).CreateBranch(t.Context(), "topic", w.Head(fleettest.ControlPlane, "dev")); err != nil {
+		t.Fatal(err)
+	}
+	w.Push(fleettest.ControlPlane, "topic", map[string]string{westConfig: strings.ReplaceAll(content, "mysql://west:", "mysql://west-2:")})
+	opened, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "topic", Base: "dev", Title: "another database"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		groups []string
+		want   forge.StatusState
+	}{{[]string{"web"}, forge.Failure}, {[]string{"dba"}, forge.Success}} {
+		w.flows.people = &forge.People{
+			All:   []forge.Person{{User: "ann", Groups: c.groups, Logins: map[string]string{"here": opened.Author}, Accounts: map[string]string{"here": opened.AuthorAccount}}},
+			Names: map[forge.Forge]string{w.flows.Forges[0]: "here"},
+		}
+		preview, err := w.flows.Preview(t.Context(), w.URL+"/"+fleettest.ControlPlane, opened)
+		if err != nil {
+			t.Fatal(err)
+		}
+		statuses, err := repo.Statuses(t.Context(), opened.Head.Commit)
+		if err != nil || len(statuses) != 1 || statuses[0].State != c.want {
+			t.Errorf("%v: statuses %+v, %v", c.groups, statuses, err)
+		}
+		comments, err := repo.Comments(t.Context(), opened.Number)
+		listed := strings.Contains(comments[0].Body, "DATABASE\\_URL is changed here, but is editable by dba only") && strings.Contains(comments[0].Body, westConfig+":11")
+		if err != nil || listed != (len(preview.Edits) == 1) || listed != (c.want == forge.Failure) {
+			t.Errorf("%v: %v, %v\n%s", c.groups, preview.Edits, err, comments[0].Body)
+		}
+	}
+}
+
 func TestRoundOfAnEnvironmentWhoseForgeIsNotConfigured(t *testing.T) {
 	w := newWorld(t)
 	w.flows.Forges = nil

@@ -54,6 +54,8 @@ func Compile(document any, o Options) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(Offline{})
+	c.RegisterVocabulary(editorsVocabulary)
+	c.AssertVocabs() // in every draft, without a metaschema that names them
 	if o.Formats {
 		c.AssertFormat()
 	}

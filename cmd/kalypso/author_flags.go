@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	sigs "sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// authorFlags say who made a change.
+type authorFlags struct {
+	author string
+	groups []string
+	people string
+}
+
+func (f *authorFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.author, "author", "", "the `user` or login who made the change")
+	cmd.Flags().StringArrayVar(&f.groups, "group", nil, "a `group` of the author; may be repeated")
+	cmd.Flags().StringVar(&f.people, "people", "", "a `file` with people, as in the configuration of the server: finds the user of a login, and the groups")
+	_ = cmd.MarkFlagFilename("people", "yaml") // the error only says that the flag does not exist
+}
+
+// read returns the author.
+func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
+	if f.author == "" {
+		return editing.Author{}, cli.Usage(cmd, "who made the change? name the user, as in --author ada")
+	}
+	if f.people == "" {
+		return editing.Author{Name: f.author, Groups: f.groups}, nil
+	}
+	if len(f.groups) > 0 {
+		return editing.Author{}, cli.Usage(cmd, "--people has the groups: leave out --group")
+	}
+	content, err := os.ReadFile(f.people)
+	if err != nil {
+		return editing.Author{}, err
+	}
+	var file struct {
+		People []forge.Person `json:"people"`
+	}
+	if err := sigs.Unmarshal(content, &file); err != nil {
+		return editing.Author{}, fmt.Errorf("read %s: %w", f.people, err)
+	}
+	var found []forge.Person
+	for _, p := range file.People {
+		isLogin := func(login string) bool { return forge.SameLogin(login, f.author) }
+		if strings.EqualFold(p.User, f.author) || slices.ContainsFunc(slices.Collect(maps.Values(p.Logins)), isLogin) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return editing.Author{Login: f.author}, nil
+	case 1:
+		return editing.Author{Name: found[0].User, Groups: found[0].Groups}, nil
+	}
+	return editing.Author{}, cli.Failed(fmt.Errorf("%s has several users with the login %q: %s and %s", f.people, f.author, found[0].User, found[1].User), "name the user with --author")
+}

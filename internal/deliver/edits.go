@@ -1,0 +1,147 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// EditRequest is a change of an environment's configuration.
+type EditRequest struct {
+	Request     Request
+	Environment string // required
+	// Base and Head are revisions of the branch of the configuration. Default of Head: its head, or Request.ConfigFolder.
+	Base, Head string
+}
+
+// CheckEdits returns a problem for each value that differs between two commits of an environment's configuration, and that the author of
+// the difference may not edit. The schemas are those of the source.
+func (l *Loader) CheckEdits(ctx context.Context, author editing.Author, r EditRequest) ([]fleet.Problem, error) {
+	a, rules, err := l.editRules(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	after, err := l.configAt(ctx, a, r.Environment, r.Head)
+	if err != nil {
+		return nil, err
+	}
+	a.Request.ConfigFolder = ""
+	before, err := l.configAt(ctx, a, r.Environment, r.Base)
+	if err != nil {
+		return nil, err
+	}
+	files := maps.Clone(before.Files)
+	maps.Copy(files, after.Files)
+	var problems []fleet.Problem
+	var edits []editing.Edit
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		was, is := before.Files[file], after.Files[file]
+		if string(was) == string(is) {
+			continue
+		}
+		old, _ := layerOf(file, was) // what could not be read had no values
+		now, wrong := layerOf(file, is)
+		problems = append(problems, wrong...)
+		if len(wrong) == 0 {
+			edits = append(edits, values.Edits(old, now)...)
+		}
+	}
+	problems = append(problems, editing.Judge(author, edits, func(editing.Edit) []*editing.Rule { return rules })...)
+	return fleet.SortProblems(problems), nil
+}
+
+// Owners returns the files of an environment's configuration that hold values with edit rights, and who has them.
+func (l *Loader) Owners(ctx context.Context, r EditRequest) ([]editing.FileOwners, error) {
+	a, rules, err := l.editRules(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	config, err := l.configAt(ctx, a, r.Environment, r.Head)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	files := editing.Collect(func(note func(string, editing.Editors)) {
+		for _, file := range slices.Sorted(maps.Keys(config.Files)) {
+			layer, wrong := layerOf(file, config.Files[file])
+			if len(wrong) > 0 {
+				failed = fmt.Errorf("%s: %s", wrong[0].Position, wrong[0].Message)
+				continue
+			}
+			if err := layer.Rights(rules, func(e editing.Editors) { note(file, e) }); err != nil {
+				failed = err
+			}
+		}
+	})
+	return files, failed
+}
+
+func layerOf(file string, content []byte) (*values.Layer, []fleet.Problem) {
+	return values.Parse("config", file, content)
+}
+
+// configAt reads the configuration at a revision of its branch; empty for its head.
+func (l *Loader) configAt(ctx context.Context, a *Application, environment, revision string) (*Config, error) {
+	config, _, err := l.Config(ctx, a, environment)
+	if err != nil || revision == "" {
+		return config, err
+	}
+	at := config.Location
+	at.Folder, at.Commit = "", revision
+	files, err := l.Repositories.Files(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of %s at %q: %w", environment, revision, err)
+	}
+	return readConfig(files, at)
+}
+
+// editRules reads an application and the schemas that say who may edit its values: the one of the Delivery, and that of a
+// chart in the source.
+func (l *Loader) editRules(ctx context.Context, r EditRequest) (*Application, []*editing.Rule, error) {
+	a, err := l.Application(ctx, r.Request, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.checkEnvironment(r.Environment); err != nil {
+		return nil, nil, err
+	}
+	source, err := l.Repositories.Files(ctx, schedule.Location{Repo: a.Request.Source, Folder: a.Request.SourceFolder, Branch: a.Request.Branch, Commit: a.Source.Commit})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the source: %w", err)
+	}
+	var rules []*editing.Rule
+	d := a.Delivery.Spec
+	for _, file := range []string{d.Config.Schema, chartSchema(d)} {
+		clean, _ := fleet.CleanPath(file) // validated when it was read
+		if clean == "" || file != d.Config.Schema && !slices.ContainsFunc(source.Entries, func(e Entry) bool { return e.Path == clean && !e.Symlink }) {
+			continue
+		}
+		content, err := source.Read(clean)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the schema %q: %w", clean, err)
+		}
+		schema, err := values.CompileSchema(fleet.Position{Source: "source", File: clean}, content)
+		if err != nil {
+			return nil, nil, err
+		}
+		rules = append(rules, schema.Rule())
+	}
+	return a, rules, nil
+}
+
+// chartSchema returns the path of the schema of a chart in the source; empty without one.
+func chartSchema(d app.DeliverySpec) string {
+	if d.Chart == nil || d.Chart.Repository != "" {
+		return ""
+	}
+	return path.Join(cmp.Or(d.Chart.Path, app.DefaultChart), "values.schema.json")
+}
