@@ -132,7 +132,7 @@ func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRende
 		t := renderedTarget{Name: e.Name, Folder: e.Folder, Objects: e.Objects, Images: e.Images, Held: e.Held}
 		for _, f := range e.Files {
 			if e.Held == nil && strings.HasSuffix(f.Path, "/manifests.yaml") {
-				t.Manifests = string(f.Content)
+				t.Manifests = string(f.Content())
 			}
 		}
 		r.Targets = append(r.Targets, t)

@@ -74,7 +74,7 @@ func Contract(s *fleet.Snapshot, decisions *placement.Decisions, workload string
 				continue
 			}
 			n := Need{Environment: s.Environment, ClusterType: a.ClusterType, Target: a.Target}
-			for _, ref := range a.Sources.Refs {
+			for _, ref := range a.Sources.Refs() {
 				if schema := schemas[ref.Name]; ref.Kind == "ConfigSchema" && schema != nil {
 					n.Schemas = append(n.Schemas, ref.Name)
 					n.add(schema, a.Config)
@@ -116,6 +116,10 @@ func (n *Need) add(schema *fleet.Schema, composed *config.Composed) {
 			keys[text] = true
 		}
 	}
+	var placed []config.Key
+	if composed != nil {
+		placed = composed.Keys()
+	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		v := NeededValue{Key: key, Required: keys[key]}
 		if composed != nil {
@@ -124,8 +128,8 @@ func (n *Need) add(schema *fleet.Schema, composed *config.Composed) {
 				below, ok := strings.CutPrefix(k.Path, key)
 				return ok && (below == "" || below[0] == '.' || below[0] == '[')
 			}
-			if i := slices.IndexFunc(composed.Keys, of); i >= 0 {
-				v.From = composed.Keys[i].From.Position
+			if i := slices.IndexFunc(placed, of); i >= 0 {
+				v.From = placed[i].From.Position
 			}
 		}
 		if i := slices.IndexFunc(n.Needs, func(o NeededValue) bool { return o.Key == key }); i >= 0 {

@@ -59,7 +59,7 @@ func Rights(s *fleet.Snapshot, decisions *placement.Decisions, workload string) 
 func namespacesOf(environment string, a *bundle.Assignment) []string {
 	var names []string
 	for _, f := range a.Files {
-		for _, o := range bundle.Objects(f.Content) {
+		for _, o := range bundle.Objects(f.Content()) {
 			if o.Kind == "Namespace" && o.Group == "" {
 				names = append(names, o.Name)
 			}

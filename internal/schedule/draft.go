@@ -293,7 +293,7 @@ func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) f
 	if a.Config == nil || !bundle.IsConfig(file.Path) {
 		return p
 	}
-	for _, key := range a.Config.Keys {
+	for _, key := range a.Config.Keys() {
 		if check.RedactValue(key.Path, key.Value) != key.Value {
 			p.Object, p.Position = fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap}, key.From.Position
 			p.Message = fmt.Sprintf("the value of %s %s", key.Path, finding.Message)

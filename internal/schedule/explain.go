@@ -109,7 +109,7 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 		}
 		if a, ok := b.Assignment(pair.Folder, reasons.Target); ok {
 			for _, f := range a.Files {
-				files[f.Path] = f.Content
+				files[f.Path] = f.Content()
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (p Pair) explain(b *bundle.Bundle, key string) Pair {
 	if a.Config == nil {
 		return p
 	}
-	for _, k := range a.Config.Keys {
+	for _, k := range a.Config.Keys() {
 		if matchesKey(k.Path, key) {
 			p.Config = append(p.Config, k)
 		}
@@ -246,7 +246,7 @@ func (p *Pair) redact() {
 // topKeys returns the top-level keys of a configuration.
 func topKeys(c *config.Composed) []string {
 	var keys []string
-	for _, k := range c.Keys {
+	for _, k := range c.Keys() {
 		top := k.Path
 		if i := strings.IndexAny(top, ".["); i > 0 {
 			top = top[:i]

@@ -67,7 +67,7 @@ func (t *Tree) inventory() bundle.File {
 		}
 		for _, f := range e.Files {
 			hash := f.Hash
-			if written, ok := t.published.written(f.Path); ok && f.Content == nil {
+			if written, ok := t.published.written(f.Path); ok && !f.Written() {
 				hash = written
 			}
 			entry.Files[path.Base(f.Path)] = hash.String()

@@ -184,10 +184,7 @@ func contents(root, folder string, t Target) ([]bundle.File, error) {
 }
 
 func file(at string, content []byte) bundle.File {
-	if content == nil {
-		content = []byte{} // nil would keep the published content
-	}
-	return bundle.File{Path: at, Hash: bundle.HashOf(content), Content: content}
+	return bundle.NewFile(at, content)
 }
 
 // kustomization returns the kustomization that lists the manifests. kustomize rejects manifest files without objects.
@@ -330,8 +327,8 @@ func (t *Tree) Changes() []bundle.Change {
 	wanted := map[string]bool{}
 	for _, f := range t.Files() {
 		wanted[f.Path] = true
-		if old, there := t.published.hash(f.Path); f.Content != nil && (!there || old != f.Hash) {
-			changes[f.Path] = bundle.Change{Path: f.Path, Content: f.Content, Old: old}
+		if old, there := t.published.hash(f.Path); f.Written() && (!there || old != f.Hash) {
+			changes[f.Path] = bundle.Change{Path: f.Path, Content: f.Content(), Old: old}
 		}
 	}
 	for _, at := range t.published.owned() {

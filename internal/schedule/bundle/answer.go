@@ -235,14 +235,14 @@ func (b *builder) recordAnswers(result *Bundle) {
 		}
 	}
 	for policy, list := range b.options.Recorded {
-		f := newFile(answersPath(b.root, policy), encodeAnswers(b.snapshot.Environment, policy, list))
+		f := NewFile(answersPath(b.root, policy), encodeAnswers(b.snapshot.Environment, policy, list))
 		if _, ours := files[policy]; b.published.obstacle(f.Path) != "" {
 			continue
 		} else if hash, exists := b.published.Hash(f.Path); exists && !ours {
 			b.problems = append(b.problems, foreignAnswers(policy, f.Path))
 			continue
 		} else if exists && hash == f.Hash {
-			f.Content = nil
+			f.content = extract{}
 		}
 		files[policy] = f
 	}
@@ -272,7 +272,7 @@ func (b *Bundle) ChangedAnswers() []string {
 		return nil
 	}
 	for _, f := range b.Answers {
-		if f.Content != nil {
+		if f.Written() {
 			policies = append(policies, strings.TrimSuffix(f.Name(), ".json"))
 		}
 	}

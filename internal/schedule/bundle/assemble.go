@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
@@ -27,6 +28,7 @@ type folderBuild struct {
 	shared      fleet.Digest // of the inputs that a cluster type shares with its clusters
 	base        fleet.Digest // of the inputs that all files of the folder share
 	notes       []note       // by index of the wanted assignment
+	unrendered  atomic.Int64 // number of assignments
 	charted     bool         // a template is a chart
 	mu          sync.Mutex
 	// waiting are the assignments whose charts are rendered later, by index. mu guards it.
@@ -95,6 +97,7 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 	f.stack = b.composer.StackOf(f.candidates)
 	f.wanted = f.assigned
 	f.notes = make([]note, len(f.wanted))
+	f.unrendered.Store(int64(len(f.wanted)))
 	f.result.Assignments = make([]Assignment, len(f.wanted))
 	f.charted = slices.ContainsFunc(f.templates, func(s slot) bool { return s.template != nil && s.template.HasChart() })
 	f.waiting = map[int]*step{}
@@ -120,7 +123,7 @@ func (f *folderBuild) inputsOfCluster(c *clusterMemo) {
 }
 
 // assignment configures and renders the wanted assignment with index n.
-func (f *folderBuild) assignment(w *render.Worker, n int) {
+func (f *folderBuild) assignment(w *worker, n int) {
 	wanted := f.wanted[n]
 	published, _ := f.published.Assignment(wanted.Target.Name)
 	a := Assignment{
@@ -151,7 +154,7 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 }
 
 // complete renders an assignment and adds it to the result.
-func (f *folderBuild) complete(s *step, w *render.Worker) {
+func (f *folderBuild) complete(s *step, w *worker) {
 	// What blocks an assignment has been reported as a problem already, unlike errors that only rendering finds.
 	var found []fleet.Problem
 	a, reason := &s.assignment, s.reason
@@ -165,6 +168,13 @@ func (f *folderBuild) complete(s *step, w *render.Worker) {
 		hold(a, s.published, reason)
 	}
 	f.result.Assignments[s.index] = *a
+}
+
+// rendered counts rendered assignments. The configurations of a folder need much memory until all of them are rendered.
+func (f *folderBuild) rendered(n int) {
+	if f.unrendered.Add(int64(-n)) == 0 {
+		f.stack = nil
+	}
 }
 
 // mayBeExcluded explains why a new assignment is not made while a policy that may exclude it cannot be read; nil if there
@@ -225,7 +235,7 @@ func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
 
 // contents sets the files: from the previous build if their inputs have not changed, else from the templates. It
 // returns the reason if that is not possible.
-func (f *folderBuild) contents(s *step, w *render.Worker) *fleet.Problem {
+func (f *folderBuild) contents(s *step, w *worker) *fleet.Problem {
 	if f.unchanged(s) {
 		before, _ := f.previous.Assignment(s.assignment.Target)
 		s.assignment.Files, s.assignment.warnings = before.Files, before.warnings
@@ -243,7 +253,7 @@ func (f *folderBuild) unchanged(s *step) bool {
 	return ok && before.digest == s.assignment.digest
 }
 
-func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
+func (f *folderBuild) render(a *Assignment, w *worker, data *render.Data) *fleet.Problem {
 	a.Files = make([]File, 0, len(f.templates))
 	folder := path.Join(f.root, a.Folder(), a.Target) + "/"
 	for _, s := range f.templates {
@@ -253,7 +263,7 @@ func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data)
 			problem := renderProblem(a, err)
 			return &problem
 		}
-		a.Files = append(a.Files, newFile(folder+s.file, content))
+		a.Files = append(a.Files, w.files.add(folder+s.file, content))
 	}
 	sortFiles(a.Files)
 	return nil

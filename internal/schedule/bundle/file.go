@@ -45,12 +45,38 @@ type File struct {
 	Path string
 	// Hash is the blob ID of the content.
 	Hash Hash
-	// Content is nil for a file that stays as published.
-	Content []byte
+
+	content extract
 }
 
-func newFile(path string, content []byte) File {
-	return File{Path: path, Hash: HashOf(content), Content: content}
+// NewFile returns a file with the content, which the caller does not change any more.
+func NewFile(path string, content []byte) File {
+	return File{Path: path, Hash: HashOf(content), content: extract{&text{plain: content}, 0, len(content)}}
+}
+
+// newFileOf returns a file whose content is made again when it is read.
+func newFileOf(path string, make func() []byte) File {
+	content := make()
+	return File{Path: path, Hash: HashOf(content), content: extract{&text{again: make}, 0, len(content)}}
+}
+
+// Written reports whether the file has content, unlike one that stays as published.
+func (f File) Written() bool { return f.content.text != nil }
+
+// Equal reports whether two files have the same path and content.
+func (f File) Equal(other File) bool {
+	return f.Path == other.Path && f.Hash == other.Hash && f.Written() == other.Written()
+}
+
+// Content returns the content, which must not be changed; nil if the file stays as published. Large texts are unpacked for it.
+func (f File) Content() []byte {
+	switch {
+	case !f.Written():
+		return nil
+	case f.content.from == f.content.to:
+		return []byte{} // nil would be a file without content
+	}
+	return f.content.text.read()[f.content.from:f.content.to:f.content.to]
 }
 
 // Name returns the last element of the path.

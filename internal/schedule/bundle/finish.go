@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
 // finish decides what happens to published assignments that are not wanted, and writes the README and the inventory.
@@ -40,12 +41,11 @@ func (f *folderBuild) finish() {
 		}
 	}
 	if f.published != nil {
-		r.recorded = f.published.recorded
+		r.drifted = f.published.drifted
 	}
 	if at := inventoryPath(f.root, r.Name); f.builder.published.obstacle(at) == "" {
-		r.Inventory = newFile(at, encodeInventory(f.snapshot.Environment, r))
+		r.Inventory = newInventory(at, f.snapshot.Environment, r)
 	}
-	r.recorded = nil
 }
 
 // unwanted decides which of the published assignments that are no longer wanted are removed and which are held.
@@ -95,8 +95,9 @@ func mergeAssignments(a, b []Assignment) []Assignment {
 // configurations with the same layers and schemas share the lists, so they are identified by the lists' addresses.
 func (f *folderBuild) sources() {
 	type lists struct {
-		layers, schemas *string
-		grants          string
+		layers  *config.Layers
+		schemas *string
+		grants  string
 	}
 	sets := map[lists]*Sources{}
 	for i := range f.notes {
@@ -104,7 +105,7 @@ func (f *folderBuild) sources() {
 		if a.Held != nil {
 			continue
 		}
-		key := lists{first(a.Config.Layers), first(schemas), namesOf(grants)}
+		key := lists{a.Config.Layers, first(schemas), namesOf(grants)}
 		if sets[key] == nil {
 			sets[key] = f.sourcesOf(a.Config.Layers, schemas, grants)
 		}
@@ -134,19 +135,22 @@ func namesOf(grants []*fleet.Grant) string {
 }
 
 // sourcesOf returns the set of the layers, the schemas, the grants and the cluster type's templates.
-func (f *folderBuild) sourcesOf(layers, schemas []string, grants []*fleet.Grant) *Sources {
-	refs := make([]fleet.Ref, 0, len(layers)+len(schemas)+len(grants)+len(f.templates))
-	for _, g := range grants {
-		refs = append(refs, grantRef(g.Name))
-	}
-	for _, layer := range layers {
-		refs = append(refs, configRef(layer))
-	}
-	for _, schema := range schemas {
-		refs = append(refs, schemaRef(schema))
-	}
-	for _, s := range f.templates {
-		refs = append(refs, templateRef(s.template.Name()))
-	}
-	return newSources(refs)
+func (f *folderBuild) sourcesOf(layers *config.Layers, schemas []string, grants []*fleet.Grant) *Sources {
+	templates := f.templates
+	return newSources(func() []fleet.Ref {
+		var refs []fleet.Ref
+		for _, g := range grants {
+			refs = append(refs, grantRef(g.Name))
+		}
+		for _, layer := range layers.Names() {
+			refs = append(refs, configRef(layer))
+		}
+		for _, schema := range schemas {
+			refs = append(refs, schemaRef(schema))
+		}
+		for _, s := range templates {
+			refs = append(refs, templateRef(s.template.Name()))
+		}
+		return refs
+	})
 }

@@ -33,8 +33,8 @@ type Folder struct {
 	inputs inputs
 	// adopted marks a published folder without an inventory, so that it is not known what its files depend on.
 	adopted bool
-	// recorded are the hashes in the inventory of a published folder, by path.
-	recorded map[string]Hash
+	// drifted are the hashes in the published inventory of files that were changed by hand, by path.
+	drifted map[string]Hash
 }
 
 // Assignment is one target on one cluster type, or on one cluster with values of its own, with its files.
@@ -68,10 +68,19 @@ type Assignment struct {
 
 // Sources is a set of objects that several assignments are made from. It is shared and immutable.
 type Sources struct {
-	// Refs are sorted.
-	Refs []fleet.Ref
+	// list returns the objects in any order, also repeatedly. They are listed when they are needed, because a fleet has many sets.
+	list func() []fleet.Ref
 	// id identifies the set within an inventory: a short digest of the references.
 	id string
+}
+
+// Refs returns the objects, sorted.
+func (s *Sources) Refs() []fleet.Ref {
+	refs := s.list()
+	slices.SortFunc(refs, func(a, b fleet.Ref) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(refs)
 }
 
 // Name returns "<folder>/<target>", the name of the assignment in problems.

@@ -62,17 +62,17 @@ func (f *folderBuild) handOver(a, published *Assignment) *fleet.Problem {
 		return held(fmt.Sprintf("what its reconciler has on clusters cannot be read: %v", err), "try again")
 	}
 	remove := f.snapshot.GitOps != nil && f.snapshot.GitOps.RemoveHandedOver
-	h := newHandOver(old, a.Files[at].Content, remove)
-	switch recorded, known := f.published.recorded[before.Path]; {
+	h := newHandOver(old, a.Files[at].Content(), remove)
+	switch _, drifted := f.published.drifted[before.Path]; {
 	case h.release != Object{}:
 		return held(h.release.String()+" would be replaced by another one, and Helm would uninstall or install the release again",
 			"keep its name and namespace in the template; docs/how-to/contain-a-fleet.md shows how to move it by hand")
 	case len(h.kept) == 0:
 		return nil
-	case known && recorded != before.Hash:
+	case drifted:
 		return held("the file was changed by hand while another reconciler takes over, so it is not known what is on clusters", "undo the change on the GitOps branch")
 	}
-	a.Files[at] = newFile(a.Files[at].Path, h.text)
+	a.Files[at] = NewFile(a.Files[at].Path, h.text)
 	a.digest = fleet.Digest{} // its inputs are not only those of rendering
 	hint := "when every cluster has applied this, set handedOver: remove in the GitOpsRepo"
 	if remove {

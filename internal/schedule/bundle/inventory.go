@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -85,25 +84,26 @@ func Digest(files iter.Seq[File]) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// newSources returns the set of the given references.
-func newSources(refs []fleet.Ref) *Sources {
-	refs = slices.Clone(refs)
-	slices.SortFunc(refs, func(a, b fleet.Ref) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
-	refs = slices.Compact(refs)
-
+// newSources returns the set of the references that list returns.
+func newSources(list func() []fleet.Ref) *Sources {
+	s := &Sources{list: list}
 	h := sha256.New()
-	for _, ref := range refs {
+	for _, ref := range s.Refs() {
 		h.Write([]byte(ref.String() + "\n"))
 	}
-	return &Sources{Refs: refs, id: hex.EncodeToString(h.Sum(nil)[:6])}
+	s.id = hex.EncodeToString(h.Sum(nil)[:6])
+	return s
+}
+
+// newInventory returns the file with the inventory of a folder that is complete.
+func newInventory(at, environment string, f *Folder) File {
+	return newFileOf(at, func() []byte { return encodeInventory(environment, f) })
 }
 
 // encodeInventory writes the inventory of a folder. Keys are sorted, so equal folders give equal bytes.
 func encodeInventory(environment string, f *Folder) []byte {
 	sources := f.sources()
-	w := jsonWriter{buf: make([]byte, 0, inventorySize(len(f.Assignments), sources))}
+	w := jsonWriter{buf: make([]byte, 0, inventorySize(len(f.Assignments), len(sources)))}
 	w.raw("{\n  \"version\": 1,\n  \"environment\": ").text(environment)
 	if f.Cluster != "" {
 		w.raw(",\n  \"cluster\": ").text(f.Cluster)
@@ -111,22 +111,19 @@ func encodeInventory(environment string, f *Folder) []byte {
 	w.raw(",\n  \"clusterType\": ").text(f.ClusterType)
 	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
 	for i, s := range sources {
-		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs)
+		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs())
 	}
 	w.raw("\n  },\n  \"assignments\": {")
 	for i, a := range f.published() {
-		w.separator(i).raw("\n    ").text(a.Target).raw(": ").assignment(a, f.recorded)
+		w.separator(i).raw("\n    ").text(a.Target).raw(": ").assignment(a, f.drifted)
 	}
 	return w.raw("\n  }\n}\n").buf
 }
 
 // inventorySize estimates the size of an inventory in bytes, for names of typical length.
-func inventorySize(assignments int, sources []*Sources) int {
-	size := 1024 + 420*assignments
-	for _, s := range sources {
-		size += 32 + 36*len(s.Refs)
-	}
-	return size
+func inventorySize(assignments, sets int) int {
+	const sourcesOfSet = 800 // of 25 references
+	return 1024 + 420*assignments + sourcesOfSet*sets
 }
 
 // published returns the assignments that have files.
@@ -212,7 +209,7 @@ func (w *jsonWriter) refs(refs []fleet.Ref) *jsonWriter {
 	return w.raw("]")
 }
 
-func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWriter {
+func (w *jsonWriter) assignment(a *Assignment, drifted map[string]Hash) *jsonWriter {
 	w.raw("{").field("workload", a.Workload).field("workspace", a.Workspace).field("registration", a.Registration)
 	if len(a.Policies) > 0 {
 		w.raw(`"policies": [`)
@@ -233,9 +230,9 @@ func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWr
 			w.raw(", ")
 		}
 		// A file kept as published keeps its recorded hash, so that a change by hand remains visible.
-		hash, ok := recorded[file.Path]
-		if !ok || file.Content != nil {
-			hash = file.Hash
+		hash := file.Hash
+		if recorded, ok := drifted[file.Path]; ok && !file.Written() {
+			hash = recorded
 		}
 		w.text(file.Name()).raw(`: "`).hash(hash).raw(`"`)
 	}

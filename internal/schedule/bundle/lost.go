@@ -106,7 +106,7 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		}
 		return withheld(published, "what it was made from is not recorded, and a file that may be part of it cannot be read", *l.file)
 	}
-	for _, ref := range published.Sources.Refs {
+	for _, ref := range published.Sources.Refs() {
 		if u, ok := l.unreadable(ref, published); ok {
 			return withheld(published, madeFrom(ref)+", which cannot be read", u)
 		}

@@ -224,7 +224,7 @@ func TestEveryFileIsInItsFolder(t *testing.T) {
 				t.Fatalf("file %s has no place, or two", f.Path)
 			}
 			seen[f.Path] = true
-			if f.Content != nil && bundle.HashOf(f.Content) != f.Hash {
+			if f.Written() && bundle.HashOf(f.Content()) != f.Hash {
 				t.Fatalf("file %s has another hash", f.Path)
 			}
 		}

@@ -329,7 +329,7 @@ func adopt(base string, f *Folder, files []File) []Assignment {
 
 // recorded returns the assignments in an inventory, with their current files, and adds the drift.
 func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
-	f.recorded = make(map[string]Hash, 3*len(inv.Assignments))
+	f.drifted = map[string]Hash{}
 	if hash, err := ParseHash(inv.Readme); err == nil && hash != (Hash{}) {
 		p.paths.Compare(path.Join(base, readmeName), hash, &p.Drift)
 	}
@@ -348,9 +348,11 @@ func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignmen
 		for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
 			file := path.Join(base, target, name)
 			hash, _ := ParseHash(entry.Files[name]) // validated when the inventory was decoded
-			f.recorded[file] = hash
 			if actual, ok := p.paths.Compare(file, hash, &p.Drift); ok {
 				a.Files = append(a.Files, File{Path: file, Hash: actual})
+				if actual != hash {
+					f.drifted[file] = hash
+				}
 			}
 		}
 		assignments = append(assignments, a)
@@ -365,7 +367,7 @@ func decodeSources(texts []string) *Sources {
 			refs = append(refs, ref)
 		}
 	}
-	return newSources(refs)
+	return newSources(func() []fleet.Ref { return slices.Clone(refs) })
 }
 
 // digestFolder identifies what the branch holds of a cluster type: its files, and how they are interpreted. f is nil
@@ -486,7 +488,7 @@ func (b *Bundle) AsPublished() (*Published, error) {
 		branch.Root = b.Snapshot.GitOps.Path
 	}
 	for f := range b.Files {
-		branch.Files, contents[f.Path] = append(branch.Files, f), f.Content
+		branch.Files, contents[f.Path] = append(branch.Files, f), f.Content()
 	}
 	p, err := ReadPublished(branch, b.Environment, nil, nil)
 	if err != nil {

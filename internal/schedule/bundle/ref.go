@@ -163,7 +163,7 @@ func (r *ringBuild) ref(a *Assignment, t *fleet.Target, file string) []Ref {
 	case !ok:
 		wrong = fmt.Sprintf("manifests.%s has no effect without %s", ringsKey, reconcilerName)
 	default:
-		content := written.Content
+		content := written.Content()
 		if content == nil {
 			content, _ = r.published.Read(written.Path)
 		}

@@ -412,7 +412,7 @@ func (r *ringBuild) text(key pullKey) []byte {
 
 // put adds a file. It returns false if something that is not ours is in its place.
 func (r *ringBuild) put(at string, content []byte, ours bool) (f File, ok bool) {
-	f = newFile(at, content)
+	f = NewFile(at, content)
 	hash, exists := r.published.Hash(at)
 	if r.published.obstacle(at) != "" || exists && !ours && hash != f.Hash {
 		r.problems = append(r.problems, foreignFile(at, "the GitOps branch has a file of this name that Kalypso did not write", "delete or rename it there"))

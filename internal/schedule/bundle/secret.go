@@ -92,7 +92,7 @@ func (f *folderBuild) secrets(s *step) *fleet.Problem {
 		named[strings.TrimSpace(value)] = true
 	}
 	for _, file := range s.assignment.Files {
-		for _, sent := range SentSecrets(file.Content, s.data.Namespace) {
+		for _, sent := range SentSecrets(file.Content(), s.data.Namespace) {
 			if !named[sent.Name] || fleet.AllowsSecret(s.grants, sent.Name, sent.URL) {
 				continue
 			}

@@ -43,10 +43,9 @@ func (b *Bundle) withhold(f *Folder, reasons map[string]fleet.Problem) *Folder {
 	c.held = firstHeld(c.Assignments)
 	if c.Inventory.Path != "" {
 		if published != nil {
-			c.recorded = published.recorded
+			c.drifted = published.drifted
 		}
-		c.Inventory = newFile(c.Inventory.Path, encodeInventory(b.Environment, &c))
-		c.recorded = nil
+		c.Inventory = newInventory(c.Inventory.Path, b.Environment, &c)
 	}
 	return &c
 }

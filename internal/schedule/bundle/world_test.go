@@ -252,10 +252,10 @@ func holdingOf(a *bundle.Assignment) holding {
 		Policies: a.Policies, Held: a.Held, Files: a.Files,
 	}
 	if a.Sources != nil {
-		h.Sources = a.Sources.Refs
+		h.Sources = a.Sources.Refs()
 	}
 	if a.Config != nil {
-		h.Keys, h.Layers = a.Config.Keys, a.Config.Layers
+		h.Keys, h.Layers = a.Config.Keys(), a.Config.Layers.Names()
 	}
 	return h
 }
@@ -263,7 +263,7 @@ func holdingOf(a *bundle.Assignment) holding {
 func contents(b *bundle.Bundle) map[string]string {
 	files := map[string]string{}
 	for f := range b.Files {
-		files[f.Path] = string(f.Content)
+		files[f.Path] = string(f.Content())
 	}
 	return files
 }

@@ -16,12 +16,40 @@ type Composed struct {
 	// Data is ConfigData in templates: at the top level strings ("3306"), maps and lists.
 	// Values inside maps and lists have their YAML types. Never nil.
 	Data map[string]any
-	// Keys has an entry for every leaf, sorted by path.
-	Keys []Key
-	// Layers are the names of the ConfigMaps that apply, in order of increasing precedence.
-	Layers []string
+	// Layers are those that apply.
+	Layers *Layers
 	// Digest identifies Data.
 	Digest fleet.Digest
+
+	// results are those of the templates in the layers.
+	results map[string]string
+}
+
+// Keys returns an entry for every leaf, sorted by path. It merges the layers again: a fleet has too many configurations to keep where all
+// of their values come from.
+func (c *Composed) Keys() []Key {
+	var keys []Key
+	for key, values := range valuesByKey(c.Layers.list) {
+		keys = fold(values, c.results).appendKeys(keys, key)
+	}
+	sortKeys(keys)
+	return keys
+}
+
+// Layers are ConfigMaps, or parts of them, that apply together. They are immutable, and each [Stack] has a list only once.
+type Layers struct {
+	list []*layer // in order of increasing precedence
+}
+
+// Names returns the names of the ConfigMaps, in order of increasing precedence.
+func (l *Layers) Names() []string {
+	var names []string
+	for _, l := range l.list {
+		if !slices.Contains(names, l.config.Name) { // a store has several layers
+			names = append(names, l.config.Name)
+		}
+	}
+	return names
 }
 
 // Result is the configuration of one assignment, with its problems.
@@ -45,20 +73,18 @@ func (r *Result) add(errors []fleet.Problem) {
 	}
 }
 
-// part holds some keys of a configuration in three forms.
+// part holds some keys of a configuration in two forms.
 type part struct {
 	fields map[string]*node
 	data   map[string]any
-	keys   []Key
 }
 
 func newPart() *part { return &part{fields: map[string]*node{}, data: map[string]any{}} }
 
-// add adds a key with its value. The caller sorts p.keys afterwards.
+// add adds a key with its value.
 func (p *part) add(key string, n *node) {
 	p.fields[key] = n
 	p.data[key] = n.data()
-	p.keys = n.appendKeys(p.keys, key)
 }
 
 // compose merges the keys that have templates, using the results, and adds the other keys.
@@ -69,12 +95,10 @@ func (set *layerSet) compose(results map[string]string) *part {
 	p := &part{
 		fields: maps.Clone(set.static.fields),
 		data:   maps.Clone(set.static.data),
-		keys:   slices.Clone(set.static.keys),
 	}
 	for key, values := range set.dynamic {
 		p.add(key, fold(values, results))
 	}
-	sortKeys(p.keys)
 	return p
 }
 
@@ -90,7 +114,7 @@ type composition struct {
 func newComposition(set *layerSet, results map[string]string) *composition {
 	p := set.compose(results)
 	return &composition{
-		Composed: &Composed{Data: p.data, Keys: p.keys, Layers: set.names, Digest: digest(p.data)},
+		Composed: &Composed{Data: p.data, Digest: digest(p.data), Layers: set.Layers, results: results},
 		fields:   p.fields,
 		checked:  map[string][]fleet.Problem{},
 	}

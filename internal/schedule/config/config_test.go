@@ -53,7 +53,7 @@ func report(s *fleet.Snapshot) string {
 }
 
 func reportResult(out *strings.Builder, r Result) {
-	fmt.Fprintf(out, "layers %v\n", r.Layers)
+	fmt.Fprintf(out, "layers %v\n", r.Layers.Names())
 	if len(r.Schemas) > 0 {
 		fmt.Fprintf(out, "schemas %v\n", r.Schemas)
 	}
@@ -62,7 +62,7 @@ func reportResult(out *strings.Builder, r Result) {
 		data = []byte(err.Error())
 	}
 	out.WriteString(string(data))
-	for _, k := range r.Keys {
+	for _, k := range r.Keys() {
 		fmt.Fprintf(out, "# %s = %q from %s (%d)", k.Path, k.Value, k.From.Position, k.From.Labels)
 		for _, o := range k.Over {
 			fmt.Fprintf(out, ", over %q at %s (%d)", o.Value, o.Position, o.Labels)

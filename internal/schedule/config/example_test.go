@@ -26,8 +26,8 @@ func Example() {
 	large := composer.Stack(&fleet.ClusterType{Name: "large", Labels: map[string]string{"region": "west-us"}})
 	r := large.Compose(&fleet.Target{Name: "hello-test", Workload: "hello"}, nil)
 
-	fmt.Println(len(problems), "problems, layers", r.Layers)
-	for _, key := range r.Keys {
+	fmt.Println(len(problems), "problems, layers", r.Layers.Names())
+	for _, key := range r.Keys() {
 		fmt.Println(key.Path, "=", key.Value, "from", key.From.Position)
 		for _, o := range key.Over {
 			fmt.Println("  over", o.Value, "from", o.Position)

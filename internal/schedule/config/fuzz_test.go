@@ -64,7 +64,7 @@ func FuzzValue(f *testing.F) {
 			s.Configs = append(s.Configs, c)
 		}
 		r := compose1(t, s)
-		for _, key := range r.Keys {
+		for _, key := range r.Keys() {
 			if key.From.ConfigMap == "" {
 				t.Fatalf("%s comes from nowhere", key.Path)
 			}

@@ -10,11 +10,9 @@ import (
 
 // layerSet holds layers that apply together on a stack, with everything that depends on them alone.
 type layerSet struct {
+	*Layers
 	// key identifies the set within its stack.
-	key    string
-	layers []*layer
-	// names of the ConfigMaps.
-	names     []string
+	key       string
 	templates []template
 	// static is the configuration without the keys that have templates, dynamic has the values of those keys.
 	// Keys do not influence each other, so new template results only require merging dynamic again.
@@ -28,11 +26,8 @@ type layerSet struct {
 
 // newLayerSet merges the keys that do not depend on templates. Layers are in order of increasing precedence.
 func newLayerSet(key string, layers []*layer) *layerSet {
-	set := &layerSet{key: key, layers: layers, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
+	set := &layerSet{Layers: &Layers{layers}, key: key, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
 	for _, l := range layers {
-		if !slices.Contains(set.names, l.config.Name) { // a store has several layers
-			set.names = append(set.names, l.config.Name)
-		}
 		set.templates = append(set.templates, l.templates...)
 		set.problems = append(set.problems, l.problems...)
 	}
@@ -43,7 +38,6 @@ func newLayerSet(key string, layers []*layer) *layerSet {
 		}
 		set.static.add(key, fold(values, nil))
 	}
-	sortKeys(set.static.keys)
 	set.precedence = sync.OnceValue(func() []fleet.Problem { return precedence(layers) })
 	return set
 }

@@ -55,7 +55,7 @@ func compareStacks(t *rapid.T, got, want *Stack, targets []*fleet.Target) {
 		t.Fatal("the digests differ")
 	}
 	for _, target := range targets {
-		if diff := gocmp.Diff(got.Compose(target, nil), want.Compose(target, nil)); diff != "" {
+		if diff := gocmp.Diff(got.Compose(target, nil), want.Compose(target, nil), compareResults); diff != "" {
 			t.Fatalf("%s differs (-next +new):\n%s", target.Name, diff)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // does, with both results. Templates are compared unevaluated.
 func (c *Composer) Original(s *Stack, t *fleet.Target) []fleet.Problem {
 	sel := s.selection(c.class(t))
-	found := originalValues(sel.layers)
+	found := originalValues(sel.list)
 	ours := map[string]*node{}
-	for key, values := range valuesByKey(sel.layers) {
+	for key, values := range valuesByKey(sel.list) {
 		ours[key] = fold(values, nil)
 	}
 	for _, sch := range sel.schemas {

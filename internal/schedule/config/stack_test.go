@@ -108,7 +108,7 @@ func TestTemplatesShareByTheirResults(t *testing.T) {
 	if diff := cmp.Diff([]string{"{{ x }}", "{{ x }}", "{{ x }}"}, asked); diff != "" {
 		t.Errorf("asked to evaluate (-want +got):\n%s", diff)
 	}
-	if got := []string{a.Keys[0].Over[0].Value, a.Keys[0].Over[1].Value}; !slices.Equal(got, []string{"same", "same"}) {
+	if got := []string{a.Keys()[0].Over[0].Value, a.Keys()[0].Over[1].Value}; !slices.Equal(got, []string{"same", "same"}) {
 		t.Errorf("overridden templates are not evaluated: %q", got)
 	}
 }

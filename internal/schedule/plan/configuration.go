@@ -28,7 +28,7 @@ type ConfigChange struct {
 // configChanges compares the data of two rendered configurations. The files that the old one was composed from may no
 // longer exist, so only its rendered text is compared. The origins of the new values are known.
 func (d *details) configChanges(old, now []byte, composed *config.Composed) []ConfigChange {
-	return CompareConfig(d.configData(old), d.configData(now), func(key string) (from, over fleet.Position) { return origin(composed, key) })
+	return CompareConfig(d.configData(old), d.configData(now), func(key string) (from, over fleet.Position) { return d.origin(composed, key) })
 }
 
 // CompareConfig compares two configurations, values by key. The changes are sorted by key. origin returns where the
@@ -56,11 +56,11 @@ func CompareConfig(was, is map[string]string, origin func(key string) (from, ove
 
 // origin returns where the value of a rendered key is written, and what it overrides. If a template renders a map as
 // one value, the origin is that of its first leaf.
-func origin(composed *config.Composed, key string) (from, over fleet.Position) {
+func (d *details) origin(composed *config.Composed, key string) (from, over fleet.Position) {
 	if composed == nil {
 		return from, over
 	}
-	for _, k := range composed.Keys {
+	for _, k := range d.keysOf(composed) {
 		if k.Path == key || strings.HasPrefix(k.Path, key+".") || strings.HasPrefix(k.Path, key+"[") {
 			if len(k.Over) > 0 {
 				over = k.Over[0].Position
@@ -69,6 +69,16 @@ func origin(composed *config.Composed, key string) (from, over fleet.Position) {
 		}
 	}
 	return from, over
+}
+
+// keysOf returns the keys of a configuration, which several assignments share.
+func (d *details) keysOf(composed *config.Composed) []config.Key {
+	keys, known := d.keys[composed]
+	if !known {
+		keys = composed.Keys()
+		d.keys[composed] = keys
+	}
+	return keys
 }
 
 // configData returns the leaves of a rendered configuration: the data of a ConfigMap, or the exports of a shell

@@ -14,7 +14,7 @@ const maxRemoved = 1000
 
 // addDetails adds the configuration keys of the assignments that change, and the objects that clusters delete.
 func (p *Plan) addDetails() error {
-	d := details{environment: p.Environment, before: p.before, after: p.after, folders: byName(p.after.Folders), data: map[string]map[string]string{}}
+	d := details{environment: p.Environment, before: p.before, after: p.after, folders: byName(p.after.Folders), data: map[string]map[string]string{}, keys: map[*config.Composed][]config.Key{}}
 	removed := 0
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
@@ -38,6 +38,8 @@ type details struct {
 	folders map[string]*bundle.Folder
 	// data caches the parsed data of configurations by their text, because many assignments share one.
 	data map[string]map[string]string
+	// keys caches the keys of configurations.
+	keys map[*config.Composed][]config.Key
 }
 
 // add parses what reviewers need more of than the fact that it differs: configurations, for what changes for the

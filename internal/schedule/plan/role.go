@@ -95,7 +95,7 @@ func RightsOf(files []bundle.File, namespace string) ([]Role, []Secret) {
 	var texts [][]byte
 	for _, f := range files {
 		if strings.HasSuffix(f.Path, ".yaml") {
-			texts = append(texts, f.Content)
+			texts = append(texts, f.Content())
 		}
 	}
 	return roles(texts), secrets(texts, namespace)

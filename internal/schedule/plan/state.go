@@ -47,8 +47,8 @@ func (s State) content(f bundle.File) ([]byte, error) {
 	switch {
 	case f.Path == "":
 		return nil, nil
-	case f.Content != nil:
-		return f.Content, nil
+	case f.Written():
+		return f.Content(), nil
 	}
 	if s.Read == nil {
 		return nil, fmt.Errorf("file %q: %s has no contents", f.Path, s.Name)

@@ -186,7 +186,7 @@ func scalar(rest []byte) (value, tag string) {
 	if isQuotedWord(rest) {
 		return string(rest[1 : len(rest)-1]), "!!str"
 	}
-	if isPlainWord(rest) && (isSurelyText(rest) || bytes.Contains(rest, []byte("://"))) {
+	if isPlainWord(rest) && (isSurelyText(rest) || bytes.Contains(rest, []byte("://"))) || isPlainText(rest) {
 		return string(rest), "!!str"
 	}
 	var document yaml.Node
@@ -199,6 +199,20 @@ func scalar(rest []byte) (value, tag string) {
 		return "", ""
 	}
 	return n.Value, n.Tag
+}
+
+// isPlainText reports whether a line is several plain words, of which the first begins with a letter: numbers, dates and booleans
+// are one word, or begin with a digit.
+func isPlainText(line []byte) bool {
+	if len(line) == 0 || !isLetter(line[0]) || bytes.IndexByte(line, ' ') < 0 {
+		return false
+	}
+	for word := range bytes.SplitSeq(line, []byte(" ")) {
+		if !isPlainWord(word) {
+			return false
+		}
+	}
+	return true
 }
 
 // skipLines returns the text after a number of lines.

@@ -61,20 +61,49 @@ func (t *trace) block(number int) {
 	}
 }
 
-// printed records that out[start:] was printed. The manifest begins at out[first:].
+// printed records that out[start:] was printed. The manifest begins at out[first:]. A plain word is recorded as such. In any other
+// value, such as the YAML of a map, each of its words that is plain is, with the text between them, so that configurations that
+// differ only in words have one trace.
 func (t *trace) printed(out []byte, first, start int) {
-	if !t.on {
+	switch {
+	case !t.on:
+		return
+	case isPlainAt(out[first:start], out[start:]):
+		t.plain(out[start:], start-first)
 		return
 	}
-	value := out[start:]
-	if isPlainAt(out[first:start], value) {
-		t.key = append(t.key, 'p')
-		t.words = append(t.words, start-first)
-		return
+	t.key = append(t.key, 'm')
+	literal := start
+	for at := start; at < len(out); {
+		end := len(out)
+		if n := bytes.IndexAny(out[at:], " \n"); n >= 0 {
+			end = at + n
+		}
+		if isPlainAt(out[first:at], out[at:end]) {
+			t.literal(out[literal:at])
+			t.plain(out[at:end], at-first)
+			literal = end
+		}
+		at = end + 1
 	}
+	t.literal(out[literal:])
+	t.key = append(t.key, 'e')
+}
+
+// plain records a plain word at an offset from the beginning of the manifest. Quotes are part of the structure.
+func (t *trace) plain(word []byte, at int) {
+	kind := byte('p')
+	if word[0] == '"' {
+		kind = 'q'
+	}
+	t.key = append(t.key, kind)
+	t.words = append(t.words, at)
+}
+
+func (t *trace) literal(text []byte) {
 	t.key = append(t.key, 'v')
-	t.key = binary.AppendUvarint(t.key, uint64(len(value)))
-	t.key = append(t.key, value...)
+	t.key = binary.AppendUvarint(t.key, uint64(len(text)))
+	t.key = append(t.key, text...)
 }
 
 const (
@@ -84,21 +113,24 @@ const (
 
 // isPlainAt reports whether value, printed after before, is a plain word at a place where one can be.
 func isPlainAt(before, value []byte) bool {
+	if !isQuotedWord(value) && !isPlainWord(value) {
+		return false
+	}
 	line := before[max(0, len(before)-maxPrefix):]
 	end := bytes.LastIndexByte(line, '\n')
 	if end < 0 && len(line) < len(before) {
 		return false
 	}
 	line = line[end+1:]
-	if len(value) > 0 && value[0] == '"' {
-		return isQuotedWord(value) && isWholeValue(line) && !isCompared(line)
+	if value[0] == '"' {
+		return isWholeValue(line) && !isCompared(line)
 	}
-	return isPlainWord(value) && isValuePlace(line) && !isCompared(line) && (!isName(line) || isSurelyText(value))
+	return isValuePlace(line) && !isCompared(line) && (!isName(line) || isSurelyText(value))
 }
 
 // isQuotedWord reports whether value is a plain word in double quotes. As a whole value it is always a string.
 func isQuotedWord(value []byte) bool {
-	return len(value) > 2 && value[len(value)-1] == '"' && isPlainWord(value[1:len(value)-1])
+	return len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' && isPlainWord(value[1:len(value)-1])
 }
 
 // isPlainWord reports whether value has no special character of YAML.

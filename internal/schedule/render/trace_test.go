@@ -114,11 +114,11 @@ var (
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x-y\n  namespace: X\ndata:\n  X: X\n  b: |\n    a: X\n  c: x\n    X",
 		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: |\n    a: X\n  labels: {a: X}\n  annotations:\n    X: \"X\"",
 	}
-	actions = []string{"{{ .Manifests.a }}", "{{ .Manifests.b }}", "{{ quote .Manifests.a }}", "{{ print .Manifests.b }}", "word", `{{ default "d" .Manifests.a }}`}
+	actions = []string{"{{ toYaml .Manifests | indent 2 }}", "{{ toYaml .ConfigData | nindent 2 }}", "{{ .Manifests.a }}", "{{ .Manifests.b }}", "{{ quote .Manifests.a }}", "{{ print .Manifests.b }}", "word", `{{ default "d" .Manifests.a }}`}
 	words   = []string{
 		"a", "b", "ab", "a-b", "x-y", "null", "true", "rue", "1", "e5", "0x1", "1.5", ".", "..", "...", "-", "--", "---", "-a", "_", "/", "~", "=", "2001-12-14",
 		"", " ", "a b", "a:", "a:b", "a: b", ":", "#", "a#", "a #b", "\"", "'", "[", "{", "}", ",", "&a", "*a", "!a", "%", "@", "`", "|", ">", "\\", "\n", "a\nb: c",
-		"https://x/y", "git@x:y", "v1", "v1beta2", "v1beta1", "source.toolkit.fluxcd.io/v1beta2", "name", "n", "nbsp\u00a0", "é", "A", "next\u2028line", "ftp://x", strings.Repeat("x", 64),
+		"https://x/y", "git@x:y", "v1", "v1beta2", "v1beta1", "source.toolkit.fluxcd.io/v1beta2", "name", "n", "nbsp\u00a0", "é", "A", "\"q\"", "next\u2028line", "ftp://x", strings.Repeat("x", 64),
 		"1m30s", strings.Repeat("x", 26) + "-" + strings.Repeat("y", 27),
 	}
 )
@@ -166,6 +166,7 @@ func TestVerdictEqualsFullParse(t *testing.T) {
 		for range 12 {
 			d := exampleData("t")
 			d.Manifests = map[string]string{"a": word(t), "b": word(t)}
+			d.ConfigData = map[string]any{word(t): word(t), "k": map[string]any{"name": word(t), "list": []any{word(t), 1, true}}}
 			if rapid.Bool().Draw(t, "flag") {
 				d.Manifests["flag"] = word(t)
 			}

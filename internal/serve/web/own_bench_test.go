@@ -67,7 +67,7 @@ func publish(b *testing.B, built *bundle.Bundle) *bundle.Published {
 	contents := map[string][]byte{}
 	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return contents[path], nil }}
 	for f := range built.Files {
-		contents[f.Path] = f.Content
+		contents[f.Path] = f.Content()
 		branch.Files = append(branch.Files, bundle.File{Path: f.Path, Hash: f.Hash})
 	}
 	published, err := bundle.ReadPublished(branch, built.Environment, nil, nil)
