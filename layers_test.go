@@ -43,6 +43,7 @@ var rooms = []string{
 	"ledger",
 	"pullrequest",
 	"forge",
+	"solution",
 	"check",
 	"chart",
 	"git",
@@ -52,7 +53,7 @@ var rooms = []string{
 }
 
 // maxRooms keeps the folder list readable: a new concept first looks for a room that it belongs to.
-const maxRooms = 20
+const maxRooms = 21
 
 // layers is the dependency table. Rooms have one order; layers say what a package may do, wherever it lies:
 // a pure core lies inside the room that it serves. Arrows go one way:
@@ -70,7 +71,7 @@ var layers = []layer{
 			"internal/fleet",
 			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan", "internal/schedule/placementdecision", "internal/schedule/pull",
 			"internal/deliver/tree", "internal/notify/message", "internal/promote/decide", "internal/promote/comply", "internal/promote/measure",
-			"internal/chart", "internal/check", "internal/text",
+			"internal/chart", "internal/check", "internal/solution", "internal/text",
 		},
 		imports: []string{"api"},
 		forbids: []ban{
@@ -103,7 +104,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/agent/job", "internal/hub/client", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
+			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/agent/job", "internal/hub/client", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/solution/registry", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport", "internal/forge/connect",

@@ -106,10 +106,9 @@ type appSession struct {
 
 // open finds the application and connects the delivery flow to the repositories.
 func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession, error) {
-	s := &appSession{progress: t.Progress()}
-	s.client = &git.Client{
-		Map: f.maps, Env: func(name string) string { return t.Env[name] },
-		Progress: func(line string) { s.progress.Say("%s", line) },
+	s, err := f.connect(t)
+	if err != nil {
+		return nil, err
 	}
 	vars, err := f.variables(t.Env)
 	if err != nil {
@@ -118,6 +117,19 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 	s.request = deliver.Request{Branch: f.branch, Path: strings.Trim(f.path, "/"), Workload: f.workload, Set: f.set, SetString: f.setString, Vars: vars}
 	if err := f.locate(ctx, s); err != nil {
 		return nil, err
+	}
+	if f.build.Commit != "" && s.request.SourceFolder == "" {
+		f.build.Commit, err = s.resolve(ctx, f.build.Commit)
+	}
+	return s, err
+}
+
+// connect connects the delivery flow to repositories, without an application.
+func (f *appFlags) connect(t *terminal.Terminal) (*appSession, error) {
+	s := &appSession{progress: t.Progress()}
+	s.client = &git.Client{
+		Map: f.maps, Env: func(name string) string { return t.Env[name] },
+		Progress: func(line string) { s.progress.Say("%s", line) },
 	}
 	charts, err := remote.NewUserClient(func(name string) string { return t.Env[name] })
 	if err != nil {
@@ -128,10 +140,7 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 		Progress: func(what string) { s.progress.Say("%s", what) },
 	}}
 	s.images = &repository.Images{Registry: charts, Wait: registryWait}
-	if f.build.Commit != "" && s.request.SourceFolder == "" {
-		f.build.Commit, err = s.resolve(ctx, f.build.Commit)
-	}
-	return s, err
+	return s, nil
 }
 
 // name returns the name of the application, to ask a server about it: --workload, or that of the source.

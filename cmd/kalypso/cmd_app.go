@@ -24,7 +24,7 @@ A Delivery beside the Workload says what differs from the usual layout: docs/ref
 	})
 	cmd.AddCommand(
 		newAppRender(t), newAppPlan(t), newAppExplain(t), newAppCheck(t), newAppConfig(t),
-		newAppDeploy(t), newAppPromote(t), newAppStatus(t), newAppUpdate(t),
+		newAppDeploy(t), newAppPromote(t), newAppPublish(t), newAppStatus(t), newAppUpdate(t),
 	)
 	return cmd
 }

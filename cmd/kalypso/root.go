@@ -50,6 +50,7 @@ Exit codes:
 		newConfig(t),
 		newPromote(t),
 		newApp(t),
+		newVerify(t),
 		newWait(t),
 		newCluster(t),
 		newToken(t),

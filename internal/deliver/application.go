@@ -46,6 +46,9 @@ type Request struct {
 	// ConfigRepo and GitOpsRepo are URLs or paths that override those in the Delivery; optional.
 	ConfigRepo, GitOpsRepo string
 
+	// ConfigCommit and GitOpsCommit are commits to read instead of the heads of the environment's branches; optional.
+	ConfigCommit, GitOpsCommit string
+
 	// Set and SetString are values in Helm's syntax. Vars are the variables that values can refer to.
 	Set, SetString []string
 	Vars           values.Vars

@@ -27,7 +27,7 @@ type Config struct {
 	Folders []values.Folder
 }
 
-// Config reads an environment's configuration at the head of its branch. If there is none, it returns an error that
+// Config reads an environment's configuration at the head of its branch, or at the commit of the request. If there is none, it returns an error that
 // lists the places where it can be, and that matches [ErrNoConfig].
 func (l *Loader) Config(ctx context.Context, a *Application, environment string) (*Config, []schedule.Location, error) {
 	l.progress("reading the configuration of %s", environment)
@@ -38,7 +38,7 @@ func (l *Loader) Config(ctx context.Context, a *Application, environment string)
 		if err != nil {
 			return nil, places, fmt.Errorf("the configuration of %s: %w", environment, err)
 		}
-		at.Folder = a.Request.ConfigFolder
+		at.Folder, at.Commit = a.Request.ConfigFolder, a.Request.ConfigCommit
 		places = append(places, at)
 		files, err := l.Repositories.Files(ctx, at)
 		switch {
@@ -157,7 +157,7 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 	if err != nil {
 		return nil, fmt.Errorf("the GitOps repository: %w", err)
 	}
-	at.Folder = a.Request.GitOpsFolder
+	at.Folder, at.Commit = a.Request.GitOpsFolder, a.Request.GitOpsCommit
 	g := &GitOps{GitOpsBranch: schedule.GitOpsBranch{Location: at}}
 	if g.Location.Path, err = fleet.CleanPath(root); err != nil {
 		return nil, fmt.Errorf("the GitOps repository: the path %.100q: %w", root, err)

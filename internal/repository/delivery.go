@@ -15,7 +15,10 @@ import (
 // DeliveryReader reads repositories for the delivery flow.
 type DeliveryReader struct{ *Reader }
 
-var _ deliver.Repositories = DeliveryReader{}
+var (
+	_ deliver.Repositories = DeliveryReader{}
+	_ deliver.Messages     = DeliveryReader{}
+)
 
 // NewDeliveryReader returns a reader that resolves each branch once, like [NewReader].
 func NewDeliveryReader(client *git.Client) DeliveryReader {
@@ -61,6 +64,38 @@ func (r DeliveryReader) Files(ctx context.Context, at schedule.Location) (*deliv
 		return found.tree.Read(ctx, e, maxPublishedFile)
 	}
 	return files, nil
+}
+
+// maxMessages is how many commits of a merge are read for their messages.
+const maxMessages = 100
+
+// Messages returns the message of a commit and of those that it merged, newest first.
+func (r DeliveryReader) Messages(ctx context.Context, at schedule.Location) ([]string, error) {
+	repo, err := r.client.Open(ctx, at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
+	if err != nil {
+		return nil, err
+	}
+	line, _, err := repo.History(ctx, commit, nil, maxMessages)
+	if err != nil {
+		return nil, err
+	}
+	on := make(map[string]bool, len(line))
+	for _, c := range line {
+		on[c.Hash] = true
+	}
+	merged, err := repo.Merged(ctx, commit, func(hash string) bool { return on[hash] }, maxMessages)
+	if err != nil {
+		return nil, err
+	}
+	messages := []string{commit.Message}
+	for _, c := range merged {
+		messages = append(messages, c.Message)
+	}
+	return messages, nil
 }
 
 // Contains reports whether a commit is in the history of a branch. A commit that no longer exists is not.

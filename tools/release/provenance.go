@@ -239,19 +239,7 @@ func (k *signingKey) SignData(_ context.Context, data []byte) (sig, digest []byt
 // verifyRelease checks that the signature of a release is that of a key, and that each file of the folder is the one that was signed. All files have to be known;
 // not all of them have to be there.
 func verifyRelease(folder, keyFile string) (*statement, error) {
-	text, err := os.ReadFile(keyFile)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("%s has no key in PEM", keyFile)
-	}
-	key, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s has no public key: %w", keyFile, err)
-	}
-	verifier, err := signature.LoadDefaultVerifier(key)
+	key, err := readPublicKey(keyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -262,15 +250,8 @@ func verifyRelease(folder, keyFile string) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	material := root.NewTrustedPublicKeyMaterial(func(string) (root.TimeConstrainedVerifier, error) {
-		return &root.ExpiringKey{Verifier: verifier}, nil
-	})
-	checker, err := verify.NewVerifier(material, verify.WithNoObserverTimestamps())
-	if err != nil {
-		return nil, err
-	}
-	if _, err := checker.Verify(b, verify.NewPolicy(verify.WithoutArtifactUnsafe(), verify.WithKey())); err != nil {
-		return nil, fmt.Errorf("the release was not signed with this key: %w", err)
+	if err := verifyBundle(b, key, verify.WithoutArtifactUnsafe()); err != nil {
+		return nil, fmt.Errorf("the release %w", err)
 	}
 	envelope := b.GetDsseEnvelope()
 	s := &statement{}
@@ -278,6 +259,38 @@ func verifyRelease(folder, keyFile string) (*statement, error) {
 		return nil, err
 	}
 	return s, s.check(folder)
+}
+
+// readPublicKey reads a public key in PEM.
+func readPublicKey(name string) (signature.Verifier, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("%s has no key in PEM", name)
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no public key: %w", name, err)
+	}
+	return signature.LoadDefaultVerifier(key)
+}
+
+// verifyBundle checks that a key signed a bundle, and that it is about an artifact.
+func verifyBundle(b *bundle.Bundle, key signature.Verifier, artifact verify.ArtifactPolicyOption) error {
+	material := root.NewTrustedPublicKeyMaterial(func(string) (root.TimeConstrainedVerifier, error) {
+		return &root.ExpiringKey{Verifier: key}, nil
+	})
+	checker, err := verify.NewVerifier(material, verify.WithNoObserverTimestamps())
+	if err != nil {
+		return err
+	}
+	if _, err := checker.Verify(b, verify.NewPolicy(artifact, verify.WithKey())); err != nil {
+		return fmt.Errorf("was not signed with this key: %w", err)
+	}
+	return nil
 }
 
 // check compares the files of a folder with a statement.

@@ -58,7 +58,7 @@ func Seal(payloadType string, payload []byte, key ed25519.PrivateKey) ([]byte, e
 	}
 	signed := SignedReports{
 		PayloadType: payloadType, Payload: payload,
-		Signatures: []ReportSignature{{KeyID: KeyID(public), Sig: ed25519.Sign(key, envelope(payloadType, payload))}},
+		Signatures: []ReportSignature{{KeyID: KeyID(public), Sig: ed25519.Sign(key, SignedBytes(payloadType, payload))}},
 	}
 	text, err := json.Marshal(signed)
 	return append(text, '\n'), err
@@ -79,7 +79,7 @@ func Unseal(text []byte, payloadType string, keys ...ed25519.PublicKey) ([]byte,
 	}
 	for _, s := range signed.Signatures {
 		for _, key := range keys {
-			if len(key) == ed25519.PublicKeySize && s.KeyID == KeyID(key) && ed25519.Verify(key, envelope(signed.PayloadType, signed.Payload), s.Sig) {
+			if len(key) == ed25519.PublicKeySize && s.KeyID == KeyID(key) && ed25519.Verify(key, SignedBytes(signed.PayloadType, signed.Payload), s.Sig) {
 				return signed.Payload, key, nil
 			}
 		}
@@ -100,7 +100,7 @@ func OpenReports(line []byte, find func(keyID string) (cluster string, key ed255
 	}
 	for _, s := range signed.Signatures {
 		cluster, key, ok := find(s.KeyID)
-		if !ok || len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, envelope(signed.PayloadType, signed.Payload), s.Sig) {
+		if !ok || len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, SignedBytes(signed.PayloadType, signed.Payload), s.Sig) {
 			continue
 		}
 		var batch ReportBatch
@@ -115,9 +115,9 @@ func OpenReports(line []byte, find func(keyID string) (cluster string, key ed255
 	return nil, errors.New("no signature is of a known key: register the public key of the cluster, or export again")
 }
 
-// envelope returns the bytes that DSSE signs. They include the type, so
+// SignedBytes returns the bytes that DSSE signs. They include the type, so
 // that a payload cannot be mistaken for another type.
-func envelope(payloadType string, payload []byte) []byte {
+func SignedBytes(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 

@@ -1,0 +1,234 @@
+package solution
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/check"
+)
+
+// FormatVersion is the version of the descriptor's format, and the only one that is read.
+const FormatVersion = 1
+
+// Descriptor says what a version is, and what it was made from.
+type Descriptor struct {
+	FormatVersion int    `json:"formatVersion"`
+	Application   string `json:"application"`
+	Environment   string `json:"environment"`
+	// Workspace is the owner of the application; empty if unknown.
+	Workspace string `json:"workspace,omitempty"`
+	// Release is what people call the source commit, such as 1.4.0; Image is the image that was built from it. Both are optional.
+	Release string `json:"release,omitempty"`
+	Image   string `json:"image,omitempty"`
+	// Merged is the time of the GitOps commit.
+	Merged     time.Time  `json:"merged"`
+	Inputs     Inputs     `json:"inputs"`
+	Parameters Parameters `json:"parameters"`
+	// Targets are sorted by name.
+	Targets []Target `json:"targets"`
+	// Schema is the file with the schema of the values; empty if the application has none.
+	Schema   string   `json:"schema,omitempty"`
+	Checks   Checks   `json:"checks"`
+	Content  Content  `json:"content"`
+	Renderer Renderer `json:"renderer"`
+}
+
+// Inputs are the commits that a version was made from.
+type Inputs struct {
+	Source Input `json:"source"`
+	// Config is nil for an application without configuration.
+	Config *Input `json:"config,omitempty"`
+	// GitOps is the merged commit.
+	GitOps Input `json:"gitops"`
+}
+
+// Input is a commit of a branch.
+type Input struct {
+	Repository string `json:"repository"`
+	Branch     string `json:"branch"`
+	// Path is the folder in the repository; empty for its root.
+	Path   string `json:"path,omitempty"`
+	Commit string `json:"commit"`
+}
+
+// String returns the input in short form: "https://github.com/acme/shop@3f2a9c1".
+func (i Input) String() string { return i.Repository + "@" + i.Commit[:min(7, len(i.Commit))] }
+
+// Parameters are the inputs that are not in the commits.
+type Parameters struct {
+	// Kubernetes describes the clusters to charts, as the head of the source did.
+	Kubernetes app.Kubernetes `json:"kubernetes"`
+	// Set and SetString are values in Helm's syntax. Vars are the variables that values referred to.
+	Set       []string          `json:"set,omitempty"`
+	SetString []string          `json:"setString,omitempty"`
+	Vars      map[string]string `json:"vars,omitempty"`
+}
+
+// Target is a deployment target of the environment.
+type Target struct {
+	Name string `json:"name"`
+	// Folder is the folder of its manifests in the content, the path for Flux and Argo CD.
+	Folder string `json:"folder"`
+	// Digest is the [ContentDigest] of the files of the folder, and of those that belong to the target in .kalypso.
+	Digest string `json:"digest"`
+	// Objects counts the manifests.
+	Objects int      `json:"objects"`
+	Images  []string `json:"images,omitempty"`
+}
+
+// Checks are the results of the checks of all manifests.
+type Checks struct {
+	// Policy says whose rules were checked: [PolicyBuiltIn] or [PolicyPlatform].
+	Policy string `json:"policy"`
+	// Findings are sorted by file and line.
+	Findings []check.Finding `json:"findings"`
+}
+
+// The values of [Checks.Policy].
+const (
+	PolicyBuiltIn  = "built-in"
+	PolicyPlatform = "platform"
+)
+
+// Content identifies the files.
+type Content struct {
+	// Digest is the [ContentDigest] of all files.
+	Digest string `json:"digest"`
+	Files  int    `json:"files"`
+	// Bytes is the total size of the files.
+	Bytes int64 `json:"bytes"`
+}
+
+// Renderer is the program that made the version.
+type Renderer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// encode returns the descriptor as it is stored.
+func (d *Descriptor) encode() ([]byte, error) {
+	text, err := json.MarshalIndent(d, "", "  ")
+	return append(text, '\n'), err
+}
+
+// Digest identifies the version.
+func (d *Descriptor) Digest() string {
+	text, err := d.encode()
+	if err != nil {
+		return ""
+	}
+	return digest.FromBytes(text).String()
+}
+
+// decodeDescriptor parses a descriptor. It accepts only what [Descriptor.encode] writes, so that nothing in it is left out of comparisons.
+func decodeDescriptor(text []byte) (*Descriptor, error) {
+	var head struct {
+		FormatVersion int `json:"formatVersion"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("parse: %w", err)
+	}
+	if head.FormatVersion != FormatVersion {
+		return nil, fmt.Errorf("its format has version %d; this program reads version %d", head.FormatVersion, FormatVersion)
+	}
+	d := &Descriptor{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(d); err != nil {
+		return nil, fmt.Errorf("parse: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("parse: there is text after the object")
+	}
+	if again, err := d.encode(); err != nil || !bytes.Equal(again, text) {
+		return nil, errors.New("it is not written as Kalypso writes it")
+	}
+	return d, d.check()
+}
+
+// check reports a descriptor that no program wrote for a version.
+func (d *Descriptor) check() error {
+	if !plainName(d.Application) || !plainName(d.Environment) {
+		return fmt.Errorf("application %.100q, environment %.100q: not names", d.Application, d.Environment)
+	}
+	inputs := []Input{d.Inputs.Source, d.Inputs.GitOps}
+	if d.Inputs.Config != nil {
+		inputs = append(inputs, *d.Inputs.Config)
+	}
+	for _, i := range inputs {
+		if err := i.check(); err != nil {
+			return err
+		}
+	}
+	if d.Checks.Policy != PolicyBuiltIn && d.Checks.Policy != PolicyPlatform {
+		return fmt.Errorf("the policy %.100q of its checks is unknown", d.Checks.Policy)
+	}
+	for i, t := range d.Targets {
+		if !plainName(t.Name) || checkPath(t.Folder) != nil || t.Folder == ownFolder || strings.HasPrefix(t.Folder, ownFolder+"/") {
+			return fmt.Errorf("target %.100q in folder %.100q: not a name and a folder", t.Name, t.Folder)
+		}
+		if i > 0 && d.Targets[i-1].Name >= t.Name {
+			return fmt.Errorf("target %q: targets are not sorted, or not unique", t.Name)
+		}
+	}
+	if len(d.Targets) == 0 {
+		return errors.New("it has no targets")
+	}
+	return nil
+}
+
+// check reports an input that names no commit, or has characters that no repository or branch has.
+func (i Input) check() error {
+	for _, text := range []string{i.Repository, i.Branch, i.Path} {
+		if len(text) > maxPath || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return fmt.Errorf("the input %.100q is not a branch of a repository", text)
+		}
+	}
+	if i.Repository == "" || i.Branch == "" {
+		return errors.New("an input has no repository or branch")
+	}
+	if len(i.Commit) != 40 || strings.Trim(i.Commit, "0123456789abcdef") != "" {
+		return fmt.Errorf("the input %.100q has no commit", i.Repository)
+	}
+	return nil
+}
+
+// plainName reports whether a text can be a name of a Kubernetes object.
+func plainName(name string) bool {
+	return name != "" && len(name) <= 253 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" && strings.Trim(name[:1], "-.") != ""
+}
+
+// owner returns a function that returns the target of a file; empty for the schema, which belongs to all. ok is false for a file that no version has.
+func (d *Descriptor) owner() func(file string) (target string, ok bool) {
+	folders := make(map[string]string, 2*len(d.Targets))
+	for _, t := range d.Targets {
+		folders[t.Folder], folders[ownFolder+"/"+t.Name] = t.Name, t.Name
+	}
+	return func(file string) (string, bool) {
+		for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {
+			if target, ok := folders[folder]; ok {
+				return target, true
+			}
+		}
+		return "", file == SchemaFile
+	}
+}
+
+// Target returns the target of a name.
+func (d *Descriptor) Target(name string) (Target, bool) {
+	i := slices.IndexFunc(d.Targets, func(t Target) bool { return t.Name == name })
+	if i < 0 {
+		return Target{}, false
+	}
+	return d.Targets[i], true
+}
