@@ -265,7 +265,7 @@ func (v *Versions) seal(d solution.Descriptor, draft *Draft) (*solution.Version,
 		}
 		d.Targets = append(d.Targets, solution.Target{Name: e.Name, Folder: within(root, path.Join(root, e.Folder)), Objects: len(e.Objects), Images: e.Images})
 		for _, f := range e.Files {
-			files = append(files, solution.File{Path: within(root, f.Path), Content: f.Content})
+			files = append(files, solution.File{Path: within(root, f.Path), Content: f.Content()})
 		}
 	}
 	for _, p := range draft.work.parts {
