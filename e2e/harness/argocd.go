@@ -164,14 +164,23 @@ func (a *ArgoCD) AddRepository(ctx context.Context, name string, r *Repository, 
 	return a.secret(ctx, "repository", name, map[string]any{"type": "git", "url": r.URL(), "username": as.Name, "password": as.Token})
 }
 
+// AddRegistry gives Argo CD the credential of an account for a repository of a registry without TLS, "oci://host/name".
+func (a *ArgoCD) AddRegistry(ctx context.Context, name, url string, as Account) error {
+	return a.secret(ctx, "repository", name, map[string]any{"type": "oci", "url": url, "username": as.Name, "password": as.Token, "insecureOCIForceHttp": "true"})
+}
+
 // Follow is an Application that applies a folder of a branch, by itself. directory chooses files; it may be nil for all.
 func (a *ArgoCD) Follow(ctx context.Context, f Follow, destination string, directory map[string]any) error {
 	source := map[string]any{"repoURL": f.URL, "targetRevision": f.Branch, "path": f.Path}
 	if directory != nil {
 		source["directory"] = directory
 	}
+	to := map[string]any{"name": destination}
+	if f.Namespace != "" {
+		to["namespace"] = f.Namespace
+	}
 	o := argoCDObject("argoproj.io/v1alpha1", "Application", f.Name, map[string]any{"spec": map[string]any{
-		"project": "default", "source": source, "destination": map[string]any{"name": destination},
+		"project": "default", "source": source, "destination": to,
 		"syncPolicy": map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}},
 	}})
 	o.SetFinalizers([]string{"resources-finalizer.argocd.argoproj.io/foreground"})

@@ -81,6 +81,8 @@ type Follow struct {
 	Branch, Path string // required
 	// As is whose credential Flux uses.
 	As Account // required
+	// Namespace is where objects without one go; Argo CD only.
+	Namespace string
 	// Interval is how often Flux looks, besides when [Cluster.Pull] tells it to. Empty means a minute.
 	Interval string
 }

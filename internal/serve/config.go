@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +58,8 @@ type Config struct {
 	Verify VerifyConfig `json:"verify,omitempty"`
 	// Schedulers are the external schedulers and extenders that policies can name. Default: none.
 	Schedulers []SchedulerConfig `json:"schedulers,omitempty"`
+	// Publish publishes what is merged of applications as solution versions in a registry. Default: nothing is published.
+	Publish PublishConfig `json:"publish,omitempty"`
 	// Notifications say who gets messages about promotions. Default: no messages are sent.
 	Notifications NotificationsConfig `json:"notifications,omitempty"`
 	// Access configures who has access.
@@ -82,6 +85,15 @@ type SourcesConfig struct {
 	Answer metav1.Duration `json:"answer,omitempty"`
 	// Transfer is the time to send or receive commits. Default: 5m.
 	Transfer metav1.Duration `json:"transfer,omitempty"`
+}
+
+// PublishConfig says where solution versions are published. The credential of the registry is that of charts: in Docker's configuration, or in
+// KALYPSO_CHART_HOST, KALYPSO_CHART_USERNAME and KALYPSO_CHART_PASSWORD.
+type PublishConfig struct {
+	// To is a path in a registry: oci://registry.example.com/solutions. The versions of an application are below it, in WORKSPACE/APPLICATION.
+	To string `json:"to,omitempty"`
+	// KeyFile is an ed25519 key in PEM that signs versions. Default: versions are not signed.
+	KeyFile string `json:"keyFile,omitempty"`
 }
 
 // ReplicasConfig configures a server among others with the same ledger. Servers with a ledger in PostgreSQL share their work without
@@ -259,6 +271,12 @@ func (c *Config) Check() error {
 		if err := o.check(); err != nil {
 			problem("access.oidc: %w", err)
 		}
+	}
+	if to, ok := strings.CutPrefix(c.Publish.To, "oci://"); c.Publish.To != "" && (!ok || to == "" || strings.ContainsAny(to, "@? ")) {
+		problem("publish.to: want oci://REGISTRY/PATH, without credentials")
+	}
+	if c.Publish.KeyFile != "" && c.Publish.To == "" {
+		problem("publish.keyFile: it has no effect without publish.to")
 	}
 	if c.Workers < 0 {
 		problem("workers: %d is negative", c.Workers)

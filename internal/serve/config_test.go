@@ -16,6 +16,7 @@ ledger: postgres://kalypso:hunter2@db.example.com/kalypso
 retention: 1h
 chains: {"https://git.example.com/other": [dev, prod]}
 verify: {programs: [smoke]}
+publish: {to: "https://ann:hunter2@registry.example.com/x", keyFile: key.pem}
 access: {anonymous: sometimes, oidc: {issuer: login, audience: kalypso, roles: {}}}
 forges:
   - {url: "https://github.com"}
@@ -35,7 +36,7 @@ people:
 	}
 	for _, want := range []string{
 		"controlPlanes:", "listen:", "url: want", "poll:", "workers:", "log.format:", "log.level:",
-		"ledger:", "retention:", "chains:", "verify.programs:", "access.anonymous:", "access.oidc: issuer:",
+		"ledger:", "retention:", "chains:", "verify.programs:", "publish.to:", "access.anonymous:", "access.oidc: issuer:",
 		"forges[0]: set exactly one", "forges[1]: set exactly one", "forges[1]: another forge", "forges[2]: kind:",
 		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: set",
 		`people[0].logins: no forge has the name "gitlab"`, `people[1].logins.github: "Ada" is also the login of ada@example.com`, `people[1].logins: no forge has the name "local"`,

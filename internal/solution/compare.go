@@ -49,8 +49,33 @@ func quote(text string) string { return fmt.Sprintf("%.200q", strings.TrimSpace(
 // The renderer is not compared: another release that renders the same files makes the same version. Neither are checks of another release or
 // by the platform's rules, because these depend on more than the commits.
 func Compare(has, wants *Version) []Difference {
-	differences := compareFields(has, wants)
-	return append(differences, CompareFiles(has, wants.Files)...)
+	differences := append(compareFields(has, wants), CompareFiles(has, wants.Files)...)
+	if len(differences) == 0 { // other files have other findings anyway
+		differences = compareFindings(has, wants)
+	}
+	return differences
+}
+
+// compareFindings compares the results of checks if both come from the same rules, and returns the first one that differs.
+func compareFindings(has, wants *Version) []Difference {
+	a, b := has.Checks, wants.Checks
+	if has.Renderer != wants.Renderer || a.Policy != PolicyBuiltIn || b.Policy != PolicyBuiltIn || slices.Equal(a.Findings, b.Findings) {
+		return nil
+	}
+	d := Difference{Field: "checks.findings"}
+	for i := range max(len(a.Findings), len(b.Findings)) {
+		if i < len(a.Findings) && i < len(b.Findings) && a.Findings[i] == b.Findings[i] {
+			continue
+		}
+		if i < len(a.Findings) {
+			d.Has = a.Findings[i].String()
+		}
+		if i < len(b.Findings) {
+			d.Wants = b.Findings[i].String()
+		}
+		break
+	}
+	return []Difference{d}
 }
 
 // compareFields compares what the descriptors say, except about files.
@@ -84,11 +109,6 @@ func compareFields(has, wants *Version) []Difference {
 			differences = append(differences, Difference{Target: t, Field: "targets", Has: t})
 		case a.Folder != b.Folder || a.Objects != b.Objects || !slices.Equal(a.Images, b.Images):
 			differences = append(differences, Difference{Target: t, Field: "targets", Has: a.String(), Wants: b.String()})
-		}
-	}
-	if has.Renderer == wants.Renderer && has.Checks.Policy == PolicyBuiltIn && wants.Checks.Policy == PolicyBuiltIn {
-		if !slices.Equal(has.Checks.Findings, wants.Checks.Findings) {
-			add("checks.findings", fmt.Sprint(has.Checks.Findings), fmt.Sprint(wants.Checks.Findings))
 		}
 	}
 	return differences

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -188,6 +189,16 @@ func layer(t *testing.T, headers ...tar.Header) []byte {
 	return out.Bytes()
 }
 
+func compressed(t *testing.T, tape []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	if _, err := zipped.Write(tape); err != nil || zipped.Close() != nil {
+		t.Fatal("cannot compress")
+	}
+	return out.Bytes()
+}
+
 // withParts returns the manifest of an artifact with other parts.
 func withParts(t *testing.T, a *solution.Artifact, config, layer []byte) []byte {
 	t.Helper()
@@ -350,6 +361,21 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareFindings: another release has other rules.
+func TestCompareFindings(t *testing.T) {
+	d := descriptor()
+	d.Checks.Findings = []check.Finding{{Rule: "probes", Level: check.Warn, File: "east/manifests.yaml", Line: 1, Message: "no probe"}}
+	v, more := seal(t, descriptor(), files()), seal(t, d, files())
+	got := solution.Compare(v, more)
+	if len(got) != 1 || got[0].Field != "checks.findings" || got[0].Has != "" || !strings.Contains(got[0].Wants, "no probe") {
+		t.Errorf("got %+v", got)
+	}
+	d.Renderer.Version = "v2.0.0"
+	if got := solution.Compare(v, seal(t, d, files())); len(got) > 0 {
+		t.Errorf("another release: got %+v", got)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	v, err := solution.Seal(descriptor(), files())
 	if err != nil {
@@ -359,9 +385,18 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(a.Config.Content, a.Layer.Content)
+	zipped, err := gzip.NewReader(bytes.NewReader(a.Layer.Content))
+	if err != nil {
+		f.Fatal(err)
+	}
+	tape, err := io.ReadAll(zipped)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(a.Config.Content, tape)
 	f.Add([]byte(`{"formatVersion": 1}`), []byte{})
-	f.Fuzz(func(t *testing.T, config, layer []byte) {
+	f.Fuzz(func(t *testing.T, config, tape []byte) {
+		layer := compressed(t, tape) // or hardly any input would be more than a damaged file
 		v, err := solution.Open(withParts(t, a, config, layer), config, layer)
 		if err != nil {
 			return

@@ -47,6 +47,9 @@ type deliveries struct {
 	// scanner runs scans; nil runs none.
 	scanner *scanner.Scanner
 	scans   scanWaits
+	// publisher publishes what was merged, as made by this version of the program; nil publishes nothing.
+	publisher *publisher
+	version   string
 	// images looks up digests; a digest that is found later wakes the keeper.
 	images *repository.Images
 
@@ -75,6 +78,7 @@ func (s *Server) wireDeliveries() error {
 	if err != nil {
 		return err
 	}
+	d.version = s.Version
 	s.onClose(d.scanner.Close)
 	s.Keeper.Deliveries = d
 	return nil
@@ -91,7 +95,11 @@ func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *s
 		renderer: flows.charts(), memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
+	if err != nil {
+		return nil, err
+	}
 	d.images = &repository.Images{Registry: d.charts, Changed: d.scans.changed}
+	d.publisher, err = newPublisher(config.Publish, flows.Client.Env)
 	return d, err
 }
 
@@ -183,6 +191,8 @@ func (d *deliveries) round(
 	if found.Promotion != nil {
 		result.Next = found.Promotion.Next
 	}
+	did, problems := d.publish(ctx, at, a.request, found)
+	result.Did, result.Problems = append(result.Did, did...), append(result.Problems, problems...)
 	return result, err
 }
 
