@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	containers "github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
@@ -53,16 +50,6 @@ func imageRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("unknown argument %q", args[1])
 	}
-}
-
-// artifacts is the script command of that name.
-func artifacts(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: artifacts NAME")
-	}
-	server := httptest.NewServer(containers.New(containers.Logger(log.New(io.Discard, "", 0)), containers.WithReferrersSupport(true)))
-	ts.Defer(server.Close)
-	ts.Setenv(args[0], strings.TrimPrefix(server.URL, "http://"))
 }
 
 // cluster is the script command of that name: an API server with one Kustomization of Flux and its source.

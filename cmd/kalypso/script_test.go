@@ -62,6 +62,8 @@ func TestMain(m *testing.M) {
 //	                                acts on the newest pull request as a user, on the pages of the embedded forge; see [onForge]
 //	registry NAME [...]             starts a registry at $NAME, adds an image, lists the tags, or fills its disk; see [imageRegistry]
 //	artifacts NAME                  starts a registry for artifacts of all types at $NAME
+//	tamper FOLDER TAG NEWTAG FILE OLD NEW
+//	                                publishes a version again under another tag, with a text of a file replaced
 //	receiver NAME STATUS            starts a receiver of messages at $NAME, which answers with a status and writes each body to the file NAME
 //	cluster KUBECONFIG URL BRANCH PATH @FILE
 //	                                serves a cluster whose Flux follows a repository, and runs the commit in the file
@@ -81,7 +83,7 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
-			"registry": imageRegistry, "artifacts": artifacts, "cluster": cluster, "receiver": receiver, "onforge": onForge,
+			"registry": imageRegistry, "artifacts": artifacts, "tamper": tamper, "cluster": cluster, "receiver": receiver, "onforge": onForge,
 		},
 	})
 }

@@ -193,6 +193,9 @@ func (s *Store) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error)
 		return nil, fmt.Errorf("%.100q: %w", d.Digest, err)
 	}
 	text, err := content.FetchAll(ctx, s.target, d)
+	if errors.Is(err, content.ErrMismatchedDigest) || errors.Is(err, content.ErrTrailingData) {
+		return nil, fmt.Errorf("%s has other content than its digest says: it was damaged, or replaced", d.Digest)
+	}
 	return text, s.cleaned(ctx, err)
 }
 
