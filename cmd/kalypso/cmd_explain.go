@@ -242,6 +242,12 @@ func (c *explainCommand) configuration(p schedule.Pair) []terminal.Cell {
 		lines = append(lines,
 			terminal.Plain(k.Path+" = "+output.Value(&k.Value)),
 			terminal.Painted(c.t.OutStyle.Dim, "  "+layer(k.From)))
+		if k.Expression != "" {
+			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  computed by "+output.Value(&k.Expression)))
+		}
+		if len(k.Reads) > 0 {
+			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  from "+strings.Join(k.Reads, ", ")))
+		}
 		for _, over := range k.Over {
 			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+output.Value(&over.Value)))
 		}

@@ -17,6 +17,9 @@ const ConfigLabel = "platform-config"
 // MergeAnnotation on a ConfigMap says what its values do to less specific ones: "merge", the default, or "replace".
 const MergeAnnotation = "kalypso.io/merge"
 
+// ValuesAnnotation on a ConfigMap says what its values are: "text", the default, or "expressions" in CEL.
+const ValuesAnnotation = "kalypso.io/values"
+
 // StorePrefix begins the names of ConfigMaps that the original scheduler filled from another store. Each key has the form
 // label1.value1.label2.value2.key, with any number of labels.
 const StorePrefix = "azure-app-config"
@@ -57,6 +60,15 @@ func decodeConfigMap(d *decoder, root *yaml.Node) any {
 		c.Replace = true
 	default:
 		d.fail(KindInvalidValue, lookup(root, "metadata", "annotations", MergeAnnotation), "", "annotation %s is %s, want merge or replace", MergeAnnotation, quoteShort(how))
+	}
+	switch what := doc.Annotations[ValuesAnnotation]; {
+	case what == "" || what == "text":
+	case what == "expressions" && !c.Store:
+		c.Expressions = true
+	case what == "expressions":
+		d.fail(KindInvalidValue, lookup(root, "metadata", "annotations", ValuesAnnotation), "", "the values of a store cannot be expressions")
+	default:
+		d.fail(KindInvalidValue, lookup(root, "metadata", "annotations", ValuesAnnotation), "", "annotation %s is %s, want text or expressions", ValuesAnnotation, quoteShort(what))
 	}
 	return c
 }

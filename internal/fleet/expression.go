@@ -59,6 +59,15 @@ var variables = map[string]*cel.Type{
 	"clusterType.capacity": cel.MapType(cel.StringType, cel.DoubleType),
 }
 
+// FactTypes returns the types of the variables for facts, by their names.
+func FactTypes() map[string]*cel.Type { return maps.Clone(variables) }
+
+// Value returns the value of a variable. The error explains why facts cannot be used.
+func (f *Facts) Value(name string) (v ref.Val, ok bool, err error) {
+	v, ok = f.values[name]
+	return v, ok, f.err
+}
+
 var expressionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	options := ExpressionLanguage()
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -77,7 +86,7 @@ func ExpressionLanguage() []cel.EnvOption {
 	}
 }
 
-// CheckExpression parses an expression whose result has one of the given types, within the limits of expressions except for
+// CheckExpression parses an expression whose result has one of the given types, or any without them, within the limits of expressions except for
 // their cost. Errors name the line and column.
 func CheckExpression(env *cel.Env, text string, results ...*cel.Type) (*cel.Ast, error) {
 	if len(text) > maxExpression {
@@ -87,7 +96,7 @@ func CheckExpression(env *cel.Env, text string, results ...*cel.Type) (*cel.Ast,
 	for _, e := range issues.Errors() { // the first one is the most specific
 		return nil, fmt.Errorf("line %d, column %d: %.300s", e.Location.Line(), e.Location.Column()+1, strings.TrimSuffix(e.Message, " (in container '')"))
 	}
-	if result := ast.OutputType(); !slices.ContainsFunc(results, func(t *cel.Type) bool { return t.IsExactType(result) }) {
+	if result := ast.OutputType(); len(results) > 0 && !slices.ContainsFunc(results, func(t *cel.Type) bool { return t.IsExactType(result) }) {
 		return nil, fmt.Errorf("the result is %s, want %s", result, alternatives(results))
 	}
 	if patternOfData(ast) {

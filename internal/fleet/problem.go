@@ -137,6 +137,7 @@ const (
 	KindConfigValue        ProblemKind = "config-value"
 	KindConfigMissing      ProblemKind = "config-missing"
 	KindEditRight          ProblemKind = "edit-right"
+	KindConfigExpression   ProblemKind = "config-expression"
 	KindTemplateSyntax     ProblemKind = "template-syntax"
 	KindTemplateBuiltin    ProblemKind = "template-builtin"
 	KindTemplateMissing    ProblemKind = "template-missing"

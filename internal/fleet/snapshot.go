@@ -227,6 +227,8 @@ type ConfigMap struct {
 	Labels map[string]string
 	// Replace means that the values replace others instead of merging with them: annotation [MergeAnnotation].
 	Replace bool
+	// Expressions means that the values are expressions that compute values: annotation [ValuesAnnotation].
+	Expressions bool
 	// Store marks a ConfigMap of another store, whose keys begin with the labels that have to match; see [StorePrefix].
 	Store bool
 	// Entries of data, sorted by key.

@@ -12,6 +12,7 @@ import (
 	sigs "sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
@@ -19,6 +20,7 @@ import (
 type Schema struct {
 	at       fleet.Position
 	compiled *jsonschema.Schema
+	rules    formula.Rules // across values
 }
 
 // CompileSchema compiles a JSON Schema, written as JSON or YAML. The draft defaults to 2020-12.
@@ -33,7 +35,11 @@ func CompileSchema(at fleet.Position, content []byte) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile schema %q: %w", at.File, err)
 	}
-	return &Schema{at: at, compiled: compiled}, nil
+	rules, err := formula.RulesOf(compiled)
+	if err != nil {
+		return nil, fmt.Errorf("compile schema %q: %w", at.File, err)
+	}
+	return &Schema{at: at, compiled: compiled, rules: rules}, nil
 }
 
 func decodeSchema(content []byte) (any, error) {
@@ -63,7 +69,7 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 	}()
 	var invalid *jsonschema.ValidationError
 	if err := s.compiled.Validate(data); !errors.As(err, &invalid) {
-		return nil
+		return s.brokenRules(data, composed, below)
 	}
 	for _, cause := range schemas.Leaves(invalid) {
 		path := below
@@ -72,6 +78,19 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 		}
 		message := strings.Join(schemas.Requirements(cause), "; or ")
 		problems = append(problems, s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message)))
+	}
+	return fleet.SortProblems(problems)
+}
+
+// brokenRules returns the rules across values that data breaks.
+func (s *Schema) brokenRules(data map[string]any, composed *Composed, below string) []fleet.Problem {
+	var problems []fleet.Problem
+	for _, b := range s.rules.Check(data) {
+		path := below
+		for _, step := range b.Path {
+			path = Join(path, step)
+		}
+		problems = append(problems, s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), b.Message)))
 	}
 	return fleet.SortProblems(problems)
 }

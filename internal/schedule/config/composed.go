@@ -21,8 +21,9 @@ type Composed struct {
 	// Digest identifies Data.
 	Digest fleet.Digest
 
-	// results are those of the templates in the layers.
-	results map[string]string
+	// results are those of the templates in the layers, computed those of the expressions.
+	results  map[string]string
+	computed map[*node]*node
 }
 
 // Keys returns an entry for every leaf, sorted by path. It merges the layers again: a fleet has too many configurations to keep where all
@@ -30,7 +31,9 @@ type Composed struct {
 func (c *Composed) Keys() []Key {
 	var keys []Key
 	for key, values := range valuesByKey(c.Layers.list) {
-		keys = fold(values, c.results).appendKeys(keys, key)
+		if value := fold(values, c.results, c.computed); value != nil { // nil if no expression has a result
+			keys = value.appendKeys(keys, key)
+		}
 	}
 	sortKeys(keys)
 	return keys
@@ -88,7 +91,7 @@ func (p *part) add(key string, n *node) {
 }
 
 // compose merges the keys that have templates, using the results, and adds the other keys.
-func (set *layerSet) compose(results map[string]string) *part {
+func (set *layerSet) compose(results map[string]string, computed map[*node]*node) *part {
 	if len(set.dynamic) == 0 {
 		return set.static
 	}
@@ -97,7 +100,9 @@ func (set *layerSet) compose(results map[string]string) *part {
 		data:   maps.Clone(set.static.data),
 	}
 	for key, values := range set.dynamic {
-		p.add(key, fold(values, results))
+		if value := fold(values, results, computed); value != nil { // nil if no expression has a result
+			p.add(key, value)
+		}
 	}
 	return p
 }
@@ -111,10 +116,10 @@ type composition struct {
 	checked map[string][]fleet.Problem // by schemaKey
 }
 
-func newComposition(set *layerSet, results map[string]string) *composition {
-	p := set.compose(results)
+func newComposition(set *layerSet, results map[string]string, computed map[*node]*node) *composition {
+	p := set.compose(results, computed)
 	return &composition{
-		Composed: &Composed{Data: p.data, Digest: digest(p.data), Layers: set.Layers, results: results},
+		Composed: &Composed{Data: p.data, Digest: digest(p.data), Layers: set.Layers, results: results, computed: computed},
 		fields:   p.fields,
 		checked:  map[string][]fleet.Problem{},
 	}

@@ -64,6 +64,9 @@ func reportResult(out *strings.Builder, r Result) {
 	out.WriteString(string(data))
 	for _, k := range r.Keys() {
 		fmt.Fprintf(out, "# %s = %q from %s (%d)", k.Path, k.Value, k.From.Position, k.From.Labels)
+		if k.Expression != "" {
+			fmt.Fprintf(out, ", computed by %s from %v", k.Expression, k.Reads)
+		}
 		for _, o := range k.Over {
 			fmt.Fprintf(out, ", over %q at %s (%d)", o.Value, o.Position, o.Labels)
 		}

@@ -19,6 +19,11 @@
 // and its result is a plain string: it is not parsed, even if it looks like a map.
 // In a string that is a map, each string leaf is a template of its own.
 //
+// # Expressions
+//
+// A ConfigMap with the annotation "kalypso.io/values: expressions" is a layer whose values are computed, in CEL, from other values, the layers
+// below, and facts of the target and where it runs: see package formula. They are computed for each assignment.
+//
 // # Merging
 //
 // Maps merge key by key. Lists of maps merge by the elements' "name", and elements without a counterpart are appended.

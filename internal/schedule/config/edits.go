@@ -135,7 +135,7 @@ func editsOf(was, is *fleet.ConfigMap) []layerEdits {
 		return newLayers([]*fleet.ConfigMap{c})
 	}
 	before, after := layersOf(was), layersOf(is)
-	moved := was != nil && is != nil && (was.Replace != is.Replace || was.Store != is.Store)
+	moved := was != nil && is != nil && (was.Replace != is.Replace || was.Store != is.Store || was.Expressions != is.Expressions)
 	for _, a := range before {
 		i := slices.IndexFunc(after, func(b *layer) bool { return !moved && maps.Equal(a.labels, b.labels) })
 		if i < 0 {
@@ -176,7 +176,8 @@ func compareLayerValues(was, is *layer) layerEdits {
 			continue
 		}
 		e.Path, e.Key, e.Position = at.path, at.key, at.node.place().Position
-		e.Opaque = at.node.kind != scalar // an empty map or list
+		// An empty map or list, or an expression that may compute one.
+		e.Opaque = at.node.kind != scalar || at.node.formula != nil && !at.node.formula.Scalar()
 		found.edits = append(found.edits, e)
 	}
 	return found
@@ -291,7 +292,7 @@ func Owners(s *fleet.Snapshot, source string) ([]editing.FileOwners, error) {
 			rules := g.covering([]map[string]string{l.labels})
 			for _, leaf := range l.leaves() {
 				for _, r := range rules {
-					all, err := r.Of(editing.Edit{Path: leaf.path, Key: leaf.key, Opaque: leaf.node.kind != scalar})
+					all, err := r.Of(editing.Edit{Path: leaf.path, Key: leaf.key, Opaque: leaf.node.kind != scalar || leaf.node.formula != nil})
 					if failed == nil {
 						failed = err
 					}

@@ -18,6 +18,7 @@ type layer struct {
 	rank, order int
 	entries     []entry
 	templates   []template
+	formulas    []entry // the entries that are expressions
 	// problems are the values that cannot be used. They hold every assignment that the layer applies to.
 	problems []fleet.Problem
 	// quoted are notices about values whose meaning depends on quotes.
@@ -95,6 +96,10 @@ func storeLayers(c *fleet.ConfigMap) []*layer {
 
 // read adds one key. A value that cannot be used becomes a problem.
 func (l *layer) read(e fleet.ConfigEntry) {
+	if l.config.Expressions {
+		l.readFormula(e)
+		return
+	}
 	value, err := readValue(l, e.Value)
 	if err != nil {
 		p := fleet.Problem{
@@ -140,9 +145,18 @@ func valuesByKey(layers []*layer) map[string][]*node {
 
 // fold merges the values of one key. results maps a template's text to its result;
 // a template without a result is kept unevaluated.
-func fold(values []*node, results map[string]string) *node {
+//
+// computed maps expressions to their results. One with the result nil has no value, and one without a result is kept as written.
+func fold(values []*node, results map[string]string, computed map[*node]*node) *node {
 	var merged *node
 	for _, v := range values {
+		if v.formula != nil {
+			if result, ok := computed[v]; ok && result == nil {
+				continue
+			} else if ok {
+				v = result
+			}
+		}
 		merged = merge(merged, v.evaluated(results))
 	}
 	return merged

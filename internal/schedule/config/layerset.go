@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 )
 
 // layerSet holds layers that apply together on a stack, with everything that depends on them alone.
@@ -14,6 +15,10 @@ type layerSet struct {
 	// key identifies the set within its stack.
 	key       string
 	templates []template
+	// cells are the expressions, and of the nodes that they compute; placed has the values of all keys, if there are cells.
+	cells  []formula.Cell
+	of     []*node
+	placed map[string][]placed
 	// static is the configuration without the keys that have templates, dynamic has the values of those keys.
 	// Keys do not influence each other, so new template results only require merging dynamic again.
 	static  *part
@@ -31,12 +36,13 @@ func newLayerSet(key string, layers []*layer) *layerSet {
 		set.templates = append(set.templates, l.templates...)
 		set.problems = append(set.problems, l.problems...)
 	}
+	set.addCells()
 	for key, values := range valuesByKey(layers) {
-		if slices.ContainsFunc(values, func(n *node) bool { return n.dynamic }) {
+		if slices.ContainsFunc(values, func(n *node) bool { return n.dynamic || n.formula != nil }) {
 			set.dynamic[key] = values
 			continue
 		}
-		set.static.add(key, fold(values, nil))
+		set.static.add(key, fold(values, nil, nil))
 	}
 	set.precedence = sync.OnceValue(func() []fleet.Problem { return precedence(layers) })
 	return set
@@ -59,9 +65,9 @@ func (s *Stack) layerSet(ids []int) *layerSet {
 	return set
 }
 
-// compositionKey identifies the layers together with the results of their templates.
-func (set *layerSet) compositionKey(results map[string]string) string {
-	if len(set.templates) == 0 {
+// compositionKey identifies the layers together with the results of their templates and expressions.
+func (set *layerSet) compositionKey(results map[string]string, computed map[*node]*node) string {
+	if len(set.templates) == 0 && len(set.cells) == 0 {
 		return set.key
 	}
 	key := []byte(set.key)
@@ -70,6 +76,16 @@ func (set *layerSet) compositionKey(results map[string]string) string {
 		key = strconv.AppendBool(key, ok)
 		key = strconv.AppendInt(key, int64(len(result)), 10)
 		key = append(append(key, ':'), result...)
+	}
+	for _, n := range set.of {
+		switch result, ok := computed[n]; {
+		case !ok:
+			key = append(key, 'o')
+		case result == nil:
+			key = append(key, 'n')
+		default:
+			key = appendValue(append(key, 'v'), result.data())
+		}
 	}
 	return string(key)
 }

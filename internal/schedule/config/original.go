@@ -17,7 +17,7 @@ func (c *Composer) Original(s *Stack, t *fleet.Target) []fleet.Problem {
 	found := originalValues(sel.list)
 	ours := map[string]*node{}
 	for key, values := range valuesByKey(sel.list) {
-		ours[key] = fold(values, nil)
+		ours[key] = fold(values, nil, nil)
 	}
 	for _, sch := range sel.schemas {
 		found = append(found, sch.original(ours)...)
@@ -43,7 +43,7 @@ func originalValues(layers []*layer) []fleet.Problem {
 	var found []fleet.Problem
 	ours := valuesByKey(layers)
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
-		now := fold(ours[key], nil)
+		now := fold(ours[key], nil, nil)
 		if now.same(original[key]) {
 			continue
 		}

@@ -43,7 +43,7 @@ func precedence(layers []*layer) []fleet.Problem {
 func winners(layers []*layer) []Key {
 	var keys []Key
 	for key, values := range valuesByKey(layers) {
-		keys = fold(values, nil).appendKeys(keys, key)
+		keys = fold(values, nil, nil).appendKeys(keys, key)
 	}
 	sortKeys(keys)
 	return keys

@@ -15,6 +15,9 @@ type Key struct {
 	// "hosts[west]", or else by index, "hosts[0]". Keys that contain any of .[]" are quoted.
 	Path  string `json:"path"`
 	Value string `json:"value"`
+	// Expression is the expression that computed the value, and Reads what it reads, sorted: "config.HOST", "clusterType.labels.region".
+	Expression string   `json:"expression,omitempty"`
+	Reads      []string `json:"reads,omitempty"`
 	// From is the layer that won.
 	From Layer `json:"from"`
 	// Over are the values it overrode, in decreasing precedence.
@@ -38,7 +41,14 @@ type Overridden struct {
 
 func (n *node) appendKeys(keys []Key, name string) []Key {
 	n.eachLeaf(name, func(path string, leaf *node) {
-		keys = append(keys, Key{Path: path, Value: leaf.text(), From: leaf.place(), Over: leaf.overridden()})
+		k := Key{Path: path, Value: leaf.text(), From: leaf.place(), Over: leaf.overridden()}
+		if leaf.formula != nil {
+			k.Expression = leaf.formula.String()
+			for _, r := range leaf.formula.Reads() {
+				k.Reads = append(k.Reads, r.String())
+			}
+		}
+		keys = append(keys, k)
 	})
 	return keys
 }

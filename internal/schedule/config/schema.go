@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
@@ -20,6 +22,7 @@ type schema struct {
 	// order is the position among the schemas of the environment.
 	order    int
 	compiled *jsonschema.Schema
+	rules    formula.Rules // across values
 	// broken is the reason why the schema cannot be used. Nil if it can.
 	broken *fleet.Problem
 }
@@ -31,6 +34,9 @@ func compile(source *fleet.Schema) *schema {
 	compiled, err := schemas.Compile(source.Document, schemas.Options{Formats: true})
 	if err == nil {
 		s.compiled = compiled
+		s.rules, err = formula.RulesOf(compiled)
+	}
+	if err == nil {
 		return s
 	}
 	s.broken = &fleet.Problem{
@@ -70,11 +76,28 @@ func (s *schema) check(root *node) []fleet.Problem {
 			found = other
 		}
 	}
+	if len(found) == 0 { // rules can rely on the types
+		found = s.brokenRules(t, v.instance(root, nil))
+	}
 	var problems []fleet.Problem
 	for _, f := range found {
 		problems = append(problems, s.problem(f))
 	}
 	return fleet.SortProblems(problems)
+}
+
+// brokenRules returns the rules across values that an instance breaks.
+func (s *schema) brokenRules(t *tree, instance any) []finding {
+	var found []finding
+	for _, b := range s.rules.Check(instance) {
+		n, path := t.find(b.Path)
+		f := finding{location: b.Path, path: cmp.Or(path, "the configuration"), text: b.Message}
+		if n != t.root {
+			f.written = n.first()
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // worthFlipping returns the ambiguous strings at or below the locations of findings.

@@ -35,7 +35,7 @@ func (s *Stack) selectFor(cl *class) *selection {
 	sel.addUnreadable(s.composer, s.facts, cl)
 	sel.standing = fleet.SortProblems(sel.standing)
 	sel.hold = holds(sel.standing)
-	sel.fixed = sync.OnceValue(func() Result { return s.composition(sel.layerSet, nil).result(sel) })
+	sel.fixed = sync.OnceValue(func() Result { return s.composition(sel.layerSet, nil, nil).result(sel) })
 	return sel
 }
 

@@ -111,6 +111,7 @@ func addObject(s *fleet.Snapshot, file string, decoder *yaml.Decoder) error {
 	c := &fleet.ConfigMap{
 		Name: o.Metadata.Name, Labels: fleet.MatchingLabels(o.Metadata.Labels), Origin: origin,
 		Replace: o.Metadata.Annotations[fleet.MergeAnnotation] == "replace", Store: strings.HasPrefix(o.Metadata.Name, fleet.StorePrefix),
+		Expressions: o.Metadata.Annotations[fleet.ValuesAnnotation] == "expressions",
 	}
 	for i := 0; i+1 < len(o.Data.Content); i += 2 {
 		c.Entries = append(c.Entries, fleet.ConfigEntry{Key: o.Data.Content[i].Value, Value: o.Data.Content[i+1]})

@@ -14,6 +14,8 @@ import (
 // A layer can if the cluster type and the snapshot's targets together meet its labels.
 type Candidates struct {
 	facts facts
+	// place has the facts that expressions read; nil if no layer has any.
+	place *place
 	// chosen identifies the layers and schemas, digest also what cannot be read.
 	chosen, digest fleet.Digest
 }
@@ -45,8 +47,8 @@ func (c *Composer) StackOf(candidates Candidates) *Stack {
 
 // Candidates determines what can apply on a cluster type.
 func (c *Composer) Candidates(ct *fleet.ClusterType) Candidates {
-	found := Candidates{facts: c.vocabulary.clusterType(ct)}
-	found.chosen = c.chosenDigest(found.facts)
+	found := Candidates{facts: c.vocabulary.clusterType(ct), place: c.placeOf(ct)}
+	found.chosen = c.chosenDigest(found.facts, found.place)
 	found.digest = c.digest(found)
 	return found
 }
@@ -60,7 +62,7 @@ func (s Candidates) Same(other Candidates) bool { return s.chosen == other.chose
 func (s Candidates) Digest() fleet.Digest { return s.digest }
 
 // chosenDigest hashes the layers and schemas in an order that depends only on their names and labels.
-func (c *Composer) chosenDigest(ct facts) fleet.Digest {
+func (c *Composer) chosenDigest(ct facts, at *place) fleet.Digest {
 	h := sha256.New()
 	for _, i := range c.layerIndex.match(ct, c.everyTarget) {
 		h.Write(c.layers[i].config.Digest[:])
@@ -68,6 +70,7 @@ func (c *Composer) chosenDigest(ct facts) fleet.Digest {
 			fmt.Fprintf(h, "%q", c.layers[i].labels)
 		}
 		ct.writeMet(h, c.layerIndex.needs[i])
+		at.writeRead(h, c.layers[i])
 	}
 	for _, i := range c.schemaIndex.match(ct, c.everyTarget) {
 		fmt.Fprintf(h, "schema %q %x", c.selecting[i].source.Name, c.selecting[i].source.Digest)
@@ -118,12 +121,14 @@ func (f facts) writeMet(h hash.Hash, needs []int) {
 // Targets with equal layers and equal template results have equal digests, and usually share one *Composed.
 func (s *Stack) Compose(t *fleet.Target, eval Eval) Result {
 	sel := s.selection(s.composer.class(t))
-	if len(sel.templates) == 0 && len(sel.unknown) == 0 {
+	if len(sel.templates) == 0 && len(sel.cells) == 0 && len(sel.unknown) == 0 {
 		return sel.fixed()
 	}
 	results, failed := evaluate(sel.templates, eval)
-	r := s.composition(sel.layerSet, results).result(sel)
+	computed, wrong := s.compute(sel.layerSet, t, results)
+	r := s.composition(sel.layerSet, results, computed).result(sel)
 	r.add(failed)
+	r.add(wrong)
 	r.add(sel.unknownSchemas(t))
 	return r
 }
@@ -138,18 +143,18 @@ func (s *Stack) selection(cl *class) *selection {
 }
 
 // composition returns the composition of these layers and template results, from the cache if possible.
-func (s *Stack) composition(set *layerSet, results map[string]string) *composition {
-	key := set.compositionKey(results)
+func (s *Stack) composition(set *layerSet, results map[string]string, computed map[*node]*node) *composition {
+	key := set.compositionKey(results, computed)
 	if known := s.known(key); known != nil {
 		return known
 	}
-	made := newComposition(set, results)
+	made := newComposition(set, results, computed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.compositions[key]; known != nil {
 		return known
 	}
-	if len(results) > 0 {
+	if len(results) > 0 || len(computed) > 0 {
 		if s.evaluated == maxEvaluated {
 			return made
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 )
 
 type shape int
@@ -25,11 +26,12 @@ type node struct {
 	fields map[string]*node // of a mapping
 	items  []*node          // of a list
 
-	raw      string // the scalar as written
-	template bool   // the text has to be evaluated
-	replaces bool   // the value of a key replaces others instead of merging
-	boolean  *bool  // what a plain scalar is in YAML 1.1, if that differs
-	dynamic  bool   // the node, or one below it, is a template
+	raw      string           // the scalar as written
+	template bool             // the text has to be evaluated
+	replaces bool             // the value of a key replaces others instead of merging
+	boolean  *bool            // what a plain scalar is in YAML 1.1, if that differs
+	dynamic  bool             // the node, or one below it, is a template
+	formula  *formula.Formula // computes the value, or computed it
 
 	from *layer
 	line int

@@ -55,6 +55,7 @@ func Compile(document any, o Options) (*jsonschema.Schema, error) {
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(Offline{})
 	c.RegisterVocabulary(editorsVocabulary)
+	c.RegisterVocabulary(validationsVocabulary)
 	c.AssertVocabs() // in every draft, without a metaschema that names them
 	if o.Formats {
 		c.AssertFormat()
