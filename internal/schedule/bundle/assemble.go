@@ -16,21 +16,22 @@ import (
 
 type folderBuild struct {
 	*builder
-	clusterType *fleet.ClusterType     // or that of the cluster; nil if the folder is only published
-	of          *folderBuild           // the folder of the cluster's type; nil for the folder of a cluster type
-	published   *Folder                // nil if nothing is published
-	previous    *Folder                // the result of an earlier build; may be nil
-	assigned    []placement.Assignment // to the cluster type
-	wanted      []placement.Assignment // those that are rendered; nil if the folder is reused
-	candidates  config.Candidates
-	stack       *config.Stack // nil if the folder is reused
-	templates   []slot
-	shared      fleet.Digest // of the inputs that a cluster type shares with its clusters
-	base        fleet.Digest // of the inputs that all files of the folder share
-	notes       []note       // by index of the wanted assignment
-	unrendered  atomic.Int64 // number of assignments
-	charted     bool         // a template is a chart
-	mu          sync.Mutex
+	clusterType    *fleet.ClusterType            // or that of the cluster; nil if the folder is only published
+	of             *folderBuild                  // the folder of the cluster's type; nil for the folder of a cluster type
+	published      *Folder                       // nil if nothing is published
+	previous       *Folder                       // the result of an earlier build; may be nil
+	assigned       func() []placement.Assignment // to the cluster type, determined when it is needed
+	wanted         []placement.Assignment        // those that are rendered; nil if the folder is reused
+	candidates     config.Candidates
+	stack          *config.Stack // nil if the folder is reused
+	templates      []slot
+	assignedDigest fleet.Digest // of what is assigned
+	shared         fleet.Digest // of the inputs that a cluster type shares with its clusters
+	base           fleet.Digest // of the inputs that all files of the folder share
+	notes          []note       // by index of the wanted assignment
+	unrendered     atomic.Int64 // number of assignments
+	charted        bool         // a template is a chart
+	mu             sync.Mutex
 	// waiting are the assignments whose charts are rendered later, by index. mu guards it.
 	waiting map[int]*step
 	result  *Folder
@@ -77,7 +78,7 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 		f.inputsOfCluster(p.cluster)
 	case f.clusterType != nil:
 		f.previous = findFolder(previous.Folders, p.name)
-		problems = f.inputsOfType()
+		problems = f.inputsOfType(previous)
 	default:
 		f.result = &Folder{Name: p.name, ClusterType: f.published.ClusterType, Cluster: f.published.Cluster}
 		return f
@@ -95,7 +96,7 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 		p.cluster.result = f.result
 	}
 	f.stack = b.composer.StackOf(f.candidates)
-	f.wanted = f.assigned
+	f.wanted = f.assigned()
 	f.notes = make([]note, len(f.wanted))
 	f.unrendered.Store(int64(len(f.wanted)))
 	f.result.Assignments = make([]Assignment, len(f.wanted))
@@ -105,11 +106,14 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 }
 
 // inputsOfType sets the inputs of the folder of a cluster type, and returns the problems of its templates.
-func (f *folderBuild) inputsOfType() []fleet.Problem {
-	f.assigned = f.decisions.For(f.clusterType.Name)
-	if f.options.Workload != "" {
-		f.assigned = slices.DeleteFunc(f.assigned, func(a placement.Assignment) bool { return a.Target.Workload != f.options.Workload })
-	}
+func (f *folderBuild) inputsOfType(previous *Bundle) []fleet.Problem {
+	clusterType, workload := f.clusterType.Name, f.options.Workload
+	f.assigned = sync.OnceValue(func() []placement.Assignment {
+		return slices.DeleteFunc(f.decisions.For(clusterType), func(a placement.Assignment) bool {
+			return workload != "" && a.Target.Workload != workload
+		})
+	})
+	f.assignedDigest = f.digestAssigned(previous)
 	problems := f.slots()
 	f.shared, f.base = f.sharedDigest(problems), f.baseOf(f.clusterType)
 	f.candidates = f.composer.Candidates(f.clusterType)
@@ -118,7 +122,7 @@ func (f *folderBuild) inputsOfType() []fleet.Problem {
 
 // inputsOfCluster sets the inputs of the folder of a cluster, which has assignments and templates from its type.
 func (f *folderBuild) inputsOfCluster(c *clusterMemo) {
-	f.assigned, f.templates, f.shared = f.of.assigned, f.of.templates, f.of.shared
+	f.assigned, f.templates, f.assignedDigest, f.shared = f.of.assigned, f.of.templates, f.of.assignedDigest, f.of.shared
 	f.base, f.candidates, f.previous = c.base, c.candidates, c.result
 }
 

@@ -36,6 +36,7 @@ type Bundle struct {
 	published *Published
 
 	// For the next build.
+	workload string // the only one whose assignments were built, or empty
 	library  *render.Library
 	composer *config.Composer
 	clusters []clusterMemo // by name
@@ -256,6 +257,7 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		Decisions:   b.decisions,
 		Tracking:    b.tracking(),
 		published:   b.published,
+		workload:    b.options.Workload,
 		library:     b.library,
 		composer:    b.composer,
 		clusters:    b.clusters,

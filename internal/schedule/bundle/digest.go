@@ -42,8 +42,9 @@ func (d *digester) sum() fleet.Digest { return sha256.Sum256(d.inputs) }
 
 // inputs identify all inputs of a folder: two builds with equal inputs give equal folders. The zero value is that of no build.
 type inputs struct {
-	// shared is what a cluster type has in common with its clusters, base what all files have in common.
-	shared, base fleet.Digest
+	// assigned is what is assigned to a cluster type, shared what else it has in common with its clusters, base what all files
+	// have in common.
+	assigned, shared, base fleet.Digest
 	// candidates are the layers and schemas that can apply.
 	candidates fleet.Digest
 	// published is what the branch holds.
@@ -53,7 +54,7 @@ type inputs struct {
 }
 
 func (f *folderBuild) inputs(name string) inputs {
-	i := inputs{shared: f.shared, base: f.base, candidates: f.candidates.Digest()}
+	i := inputs{assigned: f.assignedDigest, shared: f.shared, base: f.base, candidates: f.candidates.Digest()}
 	if published := f.builder.published; published != nil {
 		i.published = published.digestOf(name)
 		i.readme, i.inventory = published.obstacle(readmePath(f.root, name)), published.obstacle(inventoryPath(f.root, name))
@@ -61,10 +62,10 @@ func (f *folderBuild) inputs(name string) inputs {
 	return i
 }
 
-// sharedDigest identifies the inputs that a cluster type has in common with its clusters: what is assigned to it, and what all
+// sharedDigest identifies the inputs that a cluster type has in common with its clusters, except for what is assigned to it: what all
 // folders depend on.
 func (f *folderBuild) sharedDigest(problems []fleet.Problem) fleet.Digest {
-	d := digester{make([]byte, 0, 1024+80*len(f.assigned))}
+	var d digester
 	d.digest(f.lost.digest)
 	for _, g := range f.snapshot.Grants {
 		d.digest(g.Digest)
@@ -72,7 +73,20 @@ func (f *folderBuild) sharedDigest(problems []fleet.Problem) fleet.Digest {
 	for _, problem := range problems {
 		d.problem(problem)
 	}
-	for _, a := range f.assigned {
+	return d.sum()
+}
+
+// digestAssigned identifies what is assigned to a cluster type. If decisions have the same inputs as those of the previous bundle, it is the
+// same as then.
+func (f *folderBuild) digestAssigned(previous *Bundle) fleet.Digest {
+	if f.previous != nil && previous.workload == f.options.Workload && previous.Decisions.SameInputs(f.decisions) {
+		if known := f.previous.inputs.assigned; known != (fleet.Digest{}) {
+			return known
+		}
+	}
+	assigned := f.assigned()
+	d := digester{make([]byte, 0, 80*len(assigned))}
+	for _, a := range assigned {
 		d.digest(a.Target.Digest)
 		d.number(len(a.Policies))
 		d.texts(a.Policies...)

@@ -52,9 +52,10 @@ type Decisions struct {
 // It is deterministic and does not depend on the order of the objects.
 func Decide(s *fleet.Snapshot, o Options) *Decisions {
 	d := newDecisions(s, o)
+	d.digest = d.inputs(s)
 	if d.isPlain() {
 		d.meetNeeds(o, nil)
-	} else if !d.reuse(s) {
+	} else if !d.reuse() {
 		solved := d.solve(o, nil)
 		d.problems = append(d.problems, solved.problems()...)
 		d.meetNeeds(o, solved)

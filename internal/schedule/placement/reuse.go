@@ -12,8 +12,7 @@ import (
 
 // reuse takes over what policies assigned in earlier decisions, if nothing that decides has changed since. Expressions and
 // scores cost far more than comparing what they depend on.
-func (d *Decisions) reuse(s *fleet.Snapshot) bool {
-	d.digest = d.inputs(s)
+func (d *Decisions) reuse() bool {
 	p := d.options.Previous
 	if p == nil || p.digest != d.digest || d.digest == (fleet.Digest{}) {
 		return false
@@ -23,6 +22,11 @@ func (d *Decisions) reuse(s *fleet.Snapshot) bool {
 	}
 	d.problems, d.deps, d.held, d.standing = p.problems, p.deps, p.held, p.standing
 	return true
+}
+
+// SameInputs reports whether two decisions, which may be nil, are surely equal because nothing that decides differs.
+func (d *Decisions) SameInputs(other *Decisions) bool {
+	return d != nil && other != nil && d.digest == other.digest && d.digest != (fleet.Digest{})
 }
 
 // inputs returns the digest of everything that decides. It is zero if something cannot be read, or others decide: what they say
@@ -51,7 +55,7 @@ func (d *Decisions) inputs(s *fleet.Snapshot) fleet.Digest {
 			writeText(h, s.Elsewhere[name])
 		}
 	}
-	if d.options.Published != nil {
+	if d.options.Published != nil && (!d.isPlain() || d.depends()) {
 		for pair, policies := range d.options.Published {
 			writeText(h, pair.Target)
 			writeText(h, pair.ClusterType)
