@@ -18,10 +18,11 @@ import (
 // applications. The state of each reconciler has changed several times.
 const (
 	reconcilers = 50
-	factsEach   = 10
-	// sizeVariable sets the number of clusters. The ledger is designed for 10000, which take minutes to fill in.
-	sizeVariable = "LEDGER_CLUSTERS"
-	defaultSize  = 200
+	// sizeVariable sets the number of clusters, of which 10000 take minutes to fill in, factsVariable that of facts about each reconciler.
+	sizeVariable  = "LEDGER_CLUSTERS"
+	factsVariable = "LEDGER_FACTS"
+	defaultSize   = 200
+	defaultFacts  = 10
 )
 
 // fleetSQL fills a ledger quickly. :clusters is the size. Both databases support it.
@@ -92,19 +93,27 @@ func Bench(b *testing.B, store *relational.Store) {
 func Fill(b testing.TB, store *relational.Store) (clusters int) {
 	b.Helper()
 	clusters = size(b)
-	fillFleet(b, store, clusters, reconcilers, factsEach, time.Hour)
+	fillFleet(b, store, clusters, reconcilers, factsEach(b), time.Hour)
 	return clusters
 }
 
+func factsEach(b testing.TB) int { return number(b, factsVariable, defaultFacts) }
+
 func size(b testing.TB) int {
 	b.Helper()
-	text := os.Getenv(sizeVariable)
+	return number(b, sizeVariable, defaultSize)
+}
+
+// number returns the number in an environment variable, which is optional.
+func number(b testing.TB, variable string, otherwise int) int {
+	b.Helper()
+	text := os.Getenv(variable)
 	if text == "" {
-		return defaultSize
+		return otherwise
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		b.Fatalf("%s=%q is no number of clusters", sizeVariable, text)
+		b.Fatalf("%s=%q is not a positive number", variable, text)
 	}
 	return n
 }
@@ -183,7 +192,10 @@ func Year(b *testing.B, store *relational.Store, bytes func() int64) {
 }
 
 // lastTuesday is in the middle of the recorded time.
-var lastTuesday = start.Add(factsEach / 2 * time.Hour)
+func lastTuesday(b *testing.B) time.Time {
+	b.Helper()
+	return start.Add(time.Duration(max(factsEach(b)/2, 1)) * time.Hour)
+}
 
 func benchStates(b *testing.B, l ledger.Ledger, q ledger.StateQuery, want int) {
 	for b.Loop() {
@@ -203,11 +215,11 @@ func benchPlatform(b *testing.B, l ledger.Ledger, clusters int) {
 }
 
 func benchPageAsOf(b *testing.B, l ledger.Ledger, _ int) {
-	benchStates(b, l, ledger.StateQuery{Environment: "prod", Limit: 1000, AsOf: lastTuesday}, 1000)
+	benchStates(b, l, ledger.StateQuery{Environment: "prod", Limit: 1000, AsOf: lastTuesday(b)}, 1000)
 }
 
 func benchPlatformAsOf(b *testing.B, l ledger.Ledger, clusters int) {
-	benchStates(b, l, ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod", AsOf: lastTuesday}, clusters)
+	benchStates(b, l, ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod", AsOf: lastTuesday(b)}, clusters)
 }
 
 func benchCluster(b *testing.B, l ledger.Ledger, _ int) {
@@ -244,17 +256,17 @@ func benchVersions(b *testing.B, l ledger.Ledger, _ int) {
 }
 
 func benchVersionsAsOf(b *testing.B, l ledger.Ledger, _ int) {
-	benchVersionsOf(b, l, ledger.VersionQuery{Workload: "w7", AsOf: lastTuesday}, 1)
+	benchVersionsOf(b, l, ledger.VersionQuery{Workload: "w7", AsOf: lastTuesday(b)}, 1)
 }
 
 func benchEnvironmentAsOf(b *testing.B, l ledger.Ledger, _ int) {
-	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod", AsOf: lastTuesday}, reconcilers-1)
+	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod", AsOf: lastTuesday(b)}, reconcilers-1)
 }
 
 func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
 	for b.Loop() {
 		all, err := l.Transitions(b.Context(), ledger.TransitionQuery{Cluster: "c100007"})
-		if err != nil || len(all) != reconcilers*factsEach {
+		if err != nil || len(all) != reconcilers*factsEach(b) {
 			b.Fatalf("got %d transitions, %v", len(all), err)
 		}
 	}
@@ -263,7 +275,7 @@ func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
 func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 	for b.Loop() {
 		all, err := l.Deployments(b.Context(), ledger.DeploymentQuery{Environment: "prod"})
-		if err != nil || len(all) != (reconcilers-1)*factsEach {
+		if err != nil || len(all) != (reconcilers-1)*factsEach(b) {
 			b.Fatalf("got %d deployments, %v", len(all), err)
 		}
 	}

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -53,8 +54,11 @@ func newLargeWorld(b *testing.B, spec largefleet.Spec) (*world, largefleet.Files
 // fleet10000 has 10,000 assignments.
 var fleet10000 = largefleet.Spec{Targets: 500, ClusterTypes: 20}
 
+// BenchmarkRoundWithNothingToDo has 10,000 assignments, or as many as ROUND_FLEET, such as 1000x100.
 func BenchmarkRoundWithNothingToDo(b *testing.B) {
-	w, _ := newLargeWorld(b, fleet10000)
+	spec := fleet10000
+	_, _ = fmt.Sscanf(os.Getenv("ROUND_FLEET"), "%dx%d", &spec.Targets, &spec.ClusterTypes)
+	w, _ := newLargeWorld(b, spec)
 	for b.Loop() {
 		if o := w.round("dev"); len(o.Did) > 0 {
 			b.Fatal(o.Did)
