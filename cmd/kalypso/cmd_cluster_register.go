@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent/manifests"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -53,6 +54,8 @@ memberships. They contain no credential and can be committed to Git:
     kubectl apply -f large-07.yaml
     kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=large-07.token
 
+For a cluster with neither Flux nor Argo CD, --reconciler direct lets the agent apply the folders itself, and gives it the rights for that.
+
 A cluster without a connection signs its reports: register its public key with --key.
 If the Argo CD of another cluster serves it, that cluster's agent reports for both: name it with --reported-by. The registered cluster then
 has no credential, and one that it had becomes invalid. Register it again without the flag to give it its own.
@@ -87,7 +90,12 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if install != nil && install.Reconciler != "" {
+	if install != nil && install.Reconciler == pull.Direct {
+		if install.ServerKey, err = c.serverKey(cmd); err != nil {
+			return err
+		}
+	}
+	if install != nil && install.Reconciler != "" && install.Reconciler != pull.Direct {
 		if install.Pulls, err = c.pulls(cmd, name, request.Memberships); err != nil {
 			return err
 		}
@@ -118,6 +126,33 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return c.manifests.write(c.t, *install, made)
 	}
 	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
+}
+
+// serverKey returns the public key of the server: that of the file, or the one that the server answers with.
+func (c *clusterRegisterCommand) serverKey(cmd *cobra.Command) (string, error) {
+	var key api.DeliveryKey
+	if file := c.manifests.serverKey; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("read --server-key: %w", err)
+		}
+		key.PublicKey = string(text)
+	} else {
+		at, err := c.place.Resolve(cmd, c.t)
+		if err != nil {
+			return "", err
+		}
+		if at.Server == nil {
+			return "", cli.Usage(cmd, "--reconciler %s with a ledger requires --server-key", pull.Direct)
+		}
+		if err := at.Server.Get(cmd.Context(), client.Path("deliveries", "key"), nil, &key); err != nil {
+			return "", backend.Hint(err)
+		}
+	}
+	if _, err := hub.ParseReportPublicKey([]byte(key.PublicKey)); err != nil {
+		return "", cli.AsUsage(cmd, fmt.Errorf("the key of the server: %w", err))
+	}
+	return key.PublicKey, nil
 }
 
 // pulls returns the folders of memberships, as the server reads their environments: those of the cluster types, or of the cluster
@@ -225,6 +260,7 @@ type manifestFlags struct {
 	runJobs      bool
 	reconciler   string
 	gitSecret    string
+	serverKey    string
 }
 
 func (f *manifestFlags) bind(cmd *cobra.Command) {
@@ -235,15 +271,16 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
 	clusteragent.BindDestinations(cmd, &f.destinations, "with --manifests: ")
 	flags.BoolVar(&f.runJobs, "run-jobs", false, "with --manifests: let the agent run the Jobs of verifications")
-	flags.StringVar(&f.reconciler, "reconciler", "", "with --manifests: also print the objects by which this `reconciler` pulls: flux, argocd or fleet")
+	flags.StringVar(&f.reconciler, "reconciler", "", "with --manifests: also print the objects by which this `reconciler` pulls: flux, argocd or fleet; direct lets the agent apply them")
+	flags.StringVar(&f.serverKey, "server-key", "", "with --reconciler direct: a PEM `file` with the public key of the server (default: asks --server)")
 	flags.StringVar(&f.gitSecret, "git-secret", "", "with --reconciler: the `name` of the Secret with the credential for the GitOps repositories")
 }
 
 // install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manifests.Config, error) {
 	if !f.wanted {
-		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.runJobs || f.reconciler != "" || f.gitSecret != "" {
-			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --run-jobs, --reconciler and --git-secret require --manifests")
+		if f.image != "" || f.server != "" || len(f.watch) > 0 || len(f.destinations) > 0 || f.runJobs || f.reconciler != "" || f.gitSecret != "" || f.serverKey != "" {
+			return nil, cli.Usage(cmd, "--image, --agent-server, --watch, --destination, --run-jobs, --reconciler, --server-key and --git-secret require --manifests")
 		}
 		return nil, nil
 	}
@@ -257,6 +294,8 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manif
 	switch {
 	case err != nil:
 		return nil, cli.AsUsage(cmd, err)
+	case f.serverKey != "" && f.reconciler != pull.Direct:
+		return nil, cli.Usage(cmd, "--server-key requires --reconciler %s", pull.Direct)
 	case f.image == "":
 		return nil, cli.Usage(cmd, "--manifests requires --image, an image with the program kalypso-agent")
 	case server == "":
@@ -270,6 +309,9 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manif
 		Server: address, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations, RunJobs: f.runJobs,
 		Explained: reconciler.Explained(), Reconciler: f.reconciler, GitSecret: f.gitSecret,
+	}
+	if f.reconciler == pull.Direct {
+		install.ServerKey = "-" // found later
 	}
 	if _, err := manifests.Write(*install); err != nil {
 		return nil, cli.AsUsage(cmd, err)

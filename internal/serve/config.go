@@ -47,6 +47,9 @@ type Config struct {
 	// SigningKeyFile is an SSH or OpenPGP key that signs commits; the environment variable KALYPSO_SIGNING_PASSPHRASE
 	// unlocks it. Default: commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`
+	// DeliveryKeyFile is the ed25519 key that signs what clusters without a reconciler should run: PKCS #8 as PEM. Servers with the same ledger
+	// need the same key. Default: delivery.key in the data folder, which is created.
+	DeliveryKeyFile string `json:"deliveryKeyFile,omitempty"`
 	// Ledger is the history of the fleet: a file, or the URL of a PostgreSQL database without a password, which is in PGPASSWORD
 	// or PGPASSFILE. Default: ledger.db in the data folder.
 	Ledger string `json:"ledger,omitempty"`

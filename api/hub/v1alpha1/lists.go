@@ -24,6 +24,16 @@ type DeploymentDescriptorList struct {
 
 // +kubebuilder:object:root=true
 
+// DirectDeliveryList is a list of DirectDelivery documents.
+type DirectDeliveryList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []DirectDelivery `json:"items"`
+}
+
+// +kubebuilder:object:root=true
+
 // ReconcilerList is a list of Reconciler objects.
 type ReconcilerList struct {
 	metav1.TypeMeta `json:",inline"`

@@ -14,6 +14,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&Cluster{}, &ClusterList{},
 		&DeploymentDescriptor{}, &DeploymentDescriptorList{},
+		&DirectDelivery{}, &DirectDeliveryList{},
 		&Reconciler{}, &ReconcilerList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

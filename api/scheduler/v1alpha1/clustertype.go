@@ -27,11 +27,11 @@ type ClusterTypeSpec struct {
 	// +optional
 	ConfigType string `json:"configType,omitempty"`
 
-	// Pull is the reconciler by which the clusters pull their folder, in an environment with rings: flux, argocd or fleet; "none" if
+	// Pull is the reconciler by which the clusters pull their folder, in an environment with rings: flux, argocd, fleet or direct; "none" if
 	// the objects for that are written by hand. Default: the reconciler, if it is one of these. The label git-secret of a cluster or
 	// of the type names the Secret with the credential for the GitOps repository.
 	// +optional
-	// +kubebuilder:validation:Enum=flux;argocd;fleet;none
+	// +kubebuilder:validation:Enum=flux;argocd;fleet;direct;none
 	Pull string `json:"pull,omitempty"`
 
 	// Taints keep assignments away, except those of policies that tolerate them. They are inherited as a whole.

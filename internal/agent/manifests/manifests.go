@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
 // Config configures the manifests.
@@ -29,6 +31,8 @@ type Config struct {
 	Explained []schema.GroupResource
 	// RunJobs lets the agent run the Jobs of verifications, in namespaces that bind it to the ClusterRole kalypso-agent-jobs.
 	RunJobs bool
+	// ServerKey is the public key of the server as PEM. With it, the agent applies what the server says that the cluster should run.
+	ServerKey string
 	// Namespace is where the agent runs. Default: kalypso-agent.
 	Namespace string
 	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
@@ -77,6 +81,9 @@ func (i *Config) check() error {
 	if i.Image == "" || strings.ContainsAny(i.Image, " \t\n") {
 		return fmt.Errorf("%q is not an image", i.Image)
 	}
+	if i.Reconciler == pull.Direct && i.ServerKey == "" {
+		return fmt.Errorf("without a reconciler, the agent has to apply what the cluster should run, and needs the key of the server")
+	}
 	return i.checkPulls()
 }
 
@@ -110,6 +117,9 @@ func (i *Config) documents() []object {
 			"selector": object{"matchLabels": labels},
 			"template": object{"metadata": object{"labels": labels}, "spec": i.pod()},
 		}},
+	}
+	if i.ServerKey != "" {
+		all = append(all, i.direct(labels)...)
 	}
 	if !i.RunJobs {
 		return all
@@ -163,7 +173,7 @@ func (i *Config) explainRules() []object {
 
 // pod returns the pod's spec. The token is a file, because a file can be replaced while the agent runs.
 func (i *Config) pod() object {
-	const tokens, state = "/var/run/secrets/kalypso", "/var/lib/kalypso"
+	const tokens, state, keys = "/var/run/secrets/kalypso", "/var/lib/kalypso", "/etc/kalypso"
 	args := []string{"--server=" + i.Server.String(), "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
 	for _, k := range i.More {
 		args = append(args, "--watch="+k.Group+"/"+k.Resource)
@@ -173,6 +183,24 @@ func (i *Config) pod() object {
 	}
 	if i.RunJobs {
 		args = append(args, "--run-jobs")
+	}
+	mounts := []object{
+		{"name": "token", "mountPath": tokens, "readOnly": true},
+		{"name": "state", "mountPath": state},
+	}
+	volumes := []object{
+		{"name": "token", "secret": object{"secretName": i.Secret, "items": []object{{"key": "token", "path": "token"}}}},
+		// Survives a restart of the container, not of the pod. The pod loses only reports that were superseded meanwhile.
+		{"name": "state", "emptyDir": object{"sizeLimit": "64Mi"}},
+	}
+	memory, most := "64MiB", "96Mi"
+	if i.ServerKey != "" {
+		args = append(args, "--apply", "--server-key="+keys+"/server.pem")
+		mounts = append(mounts, object{"name": "server-key", "mountPath": keys, "readOnly": true})
+		// What was applied must survive the pod: without it, the agent does not know what to remove.
+		volumes[1] = object{"name": "state", "persistentVolumeClaim": object{"claimName": agentName}}
+		volumes = append(volumes, object{"name": "server-key", "configMap": object{"name": agentName + "-server-key"}})
+		memory, most = "160MiB", "224Mi" // the objects of the largest archive that is accepted
 	}
 	return object{
 		"serviceAccountName": agentName,
@@ -187,10 +215,10 @@ func (i *Config) pod() object {
 			"args":    args,
 			// The agent needs 20 MB for 50 reconcilers, 30 MB for 1,000 and 75 MB for 5,000, of which 12 MB are pages of the program. A probe
 			// needs 12 MB more for a moment. The memory limit of Go is lower, so that it rather collects garbage more often than is killed.
-			"env": []object{{"name": "GOMEMLIMIT", "value": "64MiB"}, {"name": "HOME", "value": state}},
+			"env": []object{{"name": "GOMEMLIMIT", "value": memory}, {"name": "HOME", "value": state}},
 			"resources": object{
 				"requests": object{"cpu": "10m", "memory": "32Mi"},
-				"limits":   object{"memory": "96Mi"},
+				"limits":   object{"memory": most},
 			},
 			"securityContext": object{
 				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
@@ -201,15 +229,8 @@ func (i *Config) pod() object {
 				"exec":                object{"command": []string{agentName, "--check", "--state-dir=" + state}},
 				"initialDelaySeconds": 60, "periodSeconds": 120, "timeoutSeconds": 10, "failureThreshold": 3,
 			},
-			"volumeMounts": []object{
-				{"name": "token", "mountPath": tokens, "readOnly": true},
-				{"name": "state", "mountPath": state},
-			},
+			"volumeMounts": mounts,
 		}},
-		"volumes": []object{
-			{"name": "token", "secret": object{"secretName": i.Secret, "items": []object{{"key": "token", "path": "token"}}}},
-			// Survives a restart of the container, not of the pod. The pod loses only reports that were superseded meanwhile.
-			{"name": "state", "emptyDir": object{"sizeLimit": "64Mi"}},
-		},
+		"volumes": volumes,
 	}
 }

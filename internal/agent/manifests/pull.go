@@ -20,6 +20,9 @@ type Pull struct {
 // pulls returns the objects with which the cluster's reconciler follows its folders.
 func (i *Config) pulls() []object {
 	var all []object
+	if i.Reconciler == pull.Direct {
+		return nil // the agent asks the server, which reads the merged branches itself
+	}
 	for _, p := range i.Pulls {
 		if p.Rings {
 			all = append(all, p.Installed(i.Reconciler, i.GitSecret, i.Cluster)...)
@@ -42,6 +45,9 @@ func (i *Config) checkPulls() error {
 		return fmt.Errorf("%q is not one of %s", i.Reconciler, strings.Join(pull.Reconcilers, ", "))
 	}
 	if i.GitSecret != "" {
+		if i.Reconciler == pull.Direct {
+			return fmt.Errorf("without a reconciler, the cluster needs no credential of a repository: the server reads it")
+		}
 		if i.Reconciler == pull.ArgoCD {
 			return fmt.Errorf("argocd finds the credential of a repository by its URL, so it needs no name of a Secret")
 		}

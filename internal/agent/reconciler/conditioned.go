@@ -44,6 +44,29 @@ func (o object) hasHealth() bool {
 	return o.condition("Ready").status == "True" && o.condition("Synced").status != "False"
 }
 
+// Status returns the state of an object of any kind by the rules of kstatus, with those for Jobs and definitions of kinds.
+func Status(fields map[string]any) (hub.State, string) {
+	o := object(fields)
+	switch o.text("kind") {
+	case "Job":
+		if failed := o.condition("Failed"); failed.status == "True" {
+			return hub.StateFailed, failed.message
+		}
+		if o.text("status", "startTime") == "" {
+			return hub.StateProgressing, "has not started"
+		}
+	case "CustomResourceDefinition":
+		if o.condition("Established").status != "True" {
+			return hub.StateProgressing, "is not established"
+		}
+		return hub.StateReady, ""
+	}
+	if group := o.text("apiVersion"); group == "apps/v1" && o.text("kind") != "ControllerRevision" && o.text("kind") != "ReplicaSet" && o.number("status", "observedGeneration") == 0 {
+		return hub.StateProgressing, "no controller has seen it yet"
+	}
+	return kstatus(o)
+}
+
 // kstatus applies the rules in order. An object without conditions is ready, and one that is not ready and not stalled
 // is progressing.
 func kstatus(o object) (hub.State, string) {

@@ -4,15 +4,20 @@ package clusteragent
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/direct"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
@@ -29,6 +34,8 @@ type command struct {
 	interval  time.Duration
 	check     bool
 	runJobs   bool
+	apply     bool
+	serverKey string
 }
 
 // New returns the command. Path is how users call it: "kalypso-agent", or "kalypso agent".
@@ -47,6 +54,9 @@ func New(t *terminal.Terminal, path string) *cobra.Command {
 
 Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port. With
 --run-jobs it also creates Jobs for verifications, in namespaces that let it.
+
+On a cluster without a reconciler, --apply makes the agent apply what the cluster should run, and remove what it no longer should. The server says
+it, signed with the key in --server-key. What it said stays in --state-dir, so that the cluster goes on without a connection.
 The token belongs to the cluster and comes from "kalypso cluster register". Its file is read before each attempt, so a new token
 needs no restart. Kinds that the cluster does not serve are skipped until they appear.
 
@@ -70,6 +80,8 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	BindDestinations(cmd, &c.source.destinations, "")
 	flags.DurationVar(&c.interval, "interval", time.Minute, "the time between heartbeats while nothing changes")
 	flags.BoolVar(&c.runJobs, "run-jobs", false, "run the Jobs of verifications, from suspended CronJobs that came through Git")
+	flags.BoolVar(&c.apply, "apply", false, "apply what the server says that the cluster should run, for a cluster without a reconciler")
+	flags.StringVar(&c.serverKey, "server-key", "", "with --apply: a PEM `file` with the public key of the server")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
 	return cmd
 }
@@ -95,6 +107,11 @@ func (c *command) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	if c.apply {
+		if err := c.deliver(a, log); err != nil {
+			return err
+		}
+	}
 	return c.report(cmd.Context(), a)
 }
 
@@ -106,6 +123,10 @@ func (c *command) checkFlags(cmd *cobra.Command) error {
 		return nil
 	case c.server == "" || c.tokenFile == "":
 		return cli.Usage(cmd, "--server and --token-file are required")
+	case c.apply && (c.serverKey == "" || c.cluster == "" || c.source.stateDir == ""):
+		return cli.Usage(cmd, "--apply requires --server-key, --cluster and --state-dir")
+	case !c.apply && c.serverKey != "":
+		return cli.Usage(cmd, "--server-key requires --apply")
 	case c.interval < time.Second:
 		return cli.Usage(cmd, "--interval is %s, want at least a second", c.interval)
 	}
@@ -134,10 +155,40 @@ func (c *command) report(ctx context.Context, a *agent.Agent) error {
 	if address.Scheme == "http" && !secret.IsLoopback(address.Hostname()) {
 		a.Log.Warn("the token is sent without encryption: use https", "server", address.Redacted())
 	}
-	a.Server = &client.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + cli.Version()}
+	a.Server = c.client(address)
 	a.Log.Info("agent started", "server", address.Redacted(), "cluster", c.cluster)
 	a.Run(ctx)
 	a.Log.Info("agent stopped")
+	return nil
+}
+
+func (c *command) client(address *url.URL) *client.Client {
+	return &client.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + cli.Version()}
+}
+
+// deliver makes the agent apply what the server says.
+func (c *command) deliver(a *agent.Agent, log *slog.Logger) error {
+	address, err := client.ParseServer(c.server)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(c.serverKey)
+	if err != nil {
+		return cli.Failed(fmt.Errorf("read the server's key: %w", err), "kalypso cluster register --manifests --apply writes it")
+	}
+	key, err := hub.ParseReportPublicKey(text)
+	if err != nil {
+		return cli.Failed(fmt.Errorf("read the server's key: %w", err), "get it from /api/v1/deliveries/key of the server")
+	}
+	store := &direct.Store{Dir: filepath.Join(c.source.stateDir, "direct"), Cluster: c.cluster, Key: key}
+	deliverer, err := c.source.deliverer(store, log)
+	if err != nil {
+		return err
+	}
+	a.Cluster = &direct.Watched{
+		Cluster: a.Cluster, Deliverer: deliverer,
+		Follower: &direct.Follower{Server: c.client(address), Store: store, Log: log, Changed: deliverer.Wake},
+	}
 	return nil
 }
 

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/direct"
 	"github.com/kalypso-io/kalypso/internal/agent/job"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -110,6 +112,20 @@ func (s *Source) jobs(log *slog.Logger) (*job.Runner, error) {
 		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
 	}
 	return job.Connect(config, log)
+}
+
+// deliverer returns what applies deliveries to the cluster.
+func (s *Source) deliverer(store *direct.Store, log *slog.Logger) (*direct.Deliverer, error) {
+	config, err := reconciler.Config(s.kubeconfig, "", "kalypso-agent/"+cli.Version())
+	if err != nil {
+		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
+	}
+	cluster, err := direct.Connect(config)
+	if err != nil {
+		return nil, err
+	}
+	d := &direct.Deliverer{Store: store, Cluster: cluster, Log: log, Now: time.Now}
+	return d, d.Open()
 }
 
 // Watched converts the snapshots of a watcher to those of the agent.

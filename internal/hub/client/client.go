@@ -107,7 +107,10 @@ func (c *Client) send(ctx context.Context, q call, out any) error {
 }
 
 // do makes one attempt. It returns an error for every status but 2xx.
-func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) {
+func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) { return c.exchange(ctx, q, 0) }
+
+// exchange makes one attempt. It returns an error for every status but 2xx, and one more that is expected.
+func (c *Client) exchange(ctx context.Context, q *call, expected int) (*http.Response, error) {
 	token := c.Token
 	if c.TokenFile != "" {
 		var err error
@@ -124,7 +127,7 @@ func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) {
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	if response.StatusCode/100 == 2 {
+	if response.StatusCode/100 == 2 || response.StatusCode == expected {
 		return response, nil
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read

@@ -109,6 +109,9 @@ func newRefusal(response *http.Response, body []byte, token secret.Value) error 
 	return r
 }
 
+// RetryAfter returns how long the server wants to wait; 0 if it does not say.
+func (r *Refusal) RetryAfter() time.Duration { return r.After }
+
 // retryAfter parses seconds, which is what a Kalypso server sends. Dates would need synchronized clocks and are ignored.
 func retryAfter(text string) time.Duration {
 	seconds, err := strconv.ParseInt(text, 10, 64) // int has 32 bits on some clusters

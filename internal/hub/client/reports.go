@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
@@ -66,9 +65,6 @@ func (r *ReportRefusal) Error() string {
 
 // Unwrap returns the refusal.
 func (r *ReportRefusal) Unwrap() error { return r.Refusal }
-
-// RetryAfter returns how long the server wants to wait; 0 if it does not say.
-func (r *ReportRefusal) RetryAfter() time.Duration { return r.After }
 
 // RejectsContent reports whether the server refused the batch because of its content: another batch may be accepted.
 func (r *ReportRefusal) RejectsContent() bool {

@@ -378,7 +378,7 @@ func (r *ringBuild) addPulls(stages []fleet.Stage, published *publishedRings) {
 			r.problems = append(r.problems, fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindMissingField, Object: fleet.Ref{Kind: "ClusterType", Name: ct.Name}, Position: ct.Position,
 				Message: fmt.Sprintf("it is not known how clusters of type %q pull, so that the objects by which they follow their rings have to be written by hand", ct.Name),
-				Hint:    "set spec.pull to flux, argocd or fleet, or to none if that is what you want",
+				Hint:    "set spec.pull to flux, argocd, fleet or direct, or to none if that is what you want",
 			})
 		}
 	}

@@ -17,10 +17,12 @@ const (
 	Flux   = "flux"
 	ArgoCD = "argocd"
 	Fleet  = "fleet"
+	// Direct means that there is no reconciler: the agent asks the server for its folder, and applies it.
+	Direct = "direct"
 )
 
 // Reconcilers are those for which there are objects that pull.
-var Reconcilers = []string{Flux, ArgoCD, Fleet}
+var Reconcilers = []string{Flux, ArgoCD, Fleet, Direct}
 
 // RingsFolder is the folder with the objects of each cluster, in an environment with rings.
 const RingsFolder = "rings"
@@ -66,6 +68,8 @@ func (s Source) objects(reconciler, secret, name string, prune bool) []Object {
 		return []Object{s.argo(name, prune)}
 	case Fleet:
 		return []Object{s.fleet(secret, name, prune)}
+	case Direct:
+		return []Object{s.direct(name)}
 	default:
 		return nil
 	}
@@ -117,6 +121,14 @@ func (s Source) fleet(secret, name string, prune bool) Object {
 		spec["keepResources"] = true
 	}
 	return Object{"apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo", "metadata": Object{"name": name, "namespace": "fleet-local"}, "spec": spec}
+}
+
+// direct says what the agent applies. It is not sent to the cluster: the server reads the merged branch itself.
+func (s Source) direct(name string) Object {
+	return Object{"apiVersion": "hub.kalypso.io/v1alpha1", "kind": "DirectDelivery", "metadata": Object{"name": name, "namespace": "kalypso-agent"}, "spec": Object{
+		"serviceAccount": "kalypso-agent",
+		"source":         Object{"repository": s.URL, "branch": s.Branch, "path": s.folder()},
+	}}
 }
 
 // aliases are other names of the templates of reconcilers.

@@ -45,6 +45,8 @@ var roles = map[string]access.Role{
 
 	"report": access.Cluster, "report-flux": access.Cluster, "report-argocd": access.Cluster,
 
+	"get-deliveries": access.Cluster, getArchive: access.Cluster, "get-delivery-key": anyone,
+
 	"join-cluster": access.Join,
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"time"
@@ -56,6 +57,9 @@ type Server struct {
 	FluxSecret secret.Value
 	// Jobs takes what a cluster says about the Jobs of verifications, and returns those that it should run. Optional.
 	Jobs func(cluster string, batch *hub.ReportBatch) []hub.JobRequest
+	// Deliveries say what clusters without a reconciler should run, signed with the key that DeliveryKey verifies. Optional.
+	Deliveries  Deliveries
+	DeliveryKey ed25519.PublicKey
 	// Replicas returns the ID of this server, and the servers that share the ledger. Optional.
 	Replicas func() (own string, living []ledger.Replica)
 	// OnCommand is called after a command was stored. Optional.

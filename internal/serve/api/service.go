@@ -22,6 +22,9 @@ type service struct {
 	// reports limits how often a cluster reports, inFlight how many reports are processed at once.
 	reports  access.Limiter
 	inFlight chan struct{}
+	// deliveries limits how often a cluster asks what it should run, waiting how many wait for a change at once.
+	deliveries access.Limiter
+	waiting    chan struct{}
 	// browsers rejects writes from pages of other sites on behalf of a signed-in user.
 	browsers http.CrossOriginProtection
 }
@@ -30,12 +33,13 @@ func newService(s *Server) *service {
 	v := &service{
 		Server: s, mux: http.NewServeMux(),
 		reports: access.Limiter{Burst: reportBurst, Every: reportEvery}, inFlight: make(chan struct{}, maxInFlight),
+		deliveries: access.Limiter{Burst: deliveryBurst, Every: deliveryEvery}, waiting: make(chan struct{}, maxWaiting),
 	}
 	v.stream = stream{events: s.Events, allowed: v.mayListen}
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
-		registerQueries, registerMoves, registerApplications, registerReports, registerCredentials, registerMessages, registerReplicas, registerSelf,
+		registerQueries, registerMoves, registerApplications, registerReports, registerDeliveries, registerCredentials, registerMessages, registerReplicas, registerSelf,
 	} {
 		register(v)
 	}
@@ -166,8 +170,11 @@ func (s *service) problem(ctx context.Context, err error) *Problem {
 // negotiable returns an error if an operation does not support the request's Accept or Content-Type.
 func negotiable(op *huma.Operation, r *http.Request) error {
 	offered := "application/json"
-	if op.OperationID == listen {
+	switch op.OperationID {
+	case listen:
 		offered = "text/event-stream"
+	case getArchive:
+		offered = "application/octet-stream"
 	}
 	if !accepts(r.Header.Values("Accept"), offered) {
 		return newProblem(http.StatusNotAcceptable, "the answer is "+offered, "send Accept: "+offered+", or none")

@@ -86,6 +86,9 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		OnError:       s.disk.note,
 		OnApplication: func(controlPlane, subject string) { s.Keeper.Deliver(controlPlane, subject) },
 	}
+	if err := s.wireDirect(); err != nil {
+		return err
+	}
 	s.onClose(func() { events.Close(); s.chains.promoter.Close() })
 	s.Keeper.Chains, s.server.API, s.server.Stopping = s.chains, s.API.Handler(), events.Close
 	return nil

@@ -1,0 +1,326 @@
+package direct
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
+
+const shopMap = "/api/v1/namespaces/dev-shop/configmaps/"
+
+func TestDeploysChangesAndRemoves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("one", "1"), configMap("two", "1"), "# a document of the server\napiVersion: hub.kalypso.io/v1alpha1\nkind: DirectDelivery\nmetadata: {name: evil}\n")
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one", "two")
+	w.wantReport(d, platform, hub.StateReady, "aaa", "aaa", "")
+	w.wantReport(d, shop, hub.StateReady, "bbb", "bbb", "")
+	for path, want := range map[string]string{shopMap + "one": "system:serviceaccount:dev-shop:reconciler", "/api/v1/namespaces/dev-shop": ""} {
+		if got := w.machine.accounts[path]; got != want {
+			t.Errorf("%s was applied as %q, want %q", path, got, want)
+		}
+	}
+
+	w.set(shop, "c", inNamespace(), configMap("two", "2"), configMap("three", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two", "three")
+	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")
+
+	// A folder that cannot be read says nothing.
+	w.deliveries = nil
+	w.deliveries = append(w.deliveries, hub.Delivery{Namespace: "kalypso-agent", Name: "platform-dev", Error: "the repository does not answer"})
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two", "three")
+	w.wantReport(d, platform, hub.StateReady, "aaa", "aaa", "")
+
+	// Neither does an empty answer.
+	w.deliveries = []hub.Delivery{}
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two", "three")
+
+	w.set(platform, "d", hub.DirectDeliverySpec{}, configMap("left", "1"))
+	w.settle(d, f)
+	w.wantObjects("left")
+	if len(d.states) != 1 {
+		t.Errorf("%d deliveries are known, want that of the platform", len(d.states))
+	}
+}
+
+func TestAnEmptyFolderRemovesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	d, f := w.start()
+	w.settle(d, f)
+	w.set(platform, "b", hub.DirectDeliverySpec{}, "# nothing")
+	w.settle(d, f)
+	w.wantObjects("dev-shop")
+	w.wantReport(d, platform, hub.StateFailed, "bbb", "aaa", "nothing is removed")
+}
+
+func TestObjectsOfOthersAreRefusedAndNotRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("mine", "1"), configMap("foreign", "1"))
+	w.machine.edit(shopMap+"foreign", func(o map[string]any) { o["data"] = "by hand" })
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateFailed, "bbb", "", `1 of 2 objects were applied; not applied: ConfigMap dev-shop/foreign: it exists and is managed by "somebody else"`)
+	if got := w.machine.objects[shopMap+"foreign"]["data"]; got != "by hand" {
+		t.Errorf("the object of somebody else is %v", got)
+	}
+	w.set(shop, "c", inNamespace(), configMap("mine", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "mine", "foreign")
+	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")
+
+	// Handed over by hand.
+	w.machine.edit(shopMap+"foreign", func(o map[string]any) {
+		o["metadata"].(map[string]any)["annotations"] = map[string]any{AnnotationDelivery: shop}
+	})
+	w.set(shop, "d", inNamespace(), configMap("foreign", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "foreign")
+}
+
+func deployment(image string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1, image: " + image + "}\n"
+}
+
+// run sets the status of the Deployment as its controller would.
+func (w *world) run(available int64) {
+	w.machine.edit("/apis/apps/v1/namespaces/dev-shop/deployments/web", func(o map[string]any) {
+		o["status"] = map[string]any{"observedGeneration": 1, "updatedReplicas": 1, "availableReplicas": available}
+	})
+}
+
+func TestRollsBackWhatDoesNotBecomeHealthy(t *testing.T) {
+	t.Parallel()
+	for _, rollback := range []bool{true, false} {
+		w := newWorld(t)
+		spec := inNamespace()
+		spec.Rollback = rollback
+		w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+		w.set(shop, "b", spec, deployment("v1"))
+		d, f := w.start()
+		w.settle(d, f)
+		w.wantReport(d, shop, hub.StateProgressing, "bbb", "bbb", "Deployment dev-shop/web")
+		w.run(1)
+		w.settle(d, nil)
+		w.wantReport(d, shop, hub.StateReady, "bbb", "bbb", "")
+
+		w.run(0)
+		w.set(shop, "c", spec, deployment("v2"), configMap("new", "1"))
+		w.settle(d, f)
+		w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "not all replicas")
+		w.now = w.now.Add(3 * time.Minute)
+		w.settle(d, nil)
+		if !rollback {
+			w.wantObjects("dev-shop", "web", "new")
+			w.wantReport(d, shop, hub.StateFailed, "ccc", "ccc", "did not become healthy within 3m0s: Deployment dev-shop/web")
+			continue
+		}
+		w.run(1)
+		w.settle(d, f) // the server repeats what was rejected
+		w.wantObjects("dev-shop", "web")
+		w.wantReport(d, shop, hub.StateFailed, "ccc", "bbb", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: not all replicas are updated and available; rolled back to bbbbbbb")
+		if got := fmt.Sprint(w.machine.objects["/apis/apps/v1/namespaces/dev-shop/deployments/web"]["spec"]); !strings.Contains(got, "v1") {
+			t.Errorf("got %s, want the version before", got)
+		}
+
+		// So it does after a restart, and a new commit is tried.
+		d, f = w.start()
+		w.settle(d, f)
+		w.wantReport(d, shop, hub.StateFailed, "ccc", "bbb", "rolled back to bbbbbbb")
+		w.set(shop, "d", spec, deployment("v3"))
+		w.settle(d, f)
+		w.wantReport(d, shop, hub.StateReady, "ddd", "ddd", "")
+	}
+}
+
+func TestAnArchiveThatIsDamagedIsNotAppliedInPart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("one", "1"), "kind: ConfigMap\nmetadata: {name: without-version}")
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantObjects("dev-shop")
+	w.wantReport(d, shop, hub.StateFailed, "bbb", "", `nothing was applied: all.yaml: a document has apiVersion ""`)
+
+	w.set(shop, "c", inNamespace(), configMap("one", "1"))
+	digest := w.deliveries[1].Digest
+	good := w.archives[digest]
+	w.archives[digest] = bytes.Repeat([]byte("x"), len(good))
+	if err := f.once(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "refused: the archive has digest") {
+		t.Errorf("got %v", err)
+	}
+	w.settle(d, nil)
+	w.wantObjects("dev-shop")
+	w.archives[digest] = good
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one")
+}
+
+func TestADownloadGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.cut = 50
+	d, f := w.start()
+	total := len(w.archives[w.deliveries[0].Digest])
+	for n := 0; f.once(t.Context(), 0) != nil; n++ {
+		if n > total/w.cut {
+			t.Fatal("the download does not end")
+		}
+		d, f = w.start() // interrupted as well
+	}
+	if w.sent != total {
+		t.Errorf("%d bytes were sent for an archive of %d", w.sent, total)
+	}
+	w.settle(d, nil)
+	w.wantObjects("dev-shop")
+}
+
+func TestRefusesOtherAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	if err := w.store.open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Accept(w.seal(w.key, "edge-1", 7)); err != nil {
+		t.Fatal(err)
+	}
+	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte("o"), 32))
+	for name, envelope := range map[string][]byte{
+		"is not signed with the key of the server": w.seal(other, "edge-1", 8),
+		`it is for cluster "edge-2"`:               w.seal(w.key, "edge-2", 8),
+		"it is number 6, and number 7":             w.seal(w.key, "edge-1", 6),
+		"it is number 7, and number 7":             w.seal(w.key, "edge-1", 7),
+		"read the signature":                       []byte("{"),
+	} {
+		if _, err := w.store.Accept(envelope); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %q", err, name)
+		}
+	}
+	if last, err := w.store.Desired(); err != nil || last.Number != 7 {
+		t.Errorf("got %+v, %v", last, err)
+	}
+	// What is on disk is verified, too.
+	if err := os.WriteFile(w.store.desiredFile(), w.seal(other, "edge-1", 9), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := w.start()
+	if _, err := d.Advance(t.Context()); err == nil {
+		t.Error("an answer on disk that somebody else signed was used")
+	}
+	w.wantObjects()
+}
+
+func TestGoesOnWithoutTheServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("one", "1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.away = true
+	w.now = w.now.Add(3 * 7 * 24 * time.Hour)
+	w.machine.mu.Lock()
+	delete(w.machine.objects, shopMap+"one")
+	w.machine.mu.Unlock()
+	d, f = w.start()
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one")
+	w.wantReport(d, shop, hub.StateReady, "bbb", "bbb", "")
+	w.away = false
+	w.set(shop, "c", inNamespace(), configMap("two", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two")
+}
+
+func TestWaitsForWhatItDependsOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := inNamespace()
+	spec.DependsOn = []string{"dev-store"}
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", spec, configMap("one", "1"))
+	w.set("dev-shop/dev-store", "c", inNamespace(), deployment("v1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateProgressing, "bbb", "", "waits for dev-store")
+	w.wantObjects("dev-shop", "web")
+	w.run(1)
+	w.settle(d, nil)
+	w.settle(d, nil)
+	w.wantReport(d, shop, hub.StateReady, "bbb", "bbb", "")
+}
+
+// TestCrash stops the agent before each change of the store and of the cluster, and starts it again: the result is the same.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	for n := 0; ; n++ {
+		w := newWorld(t)
+		spec := inNamespace()
+		w.set(platform, "a", hub.DirectDeliverySpec{}, namespace, configMap("platform", "1"))
+		w.set(shop, "b", spec, configMap("stays", "1"), configMap("goes", "1"))
+		w.set("dev-shop/old", "b", spec, configMap("old", "1"))
+		changes, crashed := 0, false
+		step := func(string) error {
+			if changes++; crashed || changes == n+1 {
+				crashed = true
+				return errors.New("killed")
+			}
+			return nil
+		}
+		w.store.before = step
+		w.machine.before = func(method, path string) error { return step(method + path) }
+		run := func() {
+			d, f := w.start()
+			_ = f.once(t.Context(), 0)
+			for range 4 {
+				if _, err := d.Advance(t.Context()); err != nil || crashed {
+					return
+				}
+				w.now = w.now.Add(10 * time.Second)
+			}
+		}
+		run()
+		if !crashed {
+			w.drop("dev-shop/old")
+			w.set(platform, "c", hub.DirectDeliverySpec{}, namespace)
+			w.set(shop, "d", spec, configMap("stays", "2"), configMap("new", "1"))
+			run()
+		}
+		if !crashed {
+			t.Logf("%d changes", n)
+			return
+		}
+		w.store.before, w.machine.before = nil, nil
+		w.drop("dev-shop/old")
+		w.set(platform, "c", hub.DirectDeliverySpec{}, namespace)
+		w.set(shop, "d", spec, configMap("stays", "2"), configMap("new", "1"))
+		d, f := w.start()
+		w.settle(d, f)
+		w.settle(d, f)
+		w.wantObjects("dev-shop", "stays", "new")
+		w.wantReport(d, shop, hub.StateReady, "ddd", "ddd", "")
+		w.wantReport(d, platform, hub.StateReady, "ccc", "ccc", "")
+		if t.Failed() {
+			t.Fatalf("killed before change %d", n+1)
+		}
+	}
+}

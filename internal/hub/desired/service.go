@@ -1,0 +1,351 @@
+package desired
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/artifact"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// PlatformNamespace is the namespace in the names of the platform's deliveries.
+const PlatformNamespace = "kalypso-agent"
+
+// Commit is a commit of a repository, with its files.
+type Commit struct {
+	Hash string
+	// Files returns the files at or below a folder that are YAML, with paths relative to the folder, and without those whose path has an
+	// element that begins with a dot. Folders that do not exist have no files.
+	Files func(ctx context.Context, folder string) ([]artifact.File, error)
+}
+
+// Repositories reads the repositories that merged documents name.
+type Repositories interface {
+	// Resolve returns the commit of a source. from is the repository of the document that names it, or empty.
+	Resolve(ctx context.Context, from string, source hub.DirectSource) (Commit, error)
+}
+
+// Clusters has the registered clusters.
+type Clusters interface {
+	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
+}
+
+// Follows returns the folder that a cluster follows as a member of an environment. direct is false if a reconciler on the cluster does that.
+type Follows func(cluster string, m ledger.Membership) (source hub.Source, direct bool, err error)
+
+// Service answers what clusters should run. It is safe for concurrent use, and must not be copied.
+type Service struct {
+	Clusters     Clusters           // required
+	Follows      Follows            // required
+	Repositories Repositories       // required
+	Key          ed25519.PrivateKey // required
+	// Fresh is how long the head of a branch is used before it is read again. Default: ten seconds.
+	Fresh time.Duration
+	Now   func() time.Time // required
+
+	mu       sync.Mutex
+	heads    map[headKey]*head
+	folders  map[folderKey]*folder
+	size     int
+	last     int64
+	building sync.Mutex
+}
+
+// ErrUnknownDigest means that no delivery of the cluster has a digest.
+var ErrUnknownDigest = errors.New("no delivery of this cluster has the digest")
+
+type (
+	headKey struct {
+		from   string
+		source hub.DirectSource
+	}
+	folderKey struct{ repository, commit, path string }
+)
+
+// head is the commit of a source at a time.
+type head struct {
+	mu     sync.Mutex
+	at     time.Time
+	commit Commit
+	err    error
+}
+
+// folder is what was packed.
+type folder struct {
+	archive   []byte // nil if the err is set
+	digest    string
+	documents []hub.DirectDelivery
+	err       error
+	used      time.Time
+}
+
+const (
+	freshDefault = 10 * time.Second
+	// maxArchives bounds the archives in memory, in bytes, and maxFolders their number. What is missing is packed again.
+	maxArchives, maxFolders = 64 << 20, 10_000
+	maxHeads                = 10_000
+)
+
+// Of returns what a cluster should run, and a tag that changes with it.
+func (s *Service) Of(ctx context.Context, cluster string) ([]hub.Delivery, string, error) {
+	found, err := s.Clusters.Clusters(ctx, ledger.ClusterQuery{Name: cluster})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the registration of the cluster: %w", err)
+	}
+	var platform, all []hub.Delivery
+	if len(found) == 1 && found[0].Registered && !found[0].Registration.Revoked {
+		for _, m := range found[0].Registration.Memberships {
+			p, below := s.membership(ctx, cluster, m, found[0].Registration.Memberships)
+			platform, all = append(platform, p...), append(all, below...)
+		}
+	}
+	all = only(append(platform, all...))
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(append([]byte(cluster+"\n"), text...))
+	return all, hex.EncodeToString(sum[:12]), nil
+}
+
+// only marks deliveries that are there twice, and cuts the list at its limit.
+func only(all []hub.Delivery) []hub.Delivery {
+	at := map[string]int{}
+	kept := []hub.Delivery{}
+	for _, d := range all {
+		if first, twice := at[d.ID()]; twice {
+			kept[first].Error, kept[first].Digest, kept[first].Size = "it is declared twice", "", 0
+			continue
+		}
+		if len(kept) == hub.MaxDeliveries {
+			kept[0].Error, kept[0].Digest, kept[0].Size = fmt.Sprintf("the cluster has more than %d deliveries", hub.MaxDeliveries), "", 0
+			break
+		}
+		at[d.ID()] = len(kept)
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// membership returns the delivery of the platform, and those of the documents in its folder.
+func (s *Service) membership(ctx context.Context, cluster string, m ledger.Membership, all []ledger.Membership) (platform, below []hub.Delivery) {
+	d := hub.Delivery{Namespace: PlatformNamespace, Name: "platform-" + m.Environment}
+	for _, other := range all {
+		if other.Environment == m.Environment && other.ClusterType != m.ClusterType {
+			d.Name += "-" + m.ClusterType
+			break
+		}
+	}
+	source, direct, err := s.Follows(cluster, m)
+	if err != nil {
+		d.Error = message(err)
+		return []hub.Delivery{d}, nil
+	}
+	if !direct {
+		return nil, nil
+	}
+	d.Spec.Source = hub.DirectSource{Repository: source.Repository, Branch: source.Ref, Path: source.Path}
+	f := s.fill(ctx, "", &d)
+	if f == nil {
+		return []hub.Delivery{d}, nil
+	}
+	for _, document := range f.documents {
+		one := hub.Delivery{Namespace: document.Namespace, Name: document.Name, Of: d.Name, Spec: document.Spec}
+		s.fill(ctx, source.Repository, &one)
+		if err := one.Check(); err != nil { // the names of objects, which the folder decides
+			d.Error, d.Digest, d.Size = message(fmt.Errorf("the document %s: %w", one.ID(), err)), "", 0
+			return []hub.Delivery{d}, nil
+		}
+		below = append(below, one)
+	}
+	return []hub.Delivery{d}, below
+}
+
+// fill adds commit, digest and size to a delivery, or its error. It returns nil with an error.
+func (s *Service) fill(ctx context.Context, from string, d *hub.Delivery) *folder {
+	commit, err := s.head(ctx, from, d.Spec.Source)
+	if err != nil {
+		d.Error = message(err)
+		return nil
+	}
+	d.Commit = commit.Hash
+	f := s.folder(ctx, commit, d.Spec.Source)
+	if f.err != nil {
+		d.Error = message(f.err)
+		return nil
+	}
+	d.Digest, d.Size = f.digest, int64(len(f.archive))
+	return f
+}
+
+// head returns the commit of a source, as it was not long ago.
+func (s *Service) head(ctx context.Context, from string, source hub.DirectSource) (Commit, error) {
+	source.Path = ""
+	key := headKey{from, source}
+	s.mu.Lock()
+	h := s.heads[key]
+	if h == nil {
+		if s.heads == nil || len(s.heads) >= maxHeads {
+			s.heads = map[headKey]*head{}
+		}
+		h = &head{}
+		s.heads[key] = h
+	}
+	s.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := s.Now()
+	if h.at.IsZero() || now.Sub(h.at) >= cmp.Or(s.Fresh, freshDefault) || now.Before(h.at) {
+		commit, err := s.Repositories.Resolve(ctx, from, source)
+		if ctx.Err() != nil {
+			return Commit{}, ctx.Err()
+		}
+		h.at, h.commit, h.err = s.Now(), commit, err
+	}
+	return h.commit, h.err
+}
+
+// folder returns the archive and the documents of a folder.
+func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSource) *folder {
+	key := folderKey{source.Repository, commit.Hash, source.Folder()}
+	if f := s.known(key); f != nil {
+		return f
+	}
+	s.building.Lock() // one at a time, which bounds the memory
+	defer s.building.Unlock()
+	if f := s.known(key); f != nil {
+		return f
+	}
+	f := &folder{}
+	files, err := commit.Files(ctx, key.path)
+	if err == nil {
+		files, err = selected(files)
+	}
+	if err == nil {
+		f.documents, err = documents(files)
+	}
+	if err == nil {
+		f.archive, f.digest, err = artifact.Pack(files)
+	}
+	f.err = err
+	if ctx.Err() == nil {
+		s.keep(key, f)
+	}
+	return f
+}
+
+// errorsFor is how long the error of a folder is used: it may be that of a connection.
+const errorsFor = time.Minute
+
+func (s *Service) known(key folderKey) *folder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.folders[key]
+	now := s.Now()
+	if f == nil || f.err != nil && now.Sub(f.used) >= errorsFor {
+		return nil
+	}
+	if f.err == nil {
+		f.used = now
+	}
+	return f
+}
+
+func (s *Service) keep(key folderKey, f *folder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders == nil {
+		s.folders = map[folderKey]*folder{}
+	}
+	if old := s.folders[key]; old != nil {
+		s.size -= len(old.archive)
+	}
+	f.used = s.Now()
+	s.folders[key] = f
+	s.size += len(f.archive)
+	if s.size <= maxArchives && len(s.folders) <= maxFolders {
+		return
+	}
+	// The half that was not used for longest goes, so that this is seldom.
+	keys := make([]folderKey, 0, len(s.folders))
+	for k := range s.folders {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b folderKey) int { return s.folders[a].used.Compare(s.folders[b].used) })
+	for _, k := range keys[:(len(keys)+1)/2] {
+		if k != key {
+			s.size -= len(s.folders[k].archive)
+			delete(s.folders, k)
+		}
+	}
+}
+
+// Archive returns the archive with a digest, if a delivery of the cluster has it now. Otherwise the error is [ErrUnknownDigest].
+func (s *Service) Archive(ctx context.Context, cluster, digest string) ([]byte, error) {
+	all, _, err := s.Of(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		if d.Digest != digest || digest == "" {
+			continue
+		}
+		from := ""
+		if i := slices.IndexFunc(all, func(p hub.Delivery) bool { return p.Platform() && p.Name == d.Of }); i >= 0 {
+			from = all[i].Spec.Source.Repository
+		}
+		commit, err := s.head(ctx, from, d.Spec.Source)
+		if err != nil {
+			return nil, err
+		}
+		if f := s.folder(ctx, commit, d.Spec.Source); f.digest == digest {
+			return f.archive, nil
+		}
+	}
+	return nil, ErrUnknownDigest
+}
+
+// Seal returns the signed answer to a cluster. Its number is larger than that of every answer before.
+func (s *Service) Seal(cluster string, all []hub.Delivery) ([]byte, error) {
+	s.mu.Lock()
+	s.last = max(s.last+1, s.Now().UnixMicro())
+	number := s.last
+	s.mu.Unlock()
+	payload, err := json.Marshal(hub.Deliveries{
+		APIVersion: hub.GroupVersion.String(), Kind: hub.KindDeliveries, Cluster: cluster, Number: number, Deliveries: all,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hub.Seal(hub.DeliveriesPayloadType, payload, s.Key)
+}
+
+// message returns the text of an error for an agent: one line of limited length, without credentials.
+func message(err error) string {
+	text := strings.Join(strings.Fields(secret.Scrub(err.Error())), " ")
+	text = strings.ToValidUTF8(strings.Map(func(c rune) rune {
+		if c < ' ' || c >= 0x7f && c < 0xa0 {
+			return -1
+		}
+		return c
+	}, text), "?")
+	if len(text) > hub.MaxMessage {
+		text = strings.ToValidUTF8(text[:hub.MaxMessage], "")
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package wiring
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/desired"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
+)
+
+// wireDirect connects what clusters without a reconciler should run to Git.
+func (s *Server) wireDirect() error {
+	key, err := deliveryKey(s.Config.DeliveryKeyFile, filepath.Join(s.Config.Data, "delivery.key"))
+	if err != nil {
+		return fmt.Errorf("the key that signs deliveries: %w", err)
+	}
+	observer := s.API.Observer
+	s.API.DeliveryKey, _ = key.Public().(ed25519.PublicKey)
+	s.API.Deliveries = &desired.Service{
+		Clusters: s.Ledger, Repositories: repository.Direct{Client: s.Flows.Client}, Key: key, Now: time.Now,
+		Fresh: min(s.Config.Poll.Duration, 15*time.Second),
+		Follows: func(cluster string, m ledger.Membership) (hub.Source, bool, error) {
+			f, err := observer.Following(cluster, m)
+			return f.Source, f.Reconciler == pull.Direct, err
+		},
+	}
+	return nil
+}
+
+// deliveryKey reads the key from a file. Without one it reads the other file, and creates it if it does not exist.
+func deliveryKey(file, own string) (ed25519.PrivateKey, error) {
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		return hub.ParseReportKey(text)
+	}
+	text, err := os.ReadFile(own)
+	if err == nil {
+		return hub.ParseReportKey(text)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	made, err := os.CreateTemp(filepath.Dir(own), ".delivery-key-*") // only the user can read it
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(pem.Encode(made, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), made.Sync(), made.Close())
+	if err == nil {
+		// Another server with the same folder may have been faster: its key stays.
+		err = os.Link(made.Name(), own)
+	}
+	_ = os.Remove(made.Name()) // it has another name now
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if text, err = os.ReadFile(own); err != nil {
+		return nil, err
+	}
+	return hub.ParseReportKey(text)
+}
