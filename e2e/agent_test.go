@@ -68,13 +68,19 @@ func (a *agent) start(t *testing.T) {
 func containerArgs(t *testing.T, objects []*unstructured.Unstructured, folder string) []string {
 	t.Helper()
 	for _, o := range objects {
+		if key := field(o, "data", "server.pem"); key != "" {
+			must(t, os.WriteFile(filepath.Join(folder, "server.pem"), []byte(key), 0o600))
+		}
+	}
+	for _, o := range objects {
 		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 		if len(containers) != 1 {
 			continue
 		}
 		args, _, err := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
 		must(t, err)
-		files := strings.NewReplacer("/var/run/secrets/kalypso/token", filepath.Join(folder, "token"), "/var/lib/kalypso", filepath.Join(folder, "state"))
+		files := strings.NewReplacer("/var/run/secrets/kalypso/token", filepath.Join(folder, "token"), "/var/lib/kalypso", filepath.Join(folder, "state"),
+			"/etc/kalypso/server.pem", filepath.Join(folder, "server.pem"))
 		for i := range args {
 			args[i] = files.Replace(args[i])
 		}

@@ -235,8 +235,8 @@ func (d *Deliverer) prune(ctx context.Context, one *hub.Delivery, objects, keep 
 			continue
 		}
 		err := d.Cluster.remove(ctx, account(one), one.ID(), r)
-		if err != nil && d.namespaceGone(ctx, one, r, err) {
-			err = nil
+		if err != nil && (d.namespaceGone(ctx, one, r, err) || !r.Done && apierrors.IsForbidden(err)) {
+			err = nil // what the account may not even read, it has not created
 		}
 		if err != nil {
 			left = append(left, r)
@@ -327,7 +327,9 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 	// Before the first object, the store knows what may be there afterwards.
 	all := slices.Clone(refs)
 	for _, r := range s.Objects {
-		if !slices.ContainsFunc(all, r.same) {
+		if at := slices.IndexFunc(all, r.same); at >= 0 {
+			all[at].Done = r.Done
+		} else {
 			all = append(all, r)
 		}
 	}
@@ -341,7 +343,11 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 		}
 		d.states[id] = s
 	}
-	failures, err := d.applyAll(ctx, target, objects)
+	failures, err := d.applyAll(ctx, target, objects, func(r ref) {
+		if at := slices.IndexFunc(s.Objects, r.same); at >= 0 {
+			s.Objects[at].Done = true
+		}
+	})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -363,6 +369,9 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 		s.Objects = left
 		if len(failures) > 0 {
 			return d.failed(s, target, "everything was applied; not removed: "+summary(failures))
+		}
+		for i := range refs {
+			refs[i].Done = true
 		}
 		s.Objects = refs
 	}
@@ -429,9 +438,9 @@ func (d *Deliverer) read(ctx context.Context, target *hub.Delivery) ([]*unstruct
 	return objects, refs, nil
 }
 
-// applyAll applies objects in their order. It goes on after a failure, except if definitions or namespaces fail. An error means that the API
+// applyAll applies objects in their order, and calls done after each. It goes on after a failure, except if definitions or namespaces fail. An error means that the API
 // server does not answer.
-func (d *Deliverer) applyAll(ctx context.Context, target *hub.Delivery, objects []*unstructured.Unstructured) (failures []string, err error) {
+func (d *Deliverer) applyAll(ctx context.Context, target *hub.Delivery, objects []*unstructured.Unstructured, done func(ref)) (failures []string, err error) {
 	for i, u := range objects {
 		r := refOf(u)
 		if rank(r) > 0 && i > 0 && rank(refOf(objects[i-1])) == 0 {
@@ -451,7 +460,9 @@ func (d *Deliverer) applyAll(ctx context.Context, target *hub.Delivery, objects 
 		}
 		if err != nil {
 			failures = append(failures, fmt.Sprintf("%s: %s", r, oneLine(err)))
+			continue
 		}
+		done(r)
 	}
 	return failures, nil
 }

@@ -94,6 +94,21 @@ func TestObjectsOfOthersAreRefusedAndNotRemoved(t *testing.T) {
 	w.wantObjects("dev-shop", "foreign")
 }
 
+func TestWhatTheAccountMayNotApplyIsNotRemovedLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.machine.denied = map[string]bool{"denied": true}
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("mine", "1"), configMap("denied", "1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "mine")
+	w.wantReport(d, shop, hub.StateFailed, "bbb", "", "1 of 2 objects were applied; not applied: ConfigMap dev-shop/denied: cannot get denied")
+	w.set(shop, "c", inNamespace(), configMap("mine", "1"))
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")
+}
+
 func deployment(image string) string {
 	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1, image: " + image + "}\n"
 }

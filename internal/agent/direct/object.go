@@ -29,6 +29,8 @@ type ref struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Done is set in inventories when the object was applied. Without it, the object may exist.
+	Done bool `json:"done,omitempty"`
 }
 
 // String returns, for example, "Deployment shop/web".
@@ -40,7 +42,10 @@ func (r ref) String() string {
 }
 
 // same reports whether two references are of one object, in whatever version.
-func (r ref) same(o ref) bool { o.Version = r.Version; return r == o }
+func (r ref) same(o ref) bool {
+	o.Version, o.Done = r.Version, r.Done
+	return r == o
+}
 
 func (r ref) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
@@ -48,7 +53,7 @@ func (r ref) gvk() schema.GroupVersionKind {
 
 func refOf(u *unstructured.Unstructured) ref {
 	gvk := u.GroupVersionKind()
-	return ref{gvk.Group, gvk.Version, gvk.Kind, u.GetNamespace(), u.GetName()}
+	return ref{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
 // order is the order of applying, by kind. Kinds without an entry come last but two; what calls other programs comes at the end.

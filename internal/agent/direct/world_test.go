@@ -33,6 +33,8 @@ type machine struct {
 	accounts map[string]string
 	// before is called before each change, and its error is the answer.
 	before func(method, path string) error
+	// denied are the names of objects that only the agent itself may read.
+	denied map[string]bool
 	uid    int
 }
 
@@ -62,6 +64,10 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuse := func(code int, reason, message string) {
 		w.WriteHeader(code)
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
+	}
+	if name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; m.denied[name] && r.Header.Get("Impersonate-User") != "" {
+		refuse(http.StatusForbidden, "Forbidden", "cannot get "+name)
+		return
 	}
 	if r.Method != http.MethodGet && m.before != nil {
 		if err := m.before(r.Method, r.URL.Path); err != nil {

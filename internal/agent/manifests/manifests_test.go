@@ -27,7 +27,8 @@ func TestWrite(t *testing.T) {
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
 			Namespace: "observe", Secret: "hub", Destinations: []string{"store=store-01"},
 		},
-		"jobs": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, RunJobs: true},
+		"jobs":   {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, RunJobs: true},
+		"direct": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Direct, ServerKey: "-----BEGIN PUBLIC KEY-----\n"},
 		"flux_pulls": {
 			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux, Reconciler: pull.Flux, GitSecret: "git",
 			Pulls: []Pull{
@@ -66,6 +67,8 @@ func TestWriteRefuses(t *testing.T) {
 
 		"an unknown reconciler":         func(i *Config) { i.Reconciler = "jenkins" },
 		"a secret without a reconciler": func(i *Config) { i.GitSecret = "git" },
+		"no key of the server":          func(i *Config) { i.Reconciler = pull.Direct },
+		"a secret without a repository": func(i *Config) { i.Reconciler, i.ServerKey, i.GitSecret = pull.Direct, "-", "git" },
 		"a secret of Argo CD":           func(i *Config) { i.Reconciler, i.GitSecret = pull.ArgoCD, "git" },
 		"the name of a git secret":      func(i *Config) { i.Reconciler, i.GitSecret = pull.Flux, "a b" },
 		"an unknown repository": func(i *Config) {

@@ -107,7 +107,9 @@ func (c *Client) send(ctx context.Context, q call, out any) error {
 }
 
 // do makes one attempt. It returns an error for every status but 2xx.
-func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) { return c.exchange(ctx, q, 0) }
+func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) {
+	return c.exchange(ctx, q, 0)
+}
 
 // exchange makes one attempt. It returns an error for every status but 2xx, and one more that is expected.
 func (c *Client) exchange(ctx context.Context, q *call, expected int) (*http.Response, error) {

@@ -30,7 +30,7 @@ type source struct {
 }
 
 // sourcesOf returns the sources of the reconcilers in a file of an assignment, each once. It reads the objects of Flux, Argo CD, Fleet and
-// Zarf. A file without any source is an error, because the bundle would be incomplete without saying so.
+// Zarf, and those for agents. A file without any source is an error, because the bundle would be incomplete without saying so.
 func sourcesOf(content []byte) ([]source, error) {
 	var r reconcilers
 	for _, text := range documents(string(content)) {
@@ -54,12 +54,14 @@ func sourcesOf(content []byte) ([]source, error) {
 			r.argo(o)
 		case "fleet.cattle.io GitRepo":
 			r.fleet(o)
+		case "hub.kalypso.io DirectDelivery":
+			r.direct(o)
 		case "zarf.dev ZarfPackageConfig":
 			r.zarf(o)
 		}
 	}
 	if len(r.sources) == 0 {
-		return nil, fmt.Errorf("none of its objects is a source of Flux, Argo CD, Fleet or Zarf")
+		return nil, fmt.Errorf("none of its objects is a source of Flux, Argo CD, Fleet or Zarf, or a DirectDelivery")
 	}
 	return r.sources, nil
 }
@@ -227,6 +229,21 @@ func (r *reconcilers) fleet(o map[string]any) {
 	if len(paths) == 0 {
 		r.add(s)
 	}
+}
+
+// direct adds the folder that an agent applies.
+func (r *reconcilers) direct(o map[string]any) {
+	from := fields(o, "spec", "source")
+	s := source{repository: field(from, "repository"), path: field(from, "path")}
+	switch {
+	case field(from, "commit") != "":
+		s.reason = "it follows a commit; a branch or a tag can be carried"
+	case field(from, "tag") != "":
+		s.reference = "refs/tags/" + field(from, "tag")
+	case field(from, "branch") != "":
+		s.reference = "refs/heads/" + field(from, "branch")
+	}
+	r.add(s)
 }
 
 // zarf adds the sources of a package of Zarf.

@@ -1,0 +1,220 @@
+package desired
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/artifact"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// world has a fleet of one cluster, and repositories in memory.
+type world struct {
+	*Service
+	// heads are the commits of repositories and references, files the content by repository, commit and folder.
+	heads map[string]string
+	files map[string][]artifact.File
+	asked int
+	time  time.Time
+}
+
+const gitOps, manifests = "https://git.example.com/gitops", "https://git.example.com/manifests"
+
+func newWorld() *world {
+	w := &world{time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), heads: map[string]string{
+		gitOps + "@dev": strings.Repeat("a", 40), manifests + "@main": strings.Repeat("b", 40),
+	}, files: map[string][]artifact.File{
+		gitOps + " large":   {{Path: "shop/namespace.yaml", Content: []byte("kind: Namespace\n")}, {Path: "shop/reconciler.yaml", Content: []byte(document("dev-shop", "", "shop"))}},
+		manifests + " shop": {{Path: "web.yaml", Content: []byte("kind: Deployment\n")}},
+	}}
+	w.Service = &Service{
+		Clusters: members{}, Repositories: w, Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), 32)), Now: func() time.Time { return w.time },
+		Follows: func(_ string, m ledger.Membership) (hub.Source, bool, error) {
+			if m.Environment == "unread" {
+				return hub.Source{}, false, errors.New("not read yet")
+			}
+			return hub.Source{Repository: gitOps, Ref: m.Environment, Path: m.ClusterType}, m.ClusterType != "flux", nil
+		},
+	}
+	return w
+}
+
+func document(name, more, path string) string {
+	return "apiVersion: hub.kalypso.io/v1alpha1\nkind: DirectDelivery\nmetadata: {name: " + name + ", namespace: dev-shop}\nspec:\n  source: {repository: " + manifests +
+		", branch: main, path: " + path + "}\n  serviceAccount: reconciler\n" + more
+}
+
+func (w *world) Resolve(_ context.Context, _ string, source hub.DirectSource) (Commit, error) {
+	w.asked++
+	hash, ok := w.heads[source.Repository+"@"+source.Branch]
+	if !ok {
+		return Commit{}, fmt.Errorf("no branch %q in https://ann:hunter2@git.example.com", source.Branch)
+	}
+	return Commit{Hash: hash, Files: func(_ context.Context, folder string) ([]artifact.File, error) {
+		return w.files[source.Repository+" "+folder], nil
+	}}, nil
+}
+
+type members []ledger.Membership
+
+func (m members) Clusters(_ context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error) {
+	if q.Name != "edge-1" {
+		return nil, nil
+	}
+	return []ledger.Cluster{{Name: q.Name, Registered: true, Registration: ledger.Registration{Memberships: m}}}, nil
+}
+
+func (w *world) of(t *testing.T) string {
+	t.Helper()
+	all, _, err := w.Of(t.Context(), "edge-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, "%s of %q at %.3s, archive %t, %s\n", d.ID(), d.Of, d.Commit, d.Digest != "", d.Error)
+	}
+	return b.String()
+}
+
+func want(t *testing.T, got, want string) {
+	t.Helper()
+	if strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWhatAClusterShouldRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}, {Environment: "prod", ClusterType: "flux"}, {Environment: "unread", ClusterType: "large"}, {Environment: "gone", ClusterType: "large"}}
+	want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+kalypso-agent/platform-unread of "" at , archive false, not read yet
+kalypso-agent/platform-gone of "" at , archive false, no branch "gone" in https://git.example.com
+dev-shop/dev-shop of "platform-dev" at bbb, archive true, 
+`)
+	// A folder that cannot be applied is an error of its own.
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	w.heads[manifests+"@main"] = strings.Repeat("c", 40)
+	w.files[manifests+" shop"] = []artifact.File{{Path: "kustomization.yaml", Content: []byte("resources: [web.yaml]\nimages: []\n")}}
+	want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/dev-shop of "platform-dev" at bbb, archive true, 
+`) // as it was a moment ago
+	w.time = w.time.Add(time.Minute)
+	want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/dev-shop of "platform-dev" at ccc, archive false, kustomization.yaml has "images", and kustomizations are not built for a cluster without a reconciler: only resources can be listed; commit the result of the build
+`)
+	if all, _, err := w.Of(t.Context(), "another"); err != nil || len(all) != 0 {
+		t.Errorf("an unknown cluster gets %v, %v", all, err)
+	}
+}
+
+func TestDocumentsThatAreWrongStopTheirFolder(t *testing.T) {
+	t.Parallel()
+	for problem, text := range map[string]string{
+		"serviceAccount":           strings.Replace(document("a", "", "shop"), "serviceAccount: reconciler", "", 1),
+		"leads out":                document("a", "", "../../etc"),
+		`unknown field`:            document("a", "  applyAs: admin\n", "shop"),
+		"namespace and a name":     document("A_b", "", "shop"),
+		"it is declared twice":     document("a", "", "shop") + "---\n" + document("a", "", "shop"),
+		"of \"hub.kalypso.io/v9\"": strings.Replace(document("a", "", "shop"), "v1alpha1", "v9", 1),
+	} {
+		w := newWorld()
+		w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+		w.files[gitOps+" large"] = []artifact.File{{Path: "a.yaml", Content: []byte(text)}}
+		if got := w.of(t); !strings.Contains(got, problem) || strings.Count(got, "archive true") > 1 {
+			t.Errorf("got\n%s\nwant %q", got, problem)
+		}
+	}
+}
+
+func TestArchivesAreOnlyForClustersThatShouldRunThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	all, tag, err := w.Of(t.Context(), "edge-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		archive, err := w.Archive(t.Context(), "edge-1", d.Digest)
+		if err != nil || artifact.Digest(archive) != d.Digest || int64(len(archive)) != d.Size {
+			t.Errorf("%s: %v", d.ID(), err)
+		}
+		if _, err := w.Archive(t.Context(), "another", d.Digest); !errors.Is(err, ErrUnknownDigest) {
+			t.Errorf("another cluster: %v", err)
+		}
+	}
+	if asked := w.asked; asked != 2 {
+		t.Errorf("the repositories were asked %d times, want 2", asked)
+	}
+	// The same after a restart, which has no caches.
+	if again, same, err := newWorldOf(w).Of(t.Context(), "edge-1"); err != nil || same != tag || len(again) != 2 {
+		t.Errorf("got tag %s, %v, want %s", same, err, tag)
+	}
+}
+
+func newWorldOf(w *world) *Service {
+	next := newWorld()
+	next.Service.Clusters = w.Service.Clusters
+	return next.Service
+}
+
+func TestSealedAnswersHaveNumbersThatGrow(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	last := int64(0)
+	for range 3 { // at one time
+		sealed, err := w.Seal("edge-1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, _ := w.Key.Public().(ed25519.PublicKey)
+		payload, _, err := hub.Unseal(sealed, hub.DeliveriesPayloadType, public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d hub.Deliveries
+		if err := json.Unmarshal(payload, &d); err != nil || d.Check("edge-1") != nil || d.Number <= last {
+			t.Errorf("got %+v after number %d: %v %v", d, last, err, d.Check("edge-1"))
+		}
+		last = d.Number
+	}
+}
+
+func TestSelected(t *testing.T) {
+	t.Parallel()
+	file := func(path, text string) artifact.File { return artifact.File{Path: path, Content: []byte(text)} }
+	for _, test := range []struct {
+		name, want string
+		files      []artifact.File
+	}{
+		{"all", "a.yaml b/c.yaml", []artifact.File{file("b/c.yaml", ""), file("a.yaml", "")}},
+		{"listed", "a.yaml b/c.yaml", []artifact.File{file("kustomization.yaml", "resources: [a.yaml, b]"), file("a.yaml", ""), file("b/c.yaml", ""), file("left.yaml", "")}},
+		{"of a subfolder", "a.yaml b/c.yaml", []artifact.File{file("a.yaml", ""), file("b/kustomization.yaml", "resources: [c.yaml]"), file("b/c.yaml", ""), file("b/d.yaml", "")}},
+		{"missing", "does not exist", []artifact.File{file("kustomization.yaml", "resources: [a.yaml]")}},
+		{"elsewhere", "is not in the folder", []artifact.File{file("kustomization.yaml", "resources: [https://example.com/a.yaml]")}},
+		{"above", "is not in the folder", []artifact.File{file("b/kustomization.yaml", "resources: [../a.yaml]"), file("a.yaml", "")}},
+		{"itself", "does not exist", []artifact.File{file("kustomization.yaml", "resources: [.]")}},
+	} {
+		files, err := selected(test.files)
+		var got []string
+		for _, f := range files {
+			got = append(got, f.Path)
+		}
+		if text := strings.Join(got, " "); err == nil && text != test.want || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %q, %v, want %q", test.name, text, err, test.want)
+		}
+	}
+}
