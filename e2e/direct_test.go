@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -178,6 +179,33 @@ func (s *directStory) wantShown(t *testing.T, wants ...string) {
 	})
 }
 
+// wantReady waits until the cluster has a number of deliveries, and all of them are ready.
+func (s *directStory) wantReady(t *testing.T, count int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d deliveries are ready", count), func(context.Context) error {
+		var shown struct {
+			Reconcilers []struct{ Name, State, Repository, Message string }
+		}
+		text := s.server.ask(t, 0, "cluster", "show", bare, "-o", "json")
+		if err := json.Unmarshal([]byte(text), &shown); err != nil {
+			return harness.Stop(err)
+		}
+		ready := 0
+		for _, r := range shown.Reconcilers {
+			if r.State != "ready" && r.Repository != "" { // one that is gone follows nothing
+				return fmt.Errorf("%s is %s: %s", r.Name, r.State, r.Message)
+			}
+			if r.State == "ready" {
+				ready++
+			}
+		}
+		if ready != count {
+			return fmt.Errorf("%d are ready in\n%s", ready, text)
+		}
+		return nil
+	})
+}
+
 func (s *directStory) deploy(t *testing.T) {
 	s.wantSays(t, "one", "settings", "one")
 	s.wantSays(t, "three", "settings", "three")
@@ -219,12 +247,7 @@ func (s *directStory) fail(t *testing.T) {
 	s.wantSays(t, "three", "settings", "beside a failure")
 	must(t, c.Remove("one/rights.yaml"))
 	push(t, c, "without rights")
-	eventually(t, "it is mended", func(context.Context) error {
-		if text := s.server.ask(t, 0, "cluster", "show", bare); strings.Contains(text, "not applied") {
-			return errors.New(text)
-		}
-		return nil
-	})
+	s.wantReady(t, 4)
 }
 
 func (s *directStory) rollBack(t *testing.T) {
@@ -236,12 +259,7 @@ func (s *directStory) rollBack(t *testing.T) {
 	podOf(t, s.cluster, s.namespace("two"), "v1")
 	must(t, c.Write("two/web.yaml", deploymentOf("v2")))
 	push(t, c, "mend")
-	eventually(t, "it is mended", func(context.Context) error {
-		if text := s.server.ask(t, 0, "cluster", "show", bare); strings.Contains(text, "rolled back") {
-			return errors.New(text)
-		}
-		return nil
-	})
+	s.wantReady(t, 4)
 	watchFor(t, s.cluster, s.namespace("two"), rolledOut)
 }
 
@@ -274,12 +292,7 @@ func (s *directStory) uninstall(t *testing.T) {
 		return fmt.Errorf("it exists: %w", err)
 	})
 	s.wantSays(t, "one", "settings", "changed")
-	eventually(t, "its delivery is gone", func(context.Context) error {
-		if text := s.server.ask(t, 0, "cluster", "show", bare); strings.Contains(text, s.namespace("three")) {
-			return errors.New(text)
-		}
-		return nil
-	})
+	s.wantReady(t, 3)
 }
 
 // touch changes the control plane, of which Gitea tells the server.

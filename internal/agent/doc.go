@@ -16,6 +16,10 @@
 // The answer to a batch can request Jobs. An agent that may run them passes the requests to package job, and their results go with the next batch.
 // Requests repeat until they are answered, so that neither side keeps them across a restart.
 //
+// # Clusters without a reconciler
+//
+// An agent that may apply deliveries gets from package direct a [Cluster] that reports them beside the reconcilers that are watched.
+//
 // # Interruptions
 //
 // The queue is a file, so a restart loses nothing. Failed batches are sent again after growing pauses, which are partly

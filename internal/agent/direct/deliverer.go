@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 )
 
 // Deliverer applies what the store says. One goroutine at a time uses it, except for [Deliverer.Reports] and [Deliverer.Wake].
@@ -24,6 +23,8 @@ type Deliverer struct {
 	Cluster *Cluster         // required
 	Log     *slog.Logger     // required
 	Now     func() time.Time // required
+	// Status returns the state of an object by the rules of kstatus. // required
+	Status func(object map[string]any) (hub.State, string)
 
 	wake    chan struct{}
 	changed chan struct{}
@@ -481,7 +482,7 @@ func (d *Deliverer) established(ctx context.Context, target *hub.Delivery, objec
 				return err
 			}
 			if current != nil {
-				if s, _ := reconciler.Status(current.Object); s == hub.StateReady {
+				if s, _ := d.Status(current.Object); s == hub.StateReady {
 					break
 				}
 			}
@@ -595,7 +596,7 @@ func (d *Deliverer) health(ctx context.Context, s *state) (found []hub.ObjectHea
 			object.Message = "does not exist"
 			d.applied[s.Delivery.ID()] = time.Time{} // somebody removed it: apply it again
 		default:
-			state, text := reconciler.Status(u.Object)
+			state, text := d.Status(u.Object)
 			if state == hub.StateReady {
 				continue
 			}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 )
 
@@ -216,7 +217,7 @@ func (w *world) start() (*Deliverer, *Follower) {
 		w.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	d := &Deliverer{Store: w.store, Cluster: cluster, Log: log, Now: func() time.Time { return w.now }}
+	d := &Deliverer{Store: w.store, Cluster: cluster, Log: log, Now: func() time.Time { return w.now }, Status: reconciler.Status}
 	if err := d.Open(); err != nil {
 		w.t.Fatal(err)
 	}

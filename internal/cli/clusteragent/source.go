@@ -124,7 +124,7 @@ func (s *Source) deliverer(store *direct.Store, log *slog.Logger) (*direct.Deliv
 	if err != nil {
 		return nil, err
 	}
-	d := &direct.Deliverer{Store: store, Cluster: cluster, Log: log, Now: time.Now}
+	d := &direct.Deliverer{Store: store, Cluster: cluster, Log: log, Now: time.Now, Status: reconciler.Status}
 	return d, d.Open()
 }
 
