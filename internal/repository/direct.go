@@ -39,7 +39,9 @@ func (r Direct) Resolve(ctx context.Context, from string, source hub.DirectSourc
 		return desired.Commit{}, err
 	}
 	tree := repo.Tree(commit)
-	return desired.Commit{Hash: commit.Hash, Files: func(ctx context.Context, folder string) ([]artifact.File, error) { return manifestsOf(ctx, tree, folder) }}, nil
+	return desired.Commit{Hash: commit.Hash, Files: func(ctx context.Context, folder string) ([]artifact.File, error) {
+		return manifestsOf(ctx, tree, folder)
+	}}, nil
 }
 
 // manifestsOf returns the YAML files below a folder.

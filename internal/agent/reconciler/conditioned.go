@@ -111,5 +111,9 @@ func rollout(o object) (state hub.State, text string, ok bool) {
 	if updated < wanted || available < wanted {
 		return hub.StateProgressing, "not all replicas are updated and available", true
 	}
+	if o.text("kind") == "Deployment" && o.number("status", "replicas") > updated {
+		// Those that are available may all be of the version before.
+		return hub.StateProgressing, "replicas of the version before are still there", true
+	}
 	return "", "", false
 }

@@ -22,7 +22,7 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	if len(k.keeps) == 0 {
 		for _, path := range [][]string{
 			fields("status.conditions"), fields("status.observedGeneration"), fields("spec.replicas"), fields("status.updatedReplicas"),
-			fields("status.availableReplicas"), fields("status.desiredNumberScheduled"), fields("status.updatedNumberScheduled"),
+			fields("status.replicas"), fields("status.availableReplicas"), fields("status.desiredNumberScheduled"), fields("status.updatedNumberScheduled"),
 			fields("status.numberAvailable"),
 		} {
 			keep(u.Object, kept, path)
