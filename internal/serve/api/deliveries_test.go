@@ -45,19 +45,13 @@ func (b *branch) move(digit string) {
 	b.commit = commit(digit)
 }
 
-func TestDeliveries(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	_, key, err := ed25519.GenerateKey(nil)
+// deliver makes the server have deliveries from a branch, for clusters of the type bare, and returns the key that verifies them.
+func (w *world) deliver(git desired.Repositories) ed25519.PublicKey {
+	w.t.Helper()
+	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	public, _ := key.Public().(ed25519.PublicKey)
-	git := &branch{commit: commit("a"), read: make(chan struct{}, 1)}
-	token := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
-	other := w.register("edge-2", ledger.Membership{Environment: "dev", ClusterType: "flux"})
-	wantProblem(t, w.call(http.MethodGet, "/api/v1/deliveries", token, nil), http.StatusNotFound)
-
 	w.server.DeliveryKey = public
 	w.server.Deliveries = &desired.Service{
 		Clusters: w.ledger, Repositories: git, Key: key, Fresh: time.Nanosecond, Now: time.Now,
@@ -65,6 +59,18 @@ func TestDeliveries(t *testing.T) {
 			return hub.Source{Repository: gitOps, Ref: "dev", Path: m.ClusterType}, m.ClusterType == "bare", nil
 		},
 	}
+	return public
+}
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	git := &branch{commit: commit("a"), read: make(chan struct{}, 1)}
+	token := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
+	other := w.register("edge-2", ledger.Membership{Environment: "dev", ClusterType: "flux"})
+	wantProblem(t, w.call(http.MethodGet, "/api/v1/deliveries", token, nil), http.StatusNotFound)
+
+	public := w.deliver(git)
 	open := func(a asked) hub.Deliveries {
 		t.Helper()
 		if a.status != http.StatusOK {

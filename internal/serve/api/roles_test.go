@@ -41,6 +41,8 @@ var rights = map[string]string{
 
 	"POST /reports": "c", "POST /reports/flux": "c", "POST /reports/argocd": "c",
 	"POST /clusters/join": "j",
+
+	"GET /deliveries": "c", "GET /deliveries/archives/{digest}": "c", "GET /deliveries/key": "roacj",
 }
 
 // operations are those of the description: method and path below the root.
