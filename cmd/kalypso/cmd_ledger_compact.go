@@ -28,7 +28,7 @@ func newLedgerCompact(t *terminal.Terminal) *cobra.Command {
 		Use:   "compact",
 		Short: "Delete what a ledger does not need",
 		Long: `Delete the repetitions in a ledger: observations older than a day that say the same as the one before and the one after.
-Every answer stays the same.
+Answers stay the same. If a report arrives more than a day late, less is known of the time around it than without compaction.
 
 With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do commits,
 promotions, pull requests and who did what. Deployments and outages before that are not counted any more.
