@@ -55,6 +55,7 @@ Exit codes:
 		newCluster(t),
 		newToken(t),
 		newNotify(t),
+		newMCP(t),
 		newLedger(t),
 		clusteragent.New(t, "kalypso agent"),
 		newOperator(),

@@ -58,6 +58,8 @@ func TestMain(m *testing.M) {
 //	fleet                           pushes the example fleet to the server, with clusters dev-1 and stage-1 that run its commit $FIRST
 //	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
 //	[!] report CLUSTER STATE ...    reports that a cluster runs the head of its GitOps branch; see [report]
+//	[!] ask [--flag ...] -- TOOL JSON
+//	                                asks "kalypso mcp" as an assistant does; see [askAssistant]
 //	onforge TOKENFILE REPOSITORY ACTION...
 //	                                acts on the newest pull request as a user, on the pages of the embedded forge; see [onForge]
 //	registry NAME [...]             starts a registry at $NAME, adds an image, lists the tags, or fills its disk; see [imageRegistry]
@@ -83,7 +85,7 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
-			"registry": imageRegistry, "artifacts": artifacts, "tamper": tamper, "cluster": cluster, "receiver": receiver, "onforge": onForge,
+			"registry": imageRegistry, "artifacts": artifacts, "tamper": tamper, "cluster": cluster, "receiver": receiver, "onforge": onForge, "ask": askAssistant,
 		},
 	})
 }

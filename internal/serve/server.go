@@ -96,6 +96,7 @@ func (s *Server) Handler() http.Handler {
 	if s.API != nil {
 		mux.Handle("/api/", s.API)
 		mux.Handle("/api", s.API)
+		mux.Handle("/mcp", s.API)
 	}
 	if s.Pages != nil {
 		s.Pages(mux)

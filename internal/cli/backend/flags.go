@@ -64,6 +64,11 @@ func (f *Flags) Resolve(cmd *cobra.Command, t *terminal.Terminal) (target, error
 	return target{}, cli.Usage(cmd, "no server given; set --server or %s, or use a ledger with --ledger or %s", EnvServer, EnvLedger)
 }
 
+// Given reports whether the flags or the environment choose a server or a ledger.
+func (f *Flags) Given(t *terminal.Terminal) bool {
+	return f.Server != "" || f.Ledger.at != "" || t.Env[EnvServer] != "" || t.Env[EnvLedger] != ""
+}
+
 // BindServer adds only the flags that choose a server, for commands that take a ledger with a [LedgerFlag] of their own.
 func (f *Flags) BindServer(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.Server, "server", "", usage)

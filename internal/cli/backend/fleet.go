@@ -16,6 +16,9 @@ type Querier interface {
 	Environments(ctx context.Context, q query.EnvironmentsQuery) (query.Page[query.Environment], error)
 	Progress(ctx context.Context, q query.ProgressQuery) (query.Progress, error)
 	Compare(ctx context.Context, q query.CompareQuery) (query.Comparison, error)
+	Discrepancies(ctx context.Context, q query.DiscrepanciesQuery) (query.Page[query.Discrepancy], error)
+	Promotion(ctx context.Context, q query.PromotionQuery) (query.PromotionDetail, error)
+	Figures(ctx context.Context, q query.FiguresQuery) (query.Figures, error)
 	applicationQuerier
 	clusterQuerier
 	historyQuerier

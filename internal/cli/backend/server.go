@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
@@ -47,6 +49,30 @@ func (s ServerQuerier) Progress(ctx context.Context, q query.ProgressQuery) (que
 // Compare compares two environments.
 func (s ServerQuerier) Compare(ctx context.Context, q query.CompareQuery) (query.Comparison, error) {
 	return get[query.Comparison](ctx, s.Client, client.Path("compare", q.A, q.B), newParameters().time("asOf", q.AsOf).values)
+}
+
+// Discrepancies lists clusters that do not run what they should. The API has those of workloads only with each workload.
+func (s ServerQuerier) Discrepancies(ctx context.Context, q query.DiscrepanciesQuery) (none query.Page[query.Discrepancy], err error) {
+	if q.Workload != "" {
+		return none, cli.Failed(errors.New("a server does not list the discrepancies of one workload"), "ask for the clusters of the environment, or for the versions of the workload")
+	}
+	p := pageParameters(q.Paging).text("environment", q.Environment).text("cluster", q.Cluster).text("clusterType", q.ClusterType).
+		text("state", string(q.State)).time("asOf", q.AsOf)
+	return get[query.Page[query.Discrepancy]](ctx, s.Client, "discrepancies", p.values)
+}
+
+// Promotion returns the promotion of a commit.
+func (s ServerQuerier) Promotion(ctx context.Context, q query.PromotionQuery) (query.PromotionDetail, error) {
+	return get[query.PromotionDetail](ctx, s.Client, client.Path("promotions", q.Commit), newParameters().text("subject", q.Subject).values)
+}
+
+// Figures returns the four figures.
+func (s ServerQuerier) Figures(ctx context.Context, q query.FiguresQuery) (query.Figures, error) {
+	p := newParameters().text("environment", q.Environment).text("workload", q.Workload).text("workspace", q.Workspace).time("from", q.From).time("to", q.To)
+	if q.ByTeam {
+		p.values.Set("byTeam", "true")
+	}
+	return get[query.Figures](ctx, s.Client, "figures", p.values)
 }
 
 // Applications lists applications.

@@ -41,7 +41,7 @@ type Ledger interface {
 	RecordStep(ctx context.Context, s ledger.Step) error
 }
 
-// Server serves all paths below /api. Do not change or copy it after the call of Handler.
+// Server serves all paths below /api, and assistants at /mcp. Do not change or copy it after the call of Handler.
 type Server struct {
 	Observer  *query.Observer   // required
 	Control   Control           // required
@@ -74,7 +74,7 @@ type Server struct {
 	Now func() time.Time
 }
 
-// Handler returns the handler of all paths below /api.
+// Handler returns the handler of all paths below /api, and of [AssistantPath].
 func (s *Server) Handler() http.Handler {
 	return &access.Shield{
 		Next: newService(s), Log: s.Log,

@@ -43,6 +43,7 @@ func newService(s *Server) *service {
 	} {
 		register(v)
 	}
+	v.mux.Handle(AssistantPath, v.assist())
 	d := sync.OnceValues(func() (description, error) { return describe(s.Version, comments) })
 	for _, format := range []string{"json", "yaml"} {
 		v.mux.HandleFunc("GET /api/openapi."+format, func(w http.ResponseWriter, r *http.Request) { v.answerDescription(w, r, d, format) })

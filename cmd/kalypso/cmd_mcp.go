@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/assistant"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// mcpCommand is "kalypso mcp".
+type mcpCommand struct {
+	t     *terminal.Terminal
+	fleet backend.Flags
+	// controlPlane and maps are those of sourceFlags.
+	controlPlane string
+	maps         []git.Mapping
+	schedulers   schedulerFlags
+	actions      bool
+}
+
+func newMCP(t *terminal.Terminal) *cobra.Command {
+	c := &mcpCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Answer the questions of an assistant, over the Model Context Protocol",
+		Long: `Answer the questions of an assistant, over the Model Context Protocol on standard input and output.
+
+    --server or --ledger   what runs where, and why something waits or fails
+    --control-plane        plan, explain, and the documents as resources
+
+The tools only read. With --actions, the assistant can pause promotions into an environment, after it has asked you.
+
+An assistant starts this command itself. Most are configured like this:
+
+    {"mcpServers": {"kalypso": {"command": "kalypso", "args": ["mcp", "--server", "https://kalypso.example.com"]}}}`,
+		Example: `  kalypso mcp --server https://kalypso.example.com
+  kalypso mcp --ledger kalypso-data/ledger.db --control-plane control-plane
+  kalypso mcp --control-plane https://github.com/acme/control-plane`,
+		Args: cli.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.fleet.Bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&c.controlPlane, "control-plane", "", "the control plane to plan and explain, a `folder or URL`")
+	flags.Var((*mapFlag)(&c.maps), "map", "beside --control-plane: read the repository `URL=PATH` from a path; may be repeated")
+	flags.BoolVar(&c.actions, "actions", false, "offer to pause promotions, on the server or ledger")
+	c.schedulers.bind(cmd)
+	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
+	return cmd
+}
+
+func (c *mcpCommand) run(cmd *cobra.Command) error {
+	if c.controlPlane == "" && len(c.maps) > 0 {
+		return cli.Usage(cmd, "--map goes with --control-plane")
+	}
+	o := assistant.Options{Version: cli.Version()}
+	if c.fleet.Given(c.t) || c.controlPlane == "" || c.actions {
+		fleet, err := c.fleet.Open(cmd, c.t)
+		if err != nil {
+			return err
+		}
+		defer fleet.Close() //nolint:errcheck // it was only read
+		o.Questions = fleet
+	}
+	if c.controlPlane != "" {
+		source := sourceFlags{controlPlane: c.controlPlane, maps: c.maps, schedulers: c.schedulers}
+		s, err := source.open(cmd.Context(), c.t)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		o.ControlPlane = &documentsOf{s}
+	}
+	if c.actions {
+		o.Pause = func(_ context.Context, environment, controlPlane, why string) error {
+			return c.fleet.WithController(cmd, c.t, func(controller backend.Controller) error {
+				_, err := controller.Do(cmd.Context(), backend.Command{Action: backend.Pause, Environment: environment, ControlPlane: controlPlane, Why: why})
+				return err
+			})
+		}
+	}
+	return assistant.New(o).Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.t.In), Writer: keepOpen{c.t.Out}})
+}
+
+// documentsOf implements [assistant.ControlPlane] with a session. Each answer reads the newest commits.
+type documentsOf struct{ *session }
+
+// Draft implements [assistant.ControlPlane].
+func (d *documentsOf) Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, compare bool) (*schedule.Draft, error) {
+	request := d.request
+	request.Environment = environment
+	defer d.progress.End()
+	return d.drafter.Draft(ctx, schedule.DraftRequest{Request: request, WhatIf: whatIf, Unpublished: !compare})
+}
+
+// Documents implements [assistant.ControlPlane].
+func (d *documentsOf) Documents(ctx context.Context, branch string) (fleet.Source, error) {
+	return d.drafter.Loader.Repositories.Source(ctx, schedule.Location{Repo: d.request.ControlPlane, Branch: branch})
+}
+
+// keepOpen is a writer that the end of a session does not close.
+type keepOpen struct{ io.Writer }
+
+// Close does nothing.
+func (keepOpen) Close() error { return nil }
