@@ -31,7 +31,7 @@ const (
 )
 
 // explain names the scope that may be missing: missing scopes are often answered like wrong tokens.
-func explain(r rest.Request, e *forge.Error) {
+func explain(r rest.Request, _ http.Header, e *forge.Error) {
 	if e.Status == http.StatusUnauthorized && r.Right != "" {
 		e.Right = "a valid token with " + r.Right
 	}

@@ -118,7 +118,7 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 var requiredScope = regexp.MustCompile(`required=\[([^\]]+)\]`)
 
 // explain replaces our name of a missing permission with the forge's own, which is more precise.
-func explain(_ rest.Request, e *forge.Error) {
+func explain(_ rest.Request, _ http.Header, e *forge.Error) {
 	if scope := requiredScope.FindStringSubmatch(e.Detail); scope != nil && errors.Is(e.Kind, forge.ErrDenied) {
 		e.Right = scope[1]
 	}

@@ -2,13 +2,22 @@ package github
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// note is a review comment.
+type note struct {
+	ID          int64  `json:"id"`
+	User        user   `json:"user"`
+	Body        string `json:"body"`
+	SubjectType string `json:"subject_type"`
+	Line        *int   `json:"line"`
+}
 
 // Annotate posts annotations as review comments. Any token that can write pull requests can create those.
 // Check runs would work as well, but only apps can create them.
@@ -18,7 +27,7 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 		return err
 	}
 	return a.Settle(there,
-		func(id string) error { return r.removeNote(ctx, id) },
+		func(id string) error { return r.Do(ctx, removeNote.remove(rest.Path("pulls", "comments", id))) },
 		func(n forge.Note, body string, atLine bool) error {
 			return r.writeNote(ctx, number, a.Commit, n, body, atLine)
 		})
@@ -26,9 +35,7 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 
 // notes returns our review comments.
 func (r *Repository) notes(ctx context.Context, number int) ([]forge.ExistingNote, error) {
-	list := r.forge.client.PullRequests.ListCommentsIter(readNotes.on(ctx), r.owner, r.name, number,
-		&github.PullRequestListCommentsOptions{ListOptions: perPage})
-	all, err := collect(r, readNotes, list, same, nil, 0)
+	all, err := rest.All[note](ctx, &r.Repository, readNotes.read(rest.Path("pulls", number, "comments"), nil))
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -37,30 +44,20 @@ func (r *Repository) notes(ctx context.Context, number int) ([]forge.ExistingNot
 		return nil, err
 	}
 	var ours []forge.ExistingNote
-	for _, c := range all {
+	for _, n := range all {
 		// The token of a CI job does not reveal its account. Then every comment by a bot counts as ours, and none by users.
-		if viewer == "" && c.GetUser().GetType() == "Bot" || viewer != "" && strings.EqualFold(c.GetUser().GetLogin(), viewer) {
-			outdated := c.GetSubjectType() != "file" && c.Line == nil
-			ours = append(ours, forge.ExistingNote{ID: strconv.FormatInt(c.GetID(), 10), Body: c.GetBody(), Outdated: outdated})
+		if viewer == "" && n.User.Type == "Bot" || viewer != "" && strings.EqualFold(n.User.Login, viewer) {
+			outdated := n.SubjectType != "file" && n.Line == nil
+			ours = append(ours, forge.ExistingNote{ID: strconv.FormatInt(n.ID, 10), Body: n.Body, Outdated: outdated})
 		}
 	}
 	return ours, nil
 }
 
 func (r *Repository) writeNote(ctx context.Context, number int, commit string, n forge.Note, body string, atLine bool) error {
-	request := github.CreatePullRequestCommentRequest{Body: body, CommitID: commit, Path: n.File, SubjectType: new("file")}
+	in := map[string]any{"body": body, "commit_id": commit, "path": n.File, "subject_type": "file"}
 	if atLine {
-		request.SubjectType, request.Line, request.Side = new("line"), &n.Line, new("RIGHT")
+		in["subject_type"], in["line"], in["side"] = "line", n.Line, "RIGHT"
 	}
-	_, answer, err := r.forge.client.PullRequests.CreateComment(writeNote.on(ctx), r.owner, r.name, number, request)
-	return r.explain(writeNote, answer, err)
-}
-
-func (r *Repository) removeNote(ctx context.Context, note string) error {
-	id, err := strconv.ParseInt(note, 10, 64)
-	if err != nil {
-		return err
-	}
-	answer, err := r.forge.client.PullRequests.DeleteComment(removeNote.on(ctx), r.owner, r.name, id)
-	return r.explain(removeNote, answer, err)
+	return r.Do(ctx, writeNote.write(http.MethodPost, rest.Path("pulls", number, "comments"), in, nil))
 }

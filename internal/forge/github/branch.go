@@ -2,33 +2,44 @@ package github
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// headPath returns the path of a branch below root. Its slashes are not escaped, unlike in other paths.
+func headPath(root, branch string) string {
+	path := root + "/heads"
+	for part := range strings.SplitSeq(branch, "/") {
+		path += rest.Path(part)
+	}
+	return path
+}
 
 // CreateBranch creates a branch at a commit.
 func (r *Repository) CreateBranch(ctx context.Context, branch, commit string) error {
-	ref := "refs/heads/" + branch
-	_, answer, err := r.forge.client.Git.CreateRef(createBranch.on(ctx), r.owner, r.name, github.CreateRef{Ref: ref, SHA: commit})
-	return forge.IgnoreSame(r.explain(createBranch, answer, err), commit, func() (string, error) {
-		existing, _, err := r.forge.client.Git.GetRef(readBranch.on(ctx), r.owner, r.name, ref)
-		return existing.GetObject().GetSHA(), err
+	in := map[string]string{"ref": "refs/heads/" + branch, "sha": commit}
+	return forge.IgnoreSame(r.Do(ctx, createBranch.write(http.MethodPost, "/git/refs", in, nil)), commit, func() (string, error) {
+		var existing struct {
+			Object struct {
+				SHA string `json:"sha"`
+			} `json:"object"`
+		}
+		err := r.Do(ctx, readBranch.read(headPath("/git/ref", branch), &existing))
+		return existing.Object.SHA, err
 	})
 }
 
 // DeleteBranch deletes a branch. GitHub answers 422 if it does not exist.
 func (r *Repository) DeleteBranch(ctx context.Context, branch string) error {
-	answer, err := r.forge.client.Git.DeleteRef(deleteBranch.on(ctx), r.owner, r.name, "refs/heads/"+branch)
-	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && strings.Contains(message(err), "does not exist") {
+	err := r.Do(ctx, deleteBranch.remove(headPath("/git/refs", branch)))
+	if says(err, http.StatusUnprocessableEntity, "does not exist") {
 		return nil
 	}
-	return r.explain(deleteBranch, answer, err)
+	return err
 }
 
 // Protection reads a branch's requirements: those of its protection and of the rulesets that apply to it.
@@ -45,21 +56,37 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	return union(classic, rules), forge.Ignore(forge.Ignore(err, forge.ErrDenied), forge.ErrNotFound)
 }
 
+// rule is a rule of a ruleset. Its parameters are those of the types that matter here.
+type rule struct {
+	Type       string `json:"type"`
+	Parameters struct {
+		Approvals  int  `json:"required_approving_review_count"`
+		CodeOwners bool `json:"require_code_owner_review"`
+		Checks     []struct {
+			Context string `json:"context"`
+		} `json:"required_status_checks"`
+	} `json:"parameters"`
+}
+
 // rules returns what the rulesets of a branch require. GitHub Enterprise Server before 3.11 has none.
 func (r *Repository) rules(ctx context.Context, branch string) (forge.Protection, error) {
 	var p forge.Protection
-	rules, answer, err := r.forge.client.Repositories.ListRulesForBranch(readRules.on(ctx), r.owner, r.name, branch, new(perPage))
-	if err != nil || rules == nil {
-		return p, forge.Ignore(forge.Ignore(r.explain(readRules, answer, err), forge.ErrNotFound), forge.ErrDenied)
+	rules, err := rest.All[rule](ctx, &r.Repository, readRules.read(rest.Path("rules", "branches", branch), nil))
+	if err != nil {
+		return p, forge.Ignore(forge.Ignore(err, forge.ErrNotFound), forge.ErrDenied)
 	}
-	p.PullRequestsOnly = len(rules.PullRequest)+len(rules.Update)+len(rules.MergeQueue) > 0
-	for _, rule := range rules.PullRequest {
-		p.Approvals = max(p.Approvals, rule.Parameters.RequiredApprovingReviewCount)
-		p.CodeOwners = p.CodeOwners || rule.Parameters.RequireCodeOwnerReview
-	}
-	for _, rule := range rules.RequiredStatusChecks {
-		for _, check := range rule.Parameters.RequiredStatusChecks {
-			p.Checks = append(p.Checks, check.Context)
+	for _, one := range rules {
+		switch one.Type {
+		case "pull_request":
+			p.PullRequestsOnly = true
+			p.Approvals = max(p.Approvals, one.Parameters.Approvals)
+			p.CodeOwners = p.CodeOwners || one.Parameters.CodeOwners
+		case "update", "merge_queue":
+			p.PullRequestsOnly = true
+		case "required_status_checks":
+			for _, check := range one.Parameters.Checks {
+				p.Checks = append(p.Checks, check.Context)
+			}
 		}
 	}
 	return p, nil
@@ -76,43 +103,68 @@ func union(a, b forge.Protection) forge.Protection {
 	return p
 }
 
-func (r *Repository) classicProtection(ctx context.Context, branch string) (forge.Protection, error) {
-	p, answer, err := r.forge.client.Repositories.GetBranchProtection(readProtection.on(ctx), r.owner, r.name, branch)
-	if errors.Is(err, github.ErrBranchNotProtected) {
-		return forge.Protection{}, nil
+// unprotected is what GitHub says about a branch without protection.
+const unprotected = "Branch not protected"
+
+// requiredReviews are the reviews that a branch requires.
+type requiredReviews struct {
+	DismissStale bool `json:"dismiss_stale_reviews"`
+	CodeOwners   bool `json:"require_code_owner_reviews"`
+	Approvals    int  `json:"required_approving_review_count"`
+}
+
+// requiredChecks are the checks that a branch requires.
+type requiredChecks struct {
+	Strict   bool     `json:"strict"`
+	Contexts []string `json:"contexts"`
+}
+
+// protection is the protection of a branch, of which GitHub wants all fields.
+type protection struct {
+	Checks        *requiredChecks  `json:"required_status_checks"`
+	Reviews       *requiredReviews `json:"required_pull_request_reviews"`
+	EnforceAdmins bool             `json:"enforce_admins"`
+	Restrictions  *struct{}        `json:"restrictions"`
+}
+
+func (r *Repository) classicProtection(ctx context.Context, branch string) (result forge.Protection, err error) {
+	var p struct {
+		Checks  *requiredChecks  `json:"required_status_checks"`
+		Reviews *requiredReviews `json:"required_pull_request_reviews"`
 	}
+	err = r.Do(ctx, readProtection.read(rest.Path("branches", branch, "protection"), &p))
 	if err != nil {
-		return forge.Protection{}, r.explain(readProtection, answer, err)
+		if says(err, http.StatusNotFound, unprotected) {
+			return result, nil
+		}
+		return result, err
 	}
-	var result forge.Protection
-	if reviews := p.GetRequiredPullRequestReviews(); reviews != nil {
+	if p.Reviews != nil {
 		result.PullRequestsOnly = true
-		result.Approvals, result.CodeOwners = reviews.RequiredApprovingReviewCount, reviews.RequireCodeOwnerReviews
+		result.Approvals, result.CodeOwners = p.Reviews.Approvals, p.Reviews.CodeOwners
 	}
-	if checks := p.GetRequiredStatusChecks(); checks != nil && checks.Contexts != nil && len(*checks.Contexts) > 0 {
-		result.Checks = slices.Sorted(slices.Values(*checks.Contexts))
+	if p.Checks != nil && len(p.Checks.Contexts) > 0 {
+		result.Checks = slices.Sorted(slices.Values(p.Checks.Contexts))
 	}
 	return result, nil
 }
 
 // Protect sets a branch's requirements. Administrators can bypass them, which is GitHub's default.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
+	path := rest.Path("branches", branch, "protection")
 	if !p.Protected() {
-		answer, err := r.forge.client.Repositories.RemoveBranchProtection(removeProtection.on(ctx), r.owner, r.name, branch)
-		if errors.Is(err, github.ErrBranchNotProtected) || strings.Contains(message(err), "Branch not protected") {
+		err := r.Do(ctx, removeProtection.remove(path))
+		if says(err, http.StatusNotFound, unprotected) {
 			return nil
 		}
-		return r.explain(removeProtection, answer, err)
+		return err
 	}
-	request := &github.ProtectionRequest{}
+	var in protection
 	if len(p.Checks) > 0 {
-		request.RequiredStatusChecks = &github.RequiredStatusChecks{Contexts: &p.Checks}
+		in.Checks = &requiredChecks{Contexts: p.Checks}
 	}
 	if p.PullRequestsOnly || p.Approvals > 0 || p.CodeOwners {
-		request.RequiredPullRequestReviews = &github.PullRequestReviewsEnforcementRequest{
-			RequireCodeOwnerReviews: p.CodeOwners, RequiredApprovingReviewCount: p.Approvals,
-		}
+		in.Reviews = &requiredReviews{CodeOwners: p.CodeOwners, Approvals: p.Approvals}
 	}
-	_, answer, err := r.forge.client.Repositories.UpdateBranchProtection(setProtection.on(ctx), r.owner, r.name, branch, request)
-	return r.explain(setProtection, answer, err)
+	return r.Do(ctx, setProtection.write(http.MethodPut, path, in, nil))
 }

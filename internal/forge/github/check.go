@@ -3,11 +3,34 @@ package github
 import (
 	"context"
 	"errors"
-
-	"github.com/google/go-github/v92/github"
+	"net/url"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// checkRun is a check of an app.
+type checkRun struct {
+	Name        string    `json:"name"`
+	Status      string    `json:"status"`
+	Conclusion  string    `json:"conclusion"`
+	DetailsURL  string    `json:"details_url"`
+	CompletedAt time.Time `json:"completed_at"`
+	Output      struct {
+		Title string `json:"title"`
+	} `json:"output"`
+}
+
+// workflowRun is a run of a workflow of GitHub Actions.
+type workflowRun struct {
+	Name         string    `json:"name"`
+	Status       string    `json:"status"`
+	Conclusion   string    `json:"conclusion"`
+	DisplayTitle string    `json:"display_title"`
+	HTMLURL      string    `json:"html_url"`
+	UpdatedAt    time.Time `json:"updated_at"`
+}
 
 // Checks reads statuses and check runs. GitHub Actions and most apps report check runs. Fine-grained tokens of users cannot have
 // the right to read them: then Checks reads the workflow runs of GitHub Actions.
@@ -16,10 +39,9 @@ func (r *Repository) Checks(ctx context.Context, commit string) ([]forge.Status,
 	if err != nil {
 		return nil, err
 	}
-	list := r.forge.client.Checks.ListCheckRunsForRefIter(readChecks.on(ctx), r.owner, r.name, commit, &github.ListCheckRunsOptions{
-		Filter: new("latest"), ListOptions: perPage,
-	})
-	runs, err := collect(r, readChecks, list, statusOfRun, nil, 0)
+	q := readChecks.read(rest.Path("commits", commit, "check-runs"), nil)
+	q.Element, q.Query = "check_runs", url.Values{"filter": {"latest"}}
+	runs, err := rest.Select(ctx, &r.Repository, q, statusOfRun, nil, 0)
 	if errors.Is(err, forge.ErrDenied) {
 		runs, err = r.workflowRuns(ctx, commit)
 	}
@@ -28,14 +50,12 @@ func (r *Repository) Checks(ctx context.Context, commit string) ([]forge.Status,
 
 // workflowRuns reads the last run of each workflow.
 func (r *Repository) workflowRuns(ctx context.Context, commit string) ([]forge.Status, error) {
-	list := r.forge.client.Actions.ListRepositoryWorkflowRunsIter(readWorkflows.on(ctx), r.owner, r.name, &github.ListWorkflowRunsOptions{
-		HeadSHA: commit, ListOptions: perPage,
-	})
+	q := readWorkflows.read("/actions/runs", nil)
+	q.Element, q.Query = "workflow_runs", url.Values{"head_sha": {commit}}
 	known := map[string]bool{}
-	return collect(r, readWorkflows, list, func(run *github.WorkflowRun) forge.Status {
+	return rest.Select(ctx, &r.Repository, q, func(run workflowRun) forge.Status {
 		return forge.Status{
-			Context: run.GetName(), State: stateOf(run.GetStatus(), run.GetConclusion()), Description: run.GetDisplayTitle(),
-			URL: run.GetHTMLURL(), Time: run.GetUpdatedAt().Time,
+			Context: run.Name, State: stateOf(run.Status, run.Conclusion), Description: run.DisplayTitle, URL: run.HTMLURL, Time: run.UpdatedAt,
 		}
 	}, func(s forge.Status) bool { // the newest comes first
 		again := known[s.Context]
@@ -44,10 +64,9 @@ func (r *Repository) workflowRuns(ctx context.Context, commit string) ([]forge.S
 	}, 0)
 }
 
-func statusOfRun(run *github.CheckRun) forge.Status {
+func statusOfRun(run checkRun) forge.Status {
 	return forge.Status{
-		Context: run.GetName(), State: stateOf(run.GetStatus(), run.GetConclusion()), Description: run.GetOutput().GetTitle(), URL: run.GetDetailsURL(),
-		Time: run.GetCompletedAt().Time,
+		Context: run.Name, State: stateOf(run.Status, run.Conclusion), Description: run.Output.Title, URL: run.DetailsURL, Time: run.CompletedAt,
 	}
 }
 

@@ -2,40 +2,42 @@ package github
 
 import (
 	"context"
+	"net/http"
 	"strconv"
-
-	"github.com/google/go-github/v92/github"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-func commentOf(c *github.IssueComment) forge.Comment {
-	return forge.Comment{
-		ID: strconv.FormatInt(c.GetID(), 10), Author: c.GetUser().GetLogin(), Body: c.GetBody(), URL: c.GetHTMLURL(),
-		CreatedAt: c.GetCreatedAt().Time,
-	}
+// comment is a comment on an issue or a pull request.
+type comment struct {
+	ID        int64     `json:"id"`
+	User      user      `json:"user"`
+	Body      string    `json:"body"`
+	HTMLURL   string    `json:"html_url"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func commentOf(c comment) forge.Comment {
+	return forge.Comment{ID: strconv.FormatInt(c.ID, 10), Author: c.User.Login, Body: c.Body, URL: c.HTMLURL, CreatedAt: c.CreatedAt}
 }
 
 // Comments reads a pull request's comments.
 func (r *Repository) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
-	list := r.forge.client.Issues.ListCommentsIter(readComments.on(ctx), r.owner, r.name, number,
-		&github.IssueListCommentsOptions{ListOptions: perPage})
-	return collect(r, readComments, list, commentOf, nil, 0)
+	return rest.Select(ctx, &r.Repository, readComments.read(rest.Path("issues", number, "comments"), nil), commentOf, nil, 0)
 }
 
 // UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (forge.Comment, error) {
 	return forge.UpsertComment(ctx, r.forge, &r.forge.written, r, number, marker, body, func(id, body string) (forge.Comment, error) {
-		request := github.IssueCommentRequest{Body: body}
-		if id == "" {
-			written, answer, err := r.forge.client.Issues.CreateComment(createComment.on(ctx), r.owner, r.name, number, request)
-			return commentOf(written), r.explain(createComment, answer, err)
+		var written comment
+		text := map[string]string{"body": body}
+		q := createComment.write(http.MethodPost, rest.Path("issues", number, "comments"), text, &written)
+		if id != "" {
+			q = editComment.write(http.MethodPatch, rest.Path("issues", "comments", id), text, &written)
 		}
-		n, err := strconv.ParseInt(id, 10, 64)
-		if err != nil {
-			return forge.Comment{}, err
-		}
-		written, answer, err := r.forge.client.Issues.UpdateComment(editComment.on(ctx), r.owner, r.name, n, request)
-		return commentOf(written), r.explain(editComment, answer, err)
+		err := r.Do(ctx, q)
+		return commentOf(written), err
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
@@ -32,7 +30,7 @@ type Options struct {
 type Forge struct {
 	site    forge.Site
 	settle  time.Duration
-	client  *github.Client
+	client  rest.Client
 	graphQL rest.Client
 	secrets []forge.Secret
 	app     *installation // nil with a token
@@ -69,21 +67,30 @@ func New(o Options) (*Forge, error) {
 	if f.app != nil {
 		way.Transport = refreshing{f.app, way.Transport}
 	}
-	way.Transport = bounded{way.Transport}
-	f.graphQL = rest.Client{Base: graphQL, HTTP: way, Secrets: f.secrets}
-	f.client, err = github.NewClient(
-		github.WithHTTPClient(way), github.WithURLs(&api, &api), github.WithDisableRateLimitCheck(), github.WithUserAgent("kalypso"),
-	)
-	return f, err
+	way.Transport = versioned{way.Transport}
+	f.client = rest.Client{Base: api, HTTP: way, Secrets: f.secrets, Explain: f.explain}
+	f.graphQL = rest.Client{Base: graphQL, HTTP: way, Secrets: f.secrets, Explain: f.explain}
+	return f, nil
+}
+
+// versioned asks for the version of the API that this package knows.
+// https://docs.github.com/rest/about-the-rest-api/api-versions
+type versioned struct{ next http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (v versioned) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Github-Api-Version", "2022-11-28")
+	return v.next.RoundTrip(r)
 }
 
 // endpoints returns the URLs of both APIs, and their host if it differs from the site's.
 func endpoints(s forge.Site) (api, graphQL, host string) {
 	if s.Host == "github.com" || strings.HasSuffix(s.Host, ".ghe.com") {
 		host = "api." + s.Host
-		return s.Scheme + "://" + host + "/", s.Scheme + "://" + host, host
+		return s.Scheme + "://" + host, s.Scheme + "://" + host, host
 	}
-	return s.URL() + "/api/v3/", s.URL() + "/api", ""
+	return s.URL() + "/api/v3", s.URL() + "/api", ""
 }
 
 // Kind returns [forge.GitHub].
@@ -106,7 +113,9 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	return f.repository(id), nil
 }
 
-func (f *Forge) repository(id forge.ID) *Repository { return &Repository{f, id, id.Owner(), id.Name()} }
+func (f *Forge) repository(id forge.ID) *Repository {
+	return &Repository{f, rest.Repository{Client: &f.client, Of: id, Root: rest.Path("repos", id.Owner(), id.Name()), Page: perPage}, id.Owner()}
+}
 
 // Viewer returns the account of the token or app. Empty if the token cannot read it, as in CI jobs. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
@@ -114,11 +123,14 @@ func (f *Forge) Viewer(ctx context.Context) (string, error) {
 		if f.app != nil {
 			return f.app.login(ctx)
 		}
-		u, answer, err := f.client.Users.Get(readAccount.on(ctx), "")
-		if answer != nil && answer.StatusCode == http.StatusForbidden {
+		var u user
+		q := readAccount.read("/user", &u)
+		q.Where = f.site.Host
+		err := f.client.Do(ctx, q)
+		if says(err, http.StatusForbidden, "") {
 			return "", nil
 		}
-		return u.GetLogin(), f.explain(readAccount, f.site.Host, answer, err)
+		return u.Login, err
 	})
 }
 
@@ -129,14 +141,13 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 	if err != nil {
 		return nil, err
 	}
-	organization := n.Owner
+	path := rest.Path("orgs", n.Owner, "repos")
 	if strings.EqualFold(viewer, n.Owner) {
-		organization = ""
+		path = "/user/repos"
 	}
-	_, answer, err := f.client.Repositories.Create(createRepository.on(ctx), organization, &github.Repository{
-		Name: &n.Name, Description: &n.Description, Private: &n.Private, AutoInit: new(false),
-	})
-	if err := f.explain(createRepository, id.String(), answer, err); err != nil {
+	q := createRepository.write(http.MethodPost, path, map[string]any{"name": n.Name, "description": n.Description, "private": n.Private, "auto_init": false}, nil)
+	q.Where = id.String()
+	if err := f.client.Do(ctx, q); err != nil {
 		return nil, err
 	}
 	// The first branch pushed to an empty repository becomes the default branch.

@@ -2,10 +2,10 @@ package github
 
 import (
 	"context"
-
-	"github.com/google/go-github/v92/github"
+	"net/http"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
 // hookEvents are the events that [forge.Event] knows.
@@ -13,24 +13,24 @@ var hookEvents = []string{"push", "pull_request", "issue_comment", "status", "ch
 
 // EnsureHook subscribes a URL. The secret cannot be read, so it is set each time.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
-	var existing *github.Hook
-	for found, err := range r.forge.client.Repositories.ListHooksIter(findHook.on(ctx), r.owner, r.name, new(perPage)) {
-		if err != nil {
-			return r.explain(findHook, nil, err)
-		}
-		if found.GetConfig().GetURL() == h.URL {
-			existing = found
-			break
-		}
+	type hook struct {
+		ID     int64 `json:"id"`
+		Config struct {
+			URL string `json:"url"`
+		} `json:"config"`
 	}
-	hook := &github.Hook{
-		Active: new(true), Events: hookEvents,
-		Config: &github.HookConfig{URL: &h.URL, ContentType: new("json"), Secret: new(h.Secret.Reveal()), InsecureSSL: new("0")},
+	existing, err := rest.Select(ctx, &r.Repository, findHook.read("/hooks", nil), func(found hook) hook { return found },
+		func(found hook) bool { return found.Config.URL == h.URL }, 1)
+	if err != nil {
+		return err
 	}
-	if existing != nil {
-		_, answer, err := r.forge.client.Repositories.EditHook(setHook.on(ctx), r.owner, r.name, existing.GetID(), hook)
-		return r.explain(setHook, answer, err)
+	in := map[string]any{
+		"active": true, "events": hookEvents,
+		"config": map[string]string{"url": h.URL, "content_type": "json", "secret": h.Secret.Reveal(), "insecure_ssl": "0"},
 	}
-	_, answer, err := r.forge.client.Repositories.CreateHook(setHook.on(ctx), r.owner, r.name, hook)
-	return r.explain(setHook, answer, err)
+	if len(existing) > 0 {
+		return r.Do(ctx, setHook.write(http.MethodPatch, rest.Path("hooks", existing[0].ID), in, nil))
+	}
+	in["name"] = "web"
+	return r.Do(ctx, setHook.write(http.MethodPost, "/hooks", in, nil))
 }

@@ -3,27 +3,37 @@ package github
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// label is a label of a repository.
+type label struct {
+	Name        string `json:"name"`
+	Color       string `json:"color,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func labelNames(labels []label) []string {
+	names := make([]string, 0, len(labels))
+	for _, l := range labels {
+		names = append(names, l.Name)
+	}
+	slices.Sort(names)
+	return names
+}
 
 // EnsureLabel creates a label. A label that exists is not an error.
 func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
-	_, answer, err := r.forge.client.Issues.CreateLabel(createLabel.on(ctx), r.owner, r.name, github.CreateIssueLabelRequest{
-		Name: l.Name, Color: new(cmp.Or(l.Color, forge.DefaultColor)), Description: &l.Description,
-	})
-	var response *github.ErrorResponse
-	if errors.As(err, &response) && slices.ContainsFunc(response.Errors, func(e github.Error) bool { return e.Code == "already_exists" }) {
+	err := r.Do(ctx, createLabel.write(http.MethodPost, "/labels", label{l.Name, cmp.Or(l.Color, forge.DefaultColor), l.Description}, nil))
+	if says(err, http.StatusUnprocessableEntity, "already_exists") {
 		return nil
 	}
-	return r.explain(createLabel, answer, err)
+	return err
 }
 
 // AddLabels adds labels to a pull request.
@@ -31,33 +41,34 @@ func (r *Repository) AddLabels(ctx context.Context, number int, names ...string)
 	if len(names) == 0 {
 		return nil
 	}
-	_, answer, err := r.forge.client.Issues.AddLabelsToIssue(addLabels.on(ctx), r.owner, r.name, number, names)
-	return r.explain(addLabels, answer, err)
+	return r.Do(ctx, addLabels.write(http.MethodPost, rest.Path("issues", number, "labels"), names, nil))
 }
 
 // RemoveLabel removes a label from a pull request. GitHub answers 404 if the pull request does not have it.
 func (r *Repository) RemoveLabel(ctx context.Context, number int, label string) error {
-	// The client escapes branches but not labels, which can contain slashes as well.
-	answer, err := r.forge.client.Issues.RemoveLabelForIssue(removeLabel.on(ctx), r.owner, r.name, number, url.PathEscape(label))
-	if answer != nil && answer.StatusCode == http.StatusNotFound && strings.Contains(message(err), "Label does not exist") {
+	err := r.Do(ctx, removeLabel.remove(rest.Path("issues", number, "labels", label)))
+	if says(err, http.StatusNotFound, "Label does not exist") {
 		return nil
 	}
-	return r.explain(removeLabel, answer, err)
+	return err
 }
 
 // LabeledBy reads from a pull request's events who added a label last.
-func (r *Repository) LabeledBy(ctx context.Context, number int, label string) (string, error) {
+func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (string, error) {
+	type event struct {
+		Event string `json:"event"`
+		Actor user   `json:"actor"`
+		Label label  `json:"label"`
+	}
 	who := ""
-	for e, err := range r.forge.client.Issues.ListIssueEventsIter(readLabels.on(ctx), r.owner, r.name, number, new(perPage)) {
-		if err != nil {
-			return "", r.explain(readLabels, nil, err)
-		}
-		if strings.EqualFold(e.GetLabel().GetName(), label) {
+	err := rest.List(ctx, &r.Repository, readLabels.read(rest.Path("issues", number, "events"), nil), func(e event) bool {
+		if strings.EqualFold(e.Label.Name, name) {
 			who = ""
-			if e.GetEvent() == "labeled" {
-				who = e.GetActor().GetLogin()
+			if e.Event == "labeled" {
+				who = e.Actor.Login
 			}
 		}
-	}
-	return who, nil
+		return true
+	})
+	return who, err
 }

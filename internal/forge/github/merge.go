@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
@@ -21,16 +19,27 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	}
 	var err error
 	for _, method := range m.Methods() {
-		options := &github.PullRequestOptions{CommitTitle: m.Title, SHA: m.Head, MergeMethod: string(method)}
-		merged, answer, refused := r.forge.client.PullRequests.Merge(mergePullRequest.on(ctx), r.owner, r.name, number, m.Message, options)
-		if refused == nil {
-			return merged.GetSHA(), nil
+		in := map[string]string{"sha": m.Head, "merge_method": string(method)}
+		if m.Title != "" {
+			in["commit_title"] = m.Title
 		}
-		err = r.explain(mergePullRequest, answer, refused)
-		if strings.Contains(strings.ToLower(message(refused)), "merge queue") {
+		if m.Message != "" {
+			in["commit_message"] = m.Message
+		}
+		var merged struct {
+			SHA string `json:"sha"`
+		}
+		if err = r.Do(ctx, mergePullRequest.write(http.MethodPut, rest.Path("pulls", number, "merge"), in, &merged)); err == nil {
+			return merged.SHA, nil
+		}
+		var refused *forge.Error
+		if !errors.As(err, &refused) || refused.Status == 0 {
+			return "", err
+		}
+		if strings.Contains(strings.ToLower(refused.Detail), "merge queue") {
 			return "", r.enqueue(ctx, number, m.Head)
 		}
-		if !methodRefused(message(refused)) {
+		if !methodRefused(refused.Detail) {
 			break
 		}
 	}
@@ -58,8 +67,8 @@ func (r *Repository) enqueue(ctx context.Context, number int, head string) error
 	}
 	var answer struct{ Errors []struct{ Message string } }
 	err = r.forge.graphQL.Do(ctx, rest.Request{
-		Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql", Out: &answer, Repeatable: true,
-		In: map[string]any{"query": enqueue, "variables": map[string]any{"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": head}}},
+		Op: mergeLater.name, Where: r.Of.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql", Out: &answer, Repeatable: true,
+		In: map[string]any{"query": enqueue, "variables": map[string]any{"input": map[string]any{"pullRequestId": p.NodeID, "expectedHeadOid": head}}},
 	})
 	if err != nil {
 		return err
@@ -68,11 +77,11 @@ func (r *Repository) enqueue(ctx context.Context, number int, head string) error
 	if len(answer.Errors) > 0 && !strings.Contains(strings.ToLower(answer.Errors[0].Message), "already") {
 		detail = "it cannot be added to the merge queue: " + answer.Errors[0].Message
 	}
-	return rest.Failure{Op: mergeLater.name, Where: r.id.String(), Status: http.StatusConflict, Message: detail, Secrets: r.forge.inUse()}.Error()
+	return rest.Failure{Op: mergeLater.name, Where: r.Of.String(), Status: http.StatusConflict, Message: detail, Secrets: r.forge.inUse()}.Error()
 }
 
 func (r *Repository) unchecked(o operation) error {
-	return &forge.Error{Kind: forge.ErrInvalid, Op: o.name, Where: r.id.String(), Detail: "no commit was checked"}
+	return &forge.Error{Kind: forge.ErrInvalid, Op: o.name, Where: r.Of.String(), Detail: "no commit was checked"}
 }
 
 const enableAutoMerge = `mutation($input: EnablePullRequestAutoMergeInput!) {
@@ -89,7 +98,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
-	input := map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": m.Head}
+	input := map[string]any{"pullRequestId": p.NodeID, "expectedHeadOid": m.Head}
 	if m.Title != "" {
 		input["commitHeadline"] = m.Title
 	}
@@ -102,7 +111,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	for _, method := range m.Methods() {
 		input["mergeMethod"], answer.Errors = strings.ToUpper(string(method)), nil
 		err = r.forge.graphQL.Do(ctx, rest.Request{
-			Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql",
+			Op: mergeLater.name, Where: r.Of.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql",
 			In: map[string]any{"query": enableAutoMerge, "variables": map[string]any{"input": input}}, Out: &answer, Repeatable: true,
 		})
 		if err != nil || len(answer.Errors) == 0 {
@@ -118,11 +127,11 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 		return err
 	case answer.Errors[0].Type == "RATE_LIMITED":
 		return &forge.Error{
-			Kind: forge.ErrRateLimited, Op: mergeLater.name, Where: r.id.String(), Detail: answer.Errors[0].Message, RetryAfter: time.Minute,
+			Kind: forge.ErrRateLimited, Op: mergeLater.name, Where: r.Of.String(), Detail: answer.Errors[0].Message, RetryAfter: time.Minute,
 		}
 	case cannotMergeLater(answer.Errors[0].Message):
 		return &forge.Error{
-			Kind: forge.ErrUnsupported, Op: mergeLater.name, Where: r.id.String(), Detail: answer.Errors[0].Message,
+			Kind: forge.ErrUnsupported, Op: mergeLater.name, Where: r.Of.String(), Detail: answer.Errors[0].Message,
 			Hint: "allow auto-merge in the settings of the repository, and require checks of the branch",
 		}
 	}
@@ -131,7 +140,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 		status = http.StatusForbidden
 	}
 	return rest.Failure{
-		Op: mergeLater.name, Where: r.id.String(), Right: mergeLater.right, Status: status, Message: answer.Errors[0].Message,
+		Op: mergeLater.name, Where: r.Of.String(), Right: mergeLater.right, Status: status, Message: answer.Errors[0].Message,
 		Secrets: r.forge.inUse(),
 	}.Error()
 }

@@ -1,12 +1,9 @@
 package github
 
 import (
-	"context"
 	"net/http"
-	"sync/atomic"
 
-	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
 // operation is a kind of request, with the permission it needs in GitHub's terms.
@@ -20,6 +17,8 @@ type operation struct {
 var (
 	readAccount      = operation{name: "read own account", right: "metadata=read"}
 	createRepository = operation{name: "create repository", right: "administration=write"}
+	readRepository   = operation{name: "read repository", right: "metadata=read"}
+	removeRepository = operation{name: "delete repository", right: "administration=write"}
 
 	findPullRequests = operation{name: "find pull requests", right: "pull_requests=read"}
 	readPullRequest  = operation{name: "read pull request", right: "pull_requests=read"}
@@ -65,24 +64,17 @@ var (
 	setHook  = operation{name: "set hook", right: "repository_hooks=write"}
 )
 
-// on returns a context whose requests belong to the operation.
-func (o operation) on(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, requestsKey{}, new(atomic.Int64))
-	return transport.WithOperation(ctx, transport.Operation{Name: o.name, Repeatable: o.repeatable})
+// read returns a request that reads a path.
+func (o operation) read(path string, out any) rest.Request {
+	return rest.Request{Op: o.name, Right: o.right, Path: path, Out: out}
 }
 
-// maxRequests limits the requests of an operation, in case GitHub always names a next page: the client follows it.
-const maxRequests = 1000
+// write returns a request with a body.
+func (o operation) write(method, path string, in, out any) rest.Request {
+	return rest.Request{Op: o.name, Right: o.right, Method: method, Path: path, In: in, Out: out, Repeatable: o.repeatable}
+}
 
-type requestsKey struct{}
-
-// bounded refuses further requests of an operation after maxRequests.
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent, ok := r.Context().Value(requestsKey{}).(*atomic.Int64)
-	if ok && sent.Add(1) > maxRequests {
-		return nil, &forge.Error{Kind: forge.ErrUnavailable, Detail: "the list does not end"}
-	}
-	return b.next.RoundTrip(r)
+// remove returns a request that deletes what is at a path.
+func (o operation) remove(path string) rest.Request {
+	return rest.Request{Op: o.name, Right: o.right, Method: http.MethodDelete, Path: path}
 }

@@ -4,28 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
-
-	"github.com/google/go-github/v92/github"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
+// pullRequest is a pull request.
+type pullRequest struct {
+	Number         int        `json:"number"`
+	NodeID         string     `json:"node_id"`
+	HTMLURL        string     `json:"html_url"`
+	Title          string     `json:"title"`
+	Body           string     `json:"body"`
+	State          string     `json:"state"`
+	Draft          bool       `json:"draft"`
+	User           user       `json:"user"`
+	Head           ref        `json:"head"`
+	Base           ref        `json:"base"`
+	Labels         []label    `json:"labels"`
+	Mergeable      *bool      `json:"mergeable"`
+	MergeCommitSHA string     `json:"merge_commit_sha"`
+	MergedBy       user       `json:"merged_by"`
+	MergedAt       *time.Time `json:"merged_at"`
+	CreatedAt      time.Time  `json:"created_at"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	ClosedAt       time.Time  `json:"closed_at"`
+}
+
+// ref is an end of a pull request. The repository is absent if it was deleted.
+type ref struct {
+	Ref  string `json:"ref"`
+	SHA  string `json:"sha"`
+	Repo *struct {
+		ID       int64  `json:"id"`
+		FullName string `json:"full_name"`
+	} `json:"repo"`
+}
+
 // pullRequestOf converts a pull request. Null values become zero values.
-func pullRequestOf(p *github.PullRequest) forge.PullRequest {
-	if p == nil {
-		return forge.PullRequest{}
-	}
+func pullRequestOf(p pullRequest) forge.PullRequest {
 	result := forge.PullRequest{
-		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(), State: forge.State(p.GetState()),
-		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), AuthorAccount: account(p.GetUser()), EndedAt: p.GetClosedAt().Time,
-		Head:  forge.Ref{Branch: p.GetHead().GetRef(), Commit: p.GetHead().GetSHA(), Fork: forkOf(p)},
-		Base:  forge.Ref{Branch: p.GetBase().GetRef(), Commit: p.GetBase().GetSHA()},
-		Fetch: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()), Labels: labelNames(p.Labels), CreatedAt: p.GetCreatedAt().Time,
+		Number: p.Number, URL: p.HTMLURL, Title: p.Title, Body: p.Body, State: forge.State(p.State),
+		Draft: p.Draft, Author: p.User.Login, AuthorAccount: account(p.User), EndedAt: p.ClosedAt,
+		Head:  forge.Ref{Branch: p.Head.Ref, Commit: p.Head.SHA, Fork: forkOf(p)},
+		Base:  forge.Ref{Branch: p.Base.Ref, Commit: p.Base.SHA},
+		Fetch: fmt.Sprintf("refs/pull/%d/head", p.Number), Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt,
 	}
 	if p.MergedAt != nil {
-		result.State, result.EndedBy, result.MergeCommit = forge.Merged, p.GetMergedBy().GetLogin(), p.GetMergeCommitSHA()
+		result.State, result.EndedBy, result.MergeCommit = forge.Merged, p.MergedBy.Login, p.MergeCommitSHA
 	}
 	if p.Mergeable != nil && result.State == forge.Open {
 		result.Mergeable = forge.MergeableNo
@@ -37,44 +68,38 @@ func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 }
 
 // forkOf returns the head's repository if it is a fork.
-func forkOf(p *github.PullRequest) string {
-	head, base := p.GetHead().GetRepo(), p.GetBase().GetRepo()
+func forkOf(p pullRequest) string {
 	switch {
-	case head == nil:
+	case p.Head.Repo == nil:
 		return "unknown"
-	case head.GetID() == base.GetID():
+	case p.Base.Repo != nil && p.Head.Repo.ID == p.Base.Repo.ID:
 		return ""
 	}
-	return head.GetFullName()
-}
-
-func labelNames(labels []*github.Label) []string {
-	names := make([]string, 0, len(labels))
-	for _, l := range labels {
-		names = append(names, l.GetName())
-	}
-	slices.Sort(names)
-	return names
+	return p.Head.Repo.FullName
 }
 
 // FindPullRequests lists pull requests, newest first.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
-	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc", ListOptions: perPage}
+	query := url.Values{"state": {"all"}, "sort": {"created"}, "direction": {"desc"}}
 	switch f.State {
 	case forge.Open:
-		options.State = "open"
+		query.Set("state", "open")
 	case forge.Closed, forge.Merged:
-		options.State = "closed"
+		query.Set("state", "closed")
+	}
+	if f.Base != "" {
+		query.Set("base", f.Base)
 	}
 	if f.Head != "" {
-		options.Head = r.owner + ":" + f.Head
+		query.Set("head", r.owner+":"+f.Head)
 	}
 	if f.Limit > 0 {
 		// Bodies are long, so do not fetch more than needed.
-		options.PerPage = min(f.Limit, pageSize)
+		query.Set("per_page", strconv.Itoa(min(f.Limit, pageSize)))
 	}
-	list := r.forge.client.PullRequests.ListIter(findPullRequests.on(ctx), r.owner, r.name, options)
-	return collect(r, findPullRequests, list, pullRequestOf, f.Matches, f.Limit)
+	q := findPullRequests.read("/pulls", nil)
+	q.Query = query
+	return rest.Select(ctx, &r.Repository, q, pullRequestOf, f.Matches, f.Limit)
 }
 
 // PullRequest reads a pull request, and from its issue who closed it.
@@ -85,28 +110,30 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	}
 	result := pullRequestOf(p)
 	if result.State == forge.Closed {
-		issue, answer, err := r.forge.client.Issues.Get(readPullRequest.on(ctx), r.owner, r.name, number)
-		if err != nil {
-			return result, r.explain(readPullRequest, answer, err)
+		var closed issue
+		if err := r.Do(ctx, readPullRequest.read(rest.Path("issues", number), &closed)); err != nil {
+			return result, err
 		}
-		result.EndedBy = issue.GetClosedBy().GetLogin()
+		result.EndedBy = closed.ClosedBy.Login
 	}
 	return result, nil
 }
 
-func (r *Repository) pull(ctx context.Context, o operation, number int) (*github.PullRequest, error) {
-	p, answer, err := r.forge.client.PullRequests.Get(o.on(ctx), r.owner, r.name, number)
-	return p, r.explain(o, answer, err)
+func (r *Repository) pull(ctx context.Context, o operation, number int) (p pullRequest, err error) {
+	return p, r.Do(ctx, o.read(rest.Path("pulls", number), &p))
 }
 
 // OpenPullRequest opens a pull request.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
-	p, answer, err := r.forge.client.PullRequests.Create(openPullRequest.on(ctx), r.owner, r.name, github.CreatePullRequest{
-		Head: n.Head, Base: n.Base, Title: new(forge.OneLine(n.Title, limits.Title)), Body: new(forge.Cut(n.Body, limits.Body)),
-		Draft: &n.Draft,
-	})
-	return pullRequestOf(p), r.moved(ctx, r.explain(openPullRequest, answer, err))
+	var p pullRequest
+	err := r.Do(ctx, openPullRequest.write(http.MethodPost, "/pulls", map[string]any{
+		"head": n.Head, "base": n.Base, "title": forge.OneLine(n.Title, limits.Title), "body": forge.Cut(n.Body, limits.Body), "draft": n.Draft,
+	}, &p))
+	if err != nil {
+		return forge.PullRequest{}, r.moved(ctx, err)
+	}
+	return pullRequestOf(p), nil
 }
 
 // moved returns an error that says so if the repository was renamed or transferred: GitHub redirects most requests, but does not find
@@ -115,14 +142,15 @@ func (r *Repository) moved(ctx context.Context, err error) error {
 	if !errors.Is(err, forge.ErrInvalid) && !errors.Is(err, forge.ErrNotFound) {
 		return err
 	}
-	now, _, readErr := r.forge.client.Repositories.Get(openPullRequest.on(ctx), r.owner, r.name)
-	if readErr != nil || strings.EqualFold(now.GetFullName(), r.owner+"/"+r.name) {
+	var now struct {
+		FullName string `json:"full_name"`
+	}
+	if r.Do(ctx, openPullRequest.read("", &now)) != nil || strings.EqualFold(now.FullName, r.Of.Path) {
 		return err
 	}
-	return &forge.Error{
-		Kind: forge.ErrNotFound, Op: openPullRequest.name, Where: r.id.String(), Detail: "the repository moved to " + now.GetFullName(),
-		Hint: "update its URL",
-	}
+	e := r.Fail(forge.ErrNotFound, openPullRequest.name, "the repository moved to "+now.FullName)
+	e.Hint = "update its URL"
+	return e
 }
 
 // EditPullRequest edits a pull request.
@@ -130,20 +158,9 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 	if e.Empty() {
 		return nil
 	}
-	limits := r.forge.Limits()
-	edit := &github.PullRequest{}
-	if e.Title != nil {
-		edit.Title = new(forge.OneLine(*e.Title, limits.Title))
-	}
-	if e.Body != nil {
-		edit.Body = new(forge.Cut(*e.Body, limits.Body))
-	}
+	in := r.edit(e.Title, e.Body, e.State)
 	if e.Base != nil {
-		edit.Base = &github.PullRequestBranch{Ref: e.Base}
+		in["base"] = *e.Base
 	}
-	if e.State != nil {
-		edit.State = new(string(*e.State))
-	}
-	_, answer, err := r.forge.client.PullRequests.Edit(editPullRequest.on(ctx), r.owner, r.name, number, edit)
-	return r.explain(editPullRequest, answer, err)
+	return r.Do(ctx, editPullRequest.write(http.MethodPatch, rest.Path("pulls", number), in, nil))
 }

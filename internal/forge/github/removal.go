@@ -8,17 +8,14 @@ import (
 
 // Description returns the repository's description.
 func (r *Repository) Description(ctx context.Context) (string, error) {
-	found, answer, err := r.forge.client.Repositories.Get(readRepository.on(ctx), r.owner, r.name)
-	return found.GetDescription(), r.explain(readRepository, answer, err)
+	var found struct {
+		Description string `json:"description"`
+	}
+	err := r.Do(ctx, readRepository.read("", &found))
+	return found.Description, err
 }
 
 // Remove deletes the repository. Classic tokens need the scope delete_repo.
 func (r *Repository) Remove(ctx context.Context) error {
-	answer, err := r.forge.client.Repositories.Delete(removeRepository.on(ctx), r.owner, r.name)
-	return forge.Ignore(r.explain(removeRepository, answer, err), forge.ErrNotFound)
+	return forge.Ignore(r.Do(ctx, removeRepository.remove("")), forge.ErrNotFound)
 }
-
-var (
-	readRepository   = operation{name: "read repository", right: "metadata=read"}
-	removeRepository = operation{name: "delete repository", right: "administration=write"}
-)

@@ -3,20 +3,27 @@ package github
 import (
 	"context"
 	"strconv"
-
-	"github.com/google/go-github/v92/github"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// review is a review of a pull request.
+type review struct {
+	User        user      `json:"user"`
+	State       string    `json:"state"`
+	CommitID    string    `json:"commit_id"`
+	SubmittedAt time.Time `json:"submitted_at"`
+	HTMLURL     string    `json:"html_url"`
+}
 
 // Reviews reads the reviews of a pull request. A review names the commit that was its head, and keeps it when others are pushed.
 // https://docs.github.com/rest/pulls/reviews
 func (r *Repository) Reviews(ctx context.Context, number int) ([]forge.Review, error) {
-	options := perPage
-	list := r.forge.client.PullRequests.ListReviewsIter(readReviews.on(ctx), r.owner, r.name, number, &options)
-	all, err := collect(r, readReviews, list, reviewOf, nil, forge.MaxReviews+1)
+	all, err := rest.Select(ctx, &r.Repository, readReviews.read(rest.Path("pulls", number, "reviews"), nil), reviewOf, nil, forge.MaxReviews+1)
 	if err == nil {
-		err = forge.TooManyReviews(len(all), r.id.String())
+		err = forge.TooManyReviews(len(all), r.Of.String())
 	}
 	if err != nil {
 		return nil, err
@@ -35,21 +42,16 @@ var decisions = map[string]forge.ReviewDecision{
 	"APPROVED": forge.Approved, "CHANGES_REQUESTED": forge.ChangesRequested, "DISMISSED": forge.Withdrawn,
 }
 
-func reviewOf(v *github.PullRequestReview) forge.Review {
-	review := forge.Review{
-		Login: v.GetUser().GetLogin(), Decision: decisions[v.GetState()], Commit: v.GetCommitID(),
-		At: v.GetSubmittedAt().Time, URL: v.GetHTMLURL(),
+func reviewOf(v review) forge.Review {
+	return forge.Review{
+		Login: v.User.Login, Account: account(v.User), Decision: decisions[v.State], Commit: v.CommitID, At: v.SubmittedAt, URL: v.HTMLURL,
 	}
-	if id := v.GetUser().GetID(); id > 0 {
-		review.Account = strconv.FormatInt(id, 10)
-	}
-	return review
 }
 
 // account returns the ID of an account; empty if it was deleted.
-func account(u *github.User) string {
-	if id := u.GetID(); id > 0 {
-		return strconv.FormatInt(id, 10)
+func account(u user) string {
+	if u.ID > 0 {
+		return strconv.FormatInt(u.ID, 10)
 	}
 	return ""
 }

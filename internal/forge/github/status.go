@@ -2,39 +2,41 @@ package github
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/google/go-github/v92/github"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
+
+// status is the status of a commit.
+type status struct {
+	Context     string    `json:"context"`
+	State       string    `json:"state"`
+	Description string    `json:"description"`
+	TargetURL   string    `json:"target_url,omitempty"`
+	UpdatedAt   time.Time `json:"updated_at,omitzero"`
+}
 
 // SetStatus posts a status for a commit. Posting twice has no effect, so the request is retried.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	status := github.RepoStatus{
-		Context: &s.Context, State: new(string(s.State)),
-		Description: new(forge.OneLine(s.Description, r.forge.Limits().StatusDescription)),
-	}
-	if s.URL != "" {
-		status.TargetURL = &s.URL
-	}
-	_, answer, err := r.forge.client.Repositories.CreateStatus(setStatus.on(ctx), r.owner, r.name, commit, status)
-	return r.explain(setStatus, answer, err)
+	return r.Do(ctx, setStatus.write(http.MethodPost, rest.Path("statuses", commit), status{
+		Context: s.Context, State: string(s.State), Description: forge.OneLine(s.Description, r.forge.Limits().StatusDescription), TargetURL: s.URL,
+	}, nil))
 }
 
 // Statuses reads the latest status of each context: GitHub's combined status.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
-	list := r.forge.client.Repositories.ListCombinedStatusIter(readStatuses.on(ctx), r.owner, r.name, commit, new(perPage))
-	statuses, err := collect(r, readStatuses, list, statusOf, nil, 0)
+	q := readStatuses.read(rest.Path("commits", commit, "status"), nil)
+	q.Element = "statuses"
+	statuses, err := rest.Select(ctx, &r.Repository, q, statusOf, nil, 0)
 	return sorted(statuses), err
 }
 
-func statusOf(s *github.RepoStatus) forge.Status {
-	return forge.Status{
-		Context: s.GetContext(), State: forge.StatusState(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
-		Time: s.GetUpdatedAt().Time,
-	}
+func statusOf(s status) forge.Status {
+	return forge.Status{Context: s.Context, State: forge.StatusState(s.State), Description: s.Description, URL: s.TargetURL, Time: s.UpdatedAt}
 }
 
 func sorted(statuses []forge.Status) []forge.Status {

@@ -5,21 +5,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-github/v92/github"
-
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
 // payload holds the fields that all deliveries share.
 type payload struct {
-	Action      string              `json:"action"`
-	Ref         string              `json:"ref"`
-	After       string              `json:"after"`
-	Deleted     bool                `json:"deleted"`
-	SHA         string              `json:"sha"`
-	UpdatedAt   time.Time           `json:"updated_at"`
-	PullRequest *github.PullRequest `json:"pull_request"`
-	Issue       *github.Issue       `json:"issue"`
+	Action      string       `json:"action"`
+	Ref         string       `json:"ref"`
+	After       string       `json:"after"`
+	Deleted     bool         `json:"deleted"`
+	SHA         string       `json:"sha"`
+	UpdatedAt   time.Time    `json:"updated_at"`
+	PullRequest *pullRequest `json:"pull_request"`
+	Issue       *issue       `json:"issue"`
 	CheckSuite  struct {
 		SHA       string    `json:"head_sha"`
 		UpdatedAt time.Time `json:"updated_at"`
@@ -72,16 +70,16 @@ func (p payload) locate(kind string, e *forge.Event) {
 		if p.Action == "labeled" || p.Action == "unlabeled" {
 			e.Kind = forge.EventLabel
 		}
-		on := pullRequestOf(p.PullRequest)
-		e.PullRequest, e.Branch, e.Commit, e.Time = on.Number, on.Base.Branch, on.Head.Commit, p.PullRequest.GetUpdatedAt().Time
+		on := pullRequestOf(*p.PullRequest)
+		e.PullRequest, e.Branch, e.Commit, e.Time = on.Number, on.Base.Branch, on.Head.Commit, p.PullRequest.UpdatedAt
 	case "status":
 		e.Kind, e.Commit, e.Time = forge.EventStatus, p.SHA, p.UpdatedAt
 	case "check_suite":
 		e.Kind, e.Commit, e.Time = forge.EventStatus, p.CheckSuite.SHA, p.CheckSuite.UpdatedAt
 	case "issue_comment":
 		e.Kind = forge.EventComment
-		if p.Issue != nil && p.Issue.IsPullRequest() {
-			e.PullRequest = p.Issue.GetNumber()
+		if p.Issue != nil && p.Issue.isPullRequest() {
+			e.PullRequest = p.Issue.Number
 		}
 		if p.Comment != nil {
 			e.Time = p.Comment.UpdatedAt

@@ -67,7 +67,7 @@ func New(o Options) (*Forge, error) {
 }
 
 // explain refines errors: GitLab redirects reads of a moved project, and refuses to write.
-func explain(_ rest.Request, e *forge.Error) {
+func explain(_ rest.Request, _ http.Header, e *forge.Error) {
 	if e.Status == http.StatusMethodNotAllowed && strings.Contains(e.Detail, "moved project") {
 		e.Kind, e.Detail, e.Hint = forge.ErrNotFound, "the project moved", "update its URL"
 	}

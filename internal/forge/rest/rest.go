@@ -1,5 +1,5 @@
 // Package rest sends JSON requests to the API of a forge, reads all pages of a list,
-// and turns error responses into [*forge.Error]. Adapters embed [Repository], unless a good client library exists.
+// and turns error responses into [*forge.Error]. Adapters embed [Repository].
 package rest
 
 import (
@@ -30,8 +30,8 @@ type Client struct {
 	Secrets []forge.Secret
 	// Query is added to requests without parameters of these names; optional.
 	Query url.Values
-	// Explain refines an error response; optional.
-	Explain func(r Request, e *forge.Error)
+	// Explain refines an error response, of which it gets the header; optional.
+	Explain func(r Request, header http.Header, e *forge.Error)
 }
 
 // Request is a request to an API.
@@ -106,19 +106,19 @@ func (c *Client) do(ctx context.Context, r Request) (http.Header, error) {
 		return answer.Header, r.fail(forge.ErrUnavailable, "the answer ends early")
 	}
 	if answer.StatusCode >= 300 {
-		return answer.Header, c.refused(r, answer.StatusCode, Message(body))
+		return answer.Header, c.refused(r, answer, Message(body))
 	}
 	return answer.Header, r.read(answer.Header, body)
 }
 
 // refused returns the error of an error response.
-func (c *Client) refused(r Request, status int, message string) error {
-	e := Failure{Op: r.Op, Where: r.Where, Right: r.Right, Status: status, Message: message, Secrets: c.Secrets}.Error()
+func (c *Client) refused(r Request, answer *http.Response, message string) error {
+	e := Failure{Op: r.Op, Where: r.Where, Right: r.Right, Status: answer.StatusCode, Message: message, Secrets: c.Secrets}.Error()
 	if r.Conflict != "" && errors.Is(e.Kind, forge.ErrInvalid) && strings.Contains(e.Detail, r.Conflict) {
 		e.Kind = forge.ErrConflict
 	}
 	if c.Explain != nil {
-		c.Explain(r, e)
+		c.Explain(r, answer.Header, e)
 	}
 	if r.MissingOK && errors.Is(e.Kind, forge.ErrNotFound) {
 		return nil
