@@ -53,7 +53,7 @@ e2e: ## run the tests on real clusters, a real forge and a real database
 	e2e/tools/packages
 	go -C e2e/tools run ./build
 	go test -count=1 ./internal/ledger/postgres
-	go -C e2e test -count=1 -timeout 45m -v .
+	go -C e2e test -count=1 -timeout 58m -v .
 
 # It needs a throw-away account: FORGE_KIND, FORGE_URL, FORGE_TOKEN, and FORGE_REPOSITORY, beside which it creates repositories and
 # deletes them. CONTRIBUTING.md says more.

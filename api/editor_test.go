@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 )
@@ -67,6 +68,9 @@ func (e editor) check(t *testing.T, doc map[string]any) []string {
 // leaves returns the innermost errors, each with its location in the document.
 func leaves(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
+		if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+			slices.Sort(k.Properties) // they come from a map
+		}
 		printer := message.NewPrinter(language.English)
 		return []string{"/" + strings.Join(e.InstanceLocation, "/") + ": " + e.ErrorKind.LocalizedString(printer)}
 	}
