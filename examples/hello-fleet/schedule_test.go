@@ -54,7 +54,7 @@ func TestPlatformConfigOfADrone(t *testing.T) {
 		for _, assignment := range folder.Assignments {
 			if assignment.Name() == "drone/hello-world-app-functional-test" {
 				file, _ := assignment.File("platform-config.yaml")
-				if err := yaml.UnmarshalStrict(file.Content, &got); err != nil {
+				if err := yaml.UnmarshalStrict(file.Content(), &got); err != nil {
 					t.Fatal(err)
 				}
 			}

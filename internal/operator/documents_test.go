@@ -141,7 +141,7 @@ func runtimeObjects(objects []client.Object) []runtime.Object {
 func files(b *bundle.Bundle) map[string]string {
 	all := map[string]string{}
 	for f := range b.Files {
-		all[f.Path] = string(f.Content)
+		all[f.Path] = string(f.Content())
 	}
 	return all
 }
