@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 )
 
 // appCheckCommand is "kalypso app check".
@@ -237,6 +238,14 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 	return nil
 }
 
+// setBy names who may set a value, if the schema does.
+func setBy(v deliver.NeededValue) string {
+	if len(v.Editors) == 0 {
+		return ""
+	}
+	return ", set by " + terminal.Printable(editing.Names(v.Editors))
+}
+
 // showPlatform lists what the workload needs of the platform.
 func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 	if len(e.Platform) == 0 {
@@ -255,9 +264,9 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 			case v.Given:
 				t.Row(name, terminal.Painted(s.Green, "given"), terminal.Plain(v.Key), terminal.Painted(s.Dim, v.From.String()))
 			case v.Required:
-				t.Row(name, terminal.Painted(s.Yellow, "missing"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "required by "+strings.Join(n.Schemas, ", ")))
+				t.Row(name, terminal.Painted(s.Yellow, "missing"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "required by "+strings.Join(n.Schemas, ", ")+setBy(v)))
 			default:
-				t.Row(name, terminal.Painted(s.Dim, "not given"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "optional"))
+				t.Row(name, terminal.Painted(s.Dim, "not given"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "optional"+setBy(v)))
 			}
 		}
 		for _, p := range n.Problems {

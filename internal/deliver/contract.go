@@ -32,6 +32,8 @@ type NeededValue struct {
 	Key      string `json:"key"`
 	Required bool   `json:"required,omitempty"`
 	Given    bool   `json:"given"`
+	// Editors are the users and groups that may set it; empty if everyone may who may change the file.
+	Editors []string `json:"editors,omitempty"`
 	// From is where the platform team sets it; for a map or list, where its first value is set.
 	From fleet.Position `json:"from,omitzero"`
 }
@@ -120,8 +122,9 @@ func (n *Need) add(schema *fleet.Schema, composed *config.Composed) {
 	if composed != nil {
 		placed = composed.Keys()
 	}
+	editors := config.Editors(schema, slices.Collect(maps.Keys(keys)))
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		v := NeededValue{Key: key, Required: keys[key]}
+		v := NeededValue{Key: key, Required: keys[key], Editors: editors[key]}
 		if composed != nil {
 			_, v.Given = composed.Data[key]
 			of := func(k config.Key) bool {
@@ -134,6 +137,9 @@ func (n *Need) add(schema *fleet.Schema, composed *config.Composed) {
 		}
 		if i := slices.IndexFunc(n.Needs, func(o NeededValue) bool { return o.Key == key }); i >= 0 {
 			n.Needs[i].Required = n.Needs[i].Required || v.Required
+			if len(n.Needs[i].Editors) == 0 {
+				n.Needs[i].Editors = v.Editors
+			}
 			continue
 		}
 		n.Needs = append(n.Needs, v)

@@ -55,17 +55,23 @@ func configMaps(s *fleet.Snapshot) map[string]*fleet.ConfigMap {
 	return all
 }
 
-// Editors returns who may change a key of a ConfigMap with labels; nil if everyone may. path is as in [Key].
-func Editors(s *fleet.Snapshot, labels map[string]string, path []schemas.Step) ([]editing.Editors, error) {
-	var all []editing.Editors
-	for _, r := range newGuard(s).covering([]map[string]string{labels}) {
-		of, err := r.Of(editing.Edit{Path: path, Key: schemas.PathText(path), Opaque: true})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, of...)
+// Editors returns who may set each key that a ConfigSchema gives rights for, sorted. Schemas of applications give none.
+func Editors(s *fleet.Schema, keys []string) map[string][]string {
+	if s.Inline {
+		return nil
 	}
-	return all, nil
+	sch := compile(s)
+	if sch.broken != nil { // reported elsewhere
+		return nil
+	}
+	rule, editors := editing.NewRule("", sch.compiled), map[string][]string{}
+	for _, key := range keys {
+		all, err := rule.Of(editing.Edit{Path: []schemas.Step{{Field: key}}, Key: key})
+		if err == nil && len(all) > 0 {
+			editors[key] = all[0].Names
+		}
+	}
+	return editors
 }
 
 // guard has the ConfigSchemas that declare rights.
