@@ -69,6 +69,46 @@ func choose(files map[string]artifact.File, folder string, chosen, visited map[s
 	return nil
 }
 
+// bounded returns an error if the aliases of a file make it larger than an archive can be: whoever reads it copies what they refer to.
+func bounded(files []artifact.File) error {
+	for _, f := range files {
+		if !bytes.ContainsRune(f.Content, '&') || !bytes.ContainsRune(f.Content, '*') {
+			continue
+		}
+		decoder := yaml.NewDecoder(bytes.NewReader(f.Content))
+		for total := 0; ; {
+			var n yaml.Node
+			if err := decoder.Decode(&n); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return fmt.Errorf("%s: %w", f.Path, err)
+			}
+			if total += expanded(&n, map[*yaml.Node]int{}); total > artifact.MaxContent {
+				return fmt.Errorf("%s has aliases that make it larger than %d MiB", f.Path, artifact.MaxContent>>20)
+			}
+		}
+	}
+	return nil
+}
+
+// expanded returns the size of a node with what its aliases refer to, at most one more than an archive can have.
+func expanded(n *yaml.Node, sizes map[*yaml.Node]int) int {
+	const most = artifact.MaxContent + 1
+	if n.Kind == yaml.AliasNode {
+		size, known := sizes[n.Alias]
+		if !known {
+			return most // it contains itself
+		}
+		return size
+	}
+	size := 1 + len(n.Value)
+	for _, c := range n.Content {
+		size = min(size+expanded(c, sizes), most)
+	}
+	sizes[n] = size
+	return size
+}
+
 func below(name, folder string) (rest string, ok bool) {
 	if folder == "" {
 		return name, true

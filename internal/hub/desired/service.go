@@ -133,8 +133,11 @@ func only(all []hub.Delivery) []hub.Delivery {
 			continue
 		}
 		if len(kept) == hub.MaxDeliveries {
-			kept[0].Error, kept[0].Digest, kept[0].Size = fmt.Sprintf("the cluster has more than %d deliveries", hub.MaxDeliveries), "", 0
-			break
+			// What is cut off is still declared: without an error of its folder, the agent would remove it.
+			if of, ok := at[PlatformNamespace+"/"+d.Of]; ok {
+				kept[of].Error, kept[of].Digest, kept[of].Size = fmt.Sprintf("the cluster has more than %d deliveries", hub.MaxDeliveries), "", 0
+			}
+			continue
 		}
 		at[d.ID()] = len(kept)
 		kept = append(kept, d)
@@ -233,6 +236,9 @@ func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSo
 	}
 	f := &folder{}
 	files, err := commit.Files(ctx, key.path)
+	if err == nil {
+		err = bounded(files)
+	}
 	if err == nil {
 		files, err = selected(files)
 	}

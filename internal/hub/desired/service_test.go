@@ -218,3 +218,56 @@ func TestSelected(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsCutOffIsAnErrorOfItsOwnFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}, {Environment: "prod", ClusterType: "large"}}
+	var many []string
+	for n := range hub.MaxDeliveries - 2 {
+		many = append(many, document(fmt.Sprint("shop-", n), "", "shop"))
+	}
+	w.files[gitOps+" large"] = []artifact.File{{Path: "all.yaml", Content: []byte(strings.Join(many, "---\n"))}}
+	w.heads[gitOps+"@prod"] = strings.Repeat("c", 40)
+	all, _, err := w.Of(t.Context(), "edge-1")
+	if err != nil || len(all) != hub.MaxDeliveries || all[1].Name != "platform-prod" {
+		t.Fatalf("got %d deliveries, %v", len(all), err)
+	}
+	// All documents of prod have the names of those of dev, but one.
+	if all[1].Error != "" {
+		t.Errorf("nothing of %s was cut off, and it says %q", all[1].Name, all[1].Error)
+	}
+	w.files[gitOps+" small"] = []artifact.File{{Path: "more.yaml", Content: []byte(document("one-too-many", "", "shop"))}}
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}, {Environment: "prod", ClusterType: "large"}, {Environment: "prod", ClusterType: "small"}}
+	if all, _, err = w.Of(t.Context(), "edge-1"); err != nil || len(all) != hub.MaxDeliveries {
+		t.Fatalf("got %d deliveries, %v", len(all), err)
+	}
+	if d := all[2]; d.Name != "platform-prod-small" || !strings.Contains(d.Error, "more than 1000") {
+		t.Errorf("what %s declares was cut off, and it says %q", d.Name, d.Error)
+	}
+}
+
+func TestAliasesAreBounded(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 1<<20)
+	for name, text := range map[string]string{
+		"many of one":      "a: &a " + large + "\nb: [" + strings.Repeat("*a, ", 20) + "]\n",
+		"in several steps": "a: &a [" + large + "]\nb: &b [*a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\nd: {<<: {e: *c}}\n",
+		"of itself":        "a: &a {b: *a}\n",
+	} {
+		if err := bounded([]artifact.File{{Path: "all.yaml", Content: []byte(text)}}); err == nil || !strings.Contains(err.Error(), "all.yaml") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	good := "a: &a {b: c}\nd: [*a, *a]\n---\nschedule: '*/5 * * * *'\ncommand: a && b\n"
+	if err := bounded([]artifact.File{{Path: "all.yaml", Content: []byte(good)}}); err != nil {
+		t.Error(err)
+	}
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	w.files[manifests+" shop"] = []artifact.File{{Path: "kustomization.yaml", Content: []byte("metadata:\n  a: &a " + large + "\n  b: [" + strings.Repeat("*a, ", 20) + "]\n")}}
+	want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/dev-shop of "platform-dev" at bbb, archive false, kustomization.yaml has aliases that make it larger than 16 MiB
+`)
+}
