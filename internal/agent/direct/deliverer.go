@@ -34,6 +34,8 @@ type Deliverer struct {
 	failures map[string]int
 	// applied is when everything was applied last, by ID: it is applied again after resync.
 	applied map[string]time.Time
+	// filled is whether an archive has objects, by digest.
+	filled map[string]bool
 
 	mu      sync.Mutex
 	reports []hub.Report
@@ -181,13 +183,32 @@ func (d *Deliverer) removed(desired *hub.Deliveries) []string {
 		if s.Delivery.Platform() || slices.ContainsFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.ID() == id }) {
 			continue
 		}
-		if slices.ContainsFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.Platform() && o.Name == s.Delivery.Of && o.Error == "" }) {
+		at := slices.IndexFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.Platform() && o.Name == s.Delivery.Of && o.Error == "" })
+		if at >= 0 && d.declares(desired, &desired.Deliveries[at]) {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	slices.Reverse(ids)
 	return ids
+}
+
+// declares reports whether a folder of the platform has anything. One that is empty, because somebody removed or renamed it, does not say
+// that all applications should go.
+func (d *Deliverer) declares(desired *hub.Deliveries, one *hub.Delivery) bool {
+	if slices.ContainsFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.Of == one.Name }) {
+		return true
+	}
+	if known, ok := d.filled[one.Digest]; ok {
+		return known
+	}
+	files, err := d.Store.Archive(one.Digest)
+	if err != nil {
+		return false // not yet
+	}
+	objects, err := objectsOf(files)
+	d.filled = map[string]bool{one.Digest: err == nil && len(objects) > 0}
+	return d.filled[one.Digest]
 }
 
 // account returns the account that applies a delivery; empty is the agent itself.
@@ -261,6 +282,12 @@ func (d *Deliverer) namespaceGone(ctx context.Context, one *hub.Delivery, r ref,
 func (d *Deliverer) deliver(ctx context.Context, desired *hub.Deliveries, one *hub.Delivery) error {
 	id := one.ID()
 	s := d.states[id]
+	if s != nil && s.Delivery.Of != one.Of { // its document is in another folder now, and only that one may remove it
+		s.Delivery.Of = one.Of
+		if err := d.Store.put(s); err != nil {
+			return err
+		}
+	}
 	if one.Digest == "" { // there is nothing new to apply
 		d.next[id] = d.Now().Add(lookSeldom)
 		return d.look(ctx, id)
@@ -322,7 +349,11 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 		return d.failed(s, target, "nothing was applied: "+oneLine(err))
 	}
 	if len(objects) == 0 && len(s.Objects) > 0 {
-		return d.failed(s, target, "the folder has no objects, and nothing is removed because of that: remove the target instead")
+		instead := "remove the target instead"
+		if target.Platform() {
+			instead = "if nothing should run here any more, remove its namespaces by hand"
+		}
+		return d.failed(s, target, "the folder has no objects, and nothing is removed because of that: "+instead)
 	}
 	again := s.Delivery.Version() == target.Version() && s.Phase != applying && s.Phase != removing
 	// Before the first object, the store knows what may be there afterwards.

@@ -244,6 +244,67 @@ func TestRefusesOtherAnswers(t *testing.T) {
 	w.wantObjects()
 }
 
+func TestAnotherKeyIsInstalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	d, f := w.start()
+	w.settle(d, f)
+	w.key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte("n"), 32))
+	w.set(platform, "b", hub.DirectDeliverySpec{}, namespace, configMap("new", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop")
+
+	w.store.Key = w.key.Public().(ed25519.PublicKey)
+	d, f = w.start()
+	if err := f.once(t.Context(), 0); err != nil {
+		t.Fatalf("an answer with the key that was installed: %v", err)
+	}
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "new")
+}
+
+func TestOnlyTheFolderThatDeclaresADeliveryRemovesIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const other = "kalypso-agent/platform-prod"
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(other, "a", hub.DirectDeliverySpec{}, configMap("prod", "1"))
+	w.deliveries[1].Of, w.deliveries[1].Spec.ServiceAccount = "", ""
+	w.set(shop, "b", inNamespace(), configMap("one", "1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one", "prod")
+
+	// The document moves to another folder, which cannot be read later.
+	w.deliveries[2].Of = "platform-prod"
+	w.now = w.now.Add(2 * time.Minute)
+	w.settle(d, f)
+	w.deliveries = w.deliveries[:2]
+	w.deliveries[1].Error, w.deliveries[1].Digest, w.deliveries[1].Size = "the repository does not answer", "", 0
+	w.now = w.now.Add(2 * time.Minute)
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one", "prod")
+}
+
+func TestAFolderOfThePlatformThatIsGoneRemovesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("one", "1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.drop(shop)
+	w.set(platform, "c", hub.DirectDeliverySpec{}, "# nothing")
+	w.settle(d, f)
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "one")
+	w.wantReport(d, platform, hub.StateFailed, "ccc", "aaa", "nothing is removed")
+	w.set(platform, "d", hub.DirectDeliverySpec{}, configMap("left", "1"))
+	w.settle(d, f)
+	w.wantObjects("left")
+}
+
 func TestGoesOnWithoutTheServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

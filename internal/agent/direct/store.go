@@ -62,8 +62,15 @@ func (s *Store) Desired() (*hub.Deliveries, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what the server said: %w", err)
 	}
-	return s.verify(envelope)
+	d, err := s.verify(envelope)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotVerified, err)
+	}
+	return d, nil
 }
+
+// errNotVerified means that what is on disk cannot be used.
+var errNotVerified = errors.New("what the server said last cannot be used any more")
 
 // verify returns the content of an answer that is signed by the server, for this cluster.
 func (s *Store) verify(envelope []byte) (*hub.Deliveries, error) {
@@ -84,14 +91,15 @@ func (s *Store) verify(envelope []byte) (*hub.Deliveries, error) {
 	return &d, nil
 }
 
-// Accept verifies an answer of the server and stores it. One that is not later than the last is refused.
+// Accept verifies an answer of the server and stores it. One that is not later than the last is refused. A last one that is damaged, or signed
+// with the key before the server's, is replaced: otherwise neither could ever be mended.
 func (s *Store) Accept(envelope []byte) (*hub.Deliveries, error) {
 	next, err := s.verify(envelope)
 	if err != nil {
 		return nil, err
 	}
 	last, err := s.Desired()
-	if err != nil {
+	if err != nil && !errors.Is(err, errNotVerified) {
 		return nil, err
 	}
 	if last != nil && next.Number <= last.Number {
@@ -209,8 +217,11 @@ func (s *Store) states() (map[string]*state, error) {
 			return nil, err
 		}
 		var one state
-		if err := json.Unmarshal(text, &one); err != nil || one.Format != stateFormat {
-			return nil, fmt.Errorf("read %s: it has format %d, want %d: %w", e.Name(), one.Format, stateFormat, err)
+		if err := json.Unmarshal(text, &one); err != nil {
+			return nil, fmt.Errorf("read %s: %w", e.Name(), err)
+		}
+		if one.Format != stateFormat {
+			return nil, fmt.Errorf("read %s: it has format %d, want %d: use the version of the agent that wrote it", e.Name(), one.Format, stateFormat)
 		}
 		all[one.Delivery.ID()] = &one
 	}

@@ -174,7 +174,7 @@ func (c *command) deliver(a *agent.Agent, log *slog.Logger) error {
 	}
 	text, err := os.ReadFile(c.serverKey)
 	if err != nil {
-		return cli.Failed(fmt.Errorf("read the server's key: %w", err), "kalypso cluster register --manifests --apply writes it")
+		return cli.Failed(fmt.Errorf("read the server's key: %w", err), "kalypso cluster register --manifests --reconciler direct writes it")
 	}
 	key, err := hub.ParseReportPublicKey(text)
 	if err != nil {
