@@ -31,7 +31,7 @@ cross: ## build the agent for arm64 and armv7, and test it with 32 bits
 	CGO_ENABLED=0 GOOS=linux GOARCH=386 go test ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
 
 # The packages in which goroutines share memory.
-concurrent = ./internal/agent ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
+concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
 	./internal/promote ./internal/pullrequest ./internal/schedule ./internal/serve ./internal/serve/access ./internal/serve/api \
 	./internal/serve/session ./internal/serve/web/...
 
