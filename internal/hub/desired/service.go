@@ -55,6 +55,9 @@ type Service struct {
 	Fresh time.Duration
 	Now   func() time.Time // required
 
+	// archives replaces maxArchives in tests.
+	archives int
+
 	mu       sync.Mutex
 	heads    map[headKey]*head
 	folders  map[folderKey]*folder
@@ -80,12 +83,16 @@ type head struct {
 	at     time.Time
 	commit Commit
 	err    error
+	// reading is closed when the commit was read; nil if nobody reads it.
+	reading chan struct{}
 }
 
 // folder is what was packed.
 type folder struct {
-	archive   []byte // nil if the err is set
+	archive   []byte // nil if the err is set, or it was dropped to save memory
 	digest    string
+	size      int64
+	empty     bool // it has no files
 	documents []hub.DirectDelivery
 	err       error
 	used      time.Time
@@ -96,6 +103,8 @@ const (
 	// maxArchives bounds the archives in memory, in bytes, and maxFolders their number. What is missing is packed again.
 	maxArchives, maxFolders = 64 << 20, 10_000
 	maxHeads                = 10_000
+	// patience is how long an answer waits for all its repositories together. One that takes longer is read all the same, for a later answer.
+	patience = 20 * time.Second
 )
 
 // Of returns what a cluster should run, and a tag that changes with it.
@@ -104,10 +113,12 @@ func (s *Service) Of(ctx context.Context, cluster string) ([]hub.Delivery, strin
 	if err != nil {
 		return nil, "", fmt.Errorf("read the registration of the cluster: %w", err)
 	}
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var platform, all []hub.Delivery
 	if len(found) == 1 && found[0].Registered && !found[0].Registration.Revoked {
 		for _, m := range found[0].Registration.Memberships {
-			p, below := s.membership(ctx, cluster, m, found[0].Registration.Memberships)
+			p, below := s.membership(ctx, patient.Done(), cluster, m, found[0].Registration.Memberships)
 			platform, all = append(platform, p...), append(all, below...)
 		}
 	}
@@ -146,7 +157,7 @@ func only(all []hub.Delivery) []hub.Delivery {
 }
 
 // membership returns the delivery of the platform, and those of the documents in its folder.
-func (s *Service) membership(ctx context.Context, cluster string, m ledger.Membership, all []ledger.Membership) (platform, below []hub.Delivery) {
+func (s *Service) membership(ctx context.Context, until <-chan struct{}, cluster string, m ledger.Membership, all []ledger.Membership) (platform, below []hub.Delivery) {
 	d := hub.Delivery{Namespace: PlatformNamespace, Name: "platform-" + m.Environment}
 	for _, other := range all {
 		if other.Environment == m.Environment && other.ClusterType != m.ClusterType {
@@ -163,13 +174,13 @@ func (s *Service) membership(ctx context.Context, cluster string, m ledger.Membe
 		return nil, nil
 	}
 	d.Spec.Source = hub.DirectSource{Repository: source.Repository, Branch: source.Ref, Path: source.Path}
-	f := s.fill(ctx, "", &d)
+	f := s.fill(ctx, until, "", &d)
 	if f == nil {
 		return []hub.Delivery{d}, nil
 	}
 	for _, document := range f.documents {
 		one := hub.Delivery{Namespace: document.Namespace, Name: document.Name, Of: d.Name, Spec: document.Spec}
-		s.fill(ctx, source.Repository, &one)
+		s.fill(ctx, until, source.Repository, &one)
 		if err := one.Check(); err != nil { // the names of objects, which the folder decides
 			d.Error, d.Digest, d.Size = message(fmt.Errorf("the document %s: %w", one.ID(), err)), "", 0
 			return []hub.Delivery{d}, nil
@@ -180,24 +191,29 @@ func (s *Service) membership(ctx context.Context, cluster string, m ledger.Membe
 }
 
 // fill adds commit, digest and size to a delivery, or its error. It returns nil with an error.
-func (s *Service) fill(ctx context.Context, from string, d *hub.Delivery) *folder {
-	commit, err := s.head(ctx, from, d.Spec.Source)
+func (s *Service) fill(ctx context.Context, until <-chan struct{}, from string, d *hub.Delivery) *folder {
+	commit, err := s.head(ctx, until, from, d.Spec.Source)
 	if err != nil {
 		d.Error = message(err)
 		return nil
 	}
 	d.Commit = commit.Hash
-	f := s.folder(ctx, commit, d.Spec.Source)
+	f := s.folder(ctx, commit, d.Spec.Source, false)
 	if f.err != nil {
 		d.Error = message(f.err)
 		return nil
 	}
-	d.Digest, d.Size = f.digest, int64(len(f.archive))
+	if f.empty && !d.Platform() { // it would be applied, and healthy, at once
+		d.Error = message(fmt.Errorf("the folder %q has no YAML files at %.7s: check the path and the branch of the target", d.Spec.Source.Folder(), d.Commit))
+		return nil
+	}
+	d.Digest, d.Size = f.digest, f.size
 	return f
 }
 
-// head returns the commit of a source, as it was not long ago.
-func (s *Service) head(ctx context.Context, from string, source hub.DirectSource) (Commit, error) {
+// head returns the commit of a source, as it was not long ago. The repository is read in the background, so that one that is slow neither stops the
+// deliveries of others, nor has to be read again from the start for each request: after until, the commit before counts.
+func (s *Service) head(ctx context.Context, until <-chan struct{}, from string, source hub.DirectSource) (Commit, error) {
 	source.Path = ""
 	key := headKey{from, source}
 	s.mu.Lock()
@@ -211,27 +227,47 @@ func (s *Service) head(ctx context.Context, from string, source hub.DirectSource
 	}
 	s.mu.Unlock()
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	now := s.Now()
-	if h.at.IsZero() || now.Sub(h.at) >= cmp.Or(s.Fresh, freshDefault) || now.Before(h.at) {
-		commit, err := s.Repositories.Resolve(ctx, from, source)
-		if ctx.Err() != nil {
+	if h.reading == nil && (h.at.IsZero() || now.Sub(h.at) >= cmp.Or(s.Fresh, freshDefault) || now.Before(h.at)) {
+		h.reading = make(chan struct{})
+		go s.read(context.WithoutCancel(ctx), h, h.reading, key)
+	}
+	reading := h.reading
+	h.mu.Unlock()
+	if reading != nil {
+		select {
+		case <-reading:
+		case <-until:
+		case <-ctx.Done():
 			return Commit{}, ctx.Err()
 		}
-		h.at, h.commit, h.err = s.Now(), commit, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.at.IsZero() {
+		return Commit{}, errors.New("its repository is still being read")
 	}
 	return h.commit, h.err
 }
 
-// folder returns the archive and the documents of a folder.
-func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSource) *folder {
+// read reads the commit of a source. The limits of package git bound it.
+func (s *Service) read(ctx context.Context, h *head, done chan struct{}, key headKey) {
+	commit, err := s.Repositories.Resolve(ctx, key.from, key.source)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at, h.commit, h.err, h.reading = s.Now(), commit, err, nil
+	close(done)
+}
+
+// folder returns the digest and the documents of a folder, and if it is packed, its archive.
+func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSource, packed bool) *folder {
 	key := folderKey{source.Repository, commit.Hash, source.Folder()}
-	if f := s.known(key); f != nil {
+	if f := s.known(key, packed); f != nil {
 		return f
 	}
 	s.building.Lock() // one at a time, which bounds the memory
 	defer s.building.Unlock()
-	if f := s.known(key); f != nil {
+	if f := s.known(key, packed); f != nil {
 		return f
 	}
 	f := &folder{}
@@ -248,7 +284,7 @@ func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSo
 	if err == nil {
 		f.archive, f.digest, err = artifact.Pack(files)
 	}
-	f.err = err
+	f.size, f.empty, f.err = int64(len(f.archive)), len(files) == 0, err
 	if ctx.Err() == nil {
 		s.keep(key, f)
 	}
@@ -258,7 +294,7 @@ func (s *Service) folder(ctx context.Context, commit Commit, source hub.DirectSo
 // errorsFor is how long the error of a folder is used: it may be that of a connection.
 const errorsFor = time.Minute
 
-func (s *Service) known(key folderKey) *folder {
+func (s *Service) known(key folderKey, packed bool) *folder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.folders[key]
@@ -268,6 +304,9 @@ func (s *Service) known(key folderKey) *folder {
 	}
 	if f.err == nil {
 		f.used = now
+		if packed && f.archive == nil {
+			return nil
+		}
 	}
 	return f
 }
@@ -284,20 +323,32 @@ func (s *Service) keep(key folderKey, f *folder) {
 	f.used = s.Now()
 	s.folders[key] = f
 	s.size += len(f.archive)
-	if s.size <= maxArchives && len(s.folders) <= maxFolders {
+	tooMany := len(s.folders) > maxFolders
+	if s.size <= cmp.Or(s.archives, maxArchives) && !tooMany {
 		return
 	}
-	// The half that was not used for longest goes, so that this is seldom.
+	// The half that was not used for longest goes, so that this is seldom. To save memory, only the archives go: an agent needs one once, but each
+	// answer has the digests.
 	keys := make([]folderKey, 0, len(s.folders))
-	for k := range s.folders {
-		keys = append(keys, k)
+	for k, old := range s.folders {
+		if tooMany || old.archive != nil {
+			keys = append(keys, k)
+		}
 	}
 	slices.SortFunc(keys, func(a, b folderKey) int { return s.folders[a].used.Compare(s.folders[b].used) })
 	for _, k := range keys[:(len(keys)+1)/2] {
-		if k != key {
-			s.size -= len(s.folders[k].archive)
-			delete(s.folders, k)
+		if k == key {
+			continue
 		}
+		old := s.folders[k]
+		s.size -= len(old.archive)
+		if tooMany {
+			delete(s.folders, k)
+			continue
+		}
+		without := *old // somebody may send the archive now
+		without.archive = nil
+		s.folders[k] = &without
 	}
 }
 
@@ -315,11 +366,11 @@ func (s *Service) Archive(ctx context.Context, cluster, digest string) ([]byte, 
 		if i := slices.IndexFunc(all, func(p hub.Delivery) bool { return p.Platform() && p.Name == d.Of }); i >= 0 {
 			from = all[i].Spec.Source.Repository
 		}
-		commit, err := s.head(ctx, from, d.Spec.Source)
+		commit, err := s.head(ctx, nil, from, d.Spec.Source)
 		if err != nil {
 			return nil, err
 		}
-		if f := s.folder(ctx, commit, d.Spec.Source); f.digest == digest {
+		if f := s.folder(ctx, commit, d.Spec.Source, true); f.digest == digest {
 			return f.archive, nil
 		}
 	}

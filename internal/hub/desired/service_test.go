@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -22,8 +24,12 @@ type world struct {
 	// heads are the commits of repositories and references, files the content by repository, commit and folder.
 	heads map[string]string
 	files map[string][]artifact.File
-	asked int
+	asked atomic.Int32
 	time  time.Time
+	// slow is a repository that is read when the channel is closed, listed how many folders were listed.
+	slow   string
+	wait   chan struct{}
+	listed int
 }
 
 const gitOps, manifests = "https://git.example.com/gitops", "https://git.example.com/manifests"
@@ -53,12 +59,16 @@ func document(name, more, path string) string {
 }
 
 func (w *world) Resolve(_ context.Context, _ string, source hub.DirectSource) (Commit, error) {
-	w.asked++
+	w.asked.Add(1)
+	if source.Repository == w.slow {
+		<-w.wait
+	}
 	hash, ok := w.heads[source.Repository+"@"+source.Branch]
 	if !ok {
 		return Commit{}, fmt.Errorf("no branch %q in https://ann:hunter2@git.example.com", source.Branch)
 	}
 	return Commit{Hash: hash, Files: func(_ context.Context, folder string) ([]artifact.File, error) {
+		w.listed++
 		return w.files[source.Repository+" "+folder], nil
 	}}, nil
 }
@@ -156,7 +166,7 @@ func TestArchivesAreOnlyForClustersThatShouldRunThem(t *testing.T) {
 			t.Errorf("another cluster: %v", err)
 		}
 	}
-	if asked := w.asked; asked != 2 {
+	if asked := w.asked.Load(); asked != 2 {
 		t.Errorf("the repositories were asked %d times, want 2", asked)
 	}
 	// The same after a restart, which has no caches.
@@ -269,5 +279,71 @@ func TestAliasesAreBounded(t *testing.T) {
 	want(t, w.of(t), `
 kalypso-agent/platform-dev of "" at aaa, archive true, 
 dev-shop/dev-shop of "platform-dev" at bbb, archive false, kustomization.yaml has aliases that make it larger than 16 MiB
+`)
+}
+
+func TestASlowRepositoryDoesNotStopOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+		const fast = "https://git.example.com/fast"
+		w.heads[fast+"@main"] = strings.Repeat("d", 40)
+		w.files[fast+" shop"] = w.files[manifests+" shop"]
+		w.files[gitOps+" large"] = []artifact.File{{Path: "all.yaml", Content: []byte(document("a-slow", "", "shop") + "---\n" + strings.ReplaceAll(document("fast", "", "shop"), manifests, fast))}}
+		w.slow, w.wait = manifests, make(chan struct{})
+		for range 2 {
+			_ = w.of(t)
+			want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/a-slow of "platform-dev" at , archive false, its repository is still being read
+dev-shop/fast of "platform-dev" at ddd, archive true, 
+`)
+		}
+		if asked := w.asked.Load(); asked != 3 {
+			t.Errorf("the repositories were asked %d times, want each once", asked)
+		}
+		close(w.wait)
+		synctest.Wait()
+		want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/a-slow of "platform-dev" at bbb, archive true, 
+dev-shop/fast of "platform-dev" at ddd, archive true, 
+`)
+	})
+}
+
+func TestFoldersArePackedOnceWithoutMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.archives = 1
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	w.files[gitOps+" large"] = []artifact.File{{Path: "all.yaml", Content: []byte(document("a", "", "shop") + "---\n" + document("b", "", "other"))}}
+	w.files[manifests+" other"] = []artifact.File{{Path: "other.yaml", Content: []byte("kind: Service\n")}}
+	for range 3 {
+		_ = w.of(t)
+	}
+	if w.listed != 3 {
+		t.Errorf("folders were listed %d times, want each once", w.listed)
+	}
+	all, _, err := w.Of(t.Context(), "edge-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		if archive, err := w.Archive(t.Context(), "edge-1", d.Digest); err != nil || artifact.Digest(archive) != d.Digest {
+			t.Errorf("%s: %v", d.ID(), err)
+		}
+	}
+}
+
+func TestATargetWithoutManifestsIsNotHealthy(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	w.files[gitOps+" large"] = []artifact.File{{Path: "all.yaml", Content: []byte(document("shop", "", "misspelled"))}}
+	want(t, w.of(t), `
+kalypso-agent/platform-dev of "" at aaa, archive true, 
+dev-shop/shop of "platform-dev" at bbb, archive false, the folder "misspelled" has no YAML files at bbbbbbb: check the path and the branch of the target
 `)
 }
