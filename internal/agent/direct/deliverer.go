@@ -61,6 +61,11 @@ func (d *Deliverer) Open() (err error) {
 	if d.states, err = d.Store.states(); err != nil {
 		return fmt.Errorf("read what was applied: %w", err)
 	}
+	for _, one := range d.states {
+		if one.Phase == waiting || one.Phase == applying {
+			one.Since = d.Now().UTC() // the time in which nobody looked, perhaps without power, does not count
+		}
+	}
 	return nil
 }
 

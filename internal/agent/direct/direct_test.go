@@ -164,6 +164,29 @@ func TestRollsBackWhatDoesNotBecomeHealthy(t *testing.T) {
 	}
 }
 
+func TestAnOutageIsNotARollout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := inNamespace()
+	spec.Rollback = true
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", spec, deployment("v1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.run(1)
+	w.settle(d, nil)
+	w.run(0)
+	w.set(shop, "c", spec, deployment("v2"))
+	w.settle(d, f)
+	w.now = w.now.Add(time.Hour)
+	d, f = w.start()
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "not all replicas")
+	w.run(1)
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")
+}
+
 func TestAnArchiveThatIsDamagedIsNotAppliedInPart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
