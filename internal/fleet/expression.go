@@ -80,7 +80,7 @@ var expressionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 // regular expressions and semantic versions.
 func ExpressionLanguage() []cel.EnvOption {
 	return []cel.EnvOption{
-		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
+		orderedRanges(), cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		ext.Strings(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(), ext.Lists(ext.ListsVersion(3)),
 		kubecel.Lists(kubecel.ListsVersion(1)), kubecel.Regex(), kubecel.SemverLib(kubecel.SemverVersion(1)),
 	}
@@ -134,7 +134,7 @@ func compileExpression(text string, results ...*cel.Type) (*Expression, error) {
 		return nil, fmt.Errorf("it may take too long: its estimated cost is %d, the maximum is %d", cost.Max, MaxExpressionCost)
 	}
 	e := &Expression{text: text}
-	if e.program, err = env.Program(ast, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	if e.program, err = ExpressionProgram(env, ast, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, err
 	}
 	e.readVariables(ast)

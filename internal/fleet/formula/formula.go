@@ -151,7 +151,7 @@ func (l *Language) Compile(text string) (*Formula, error) {
 
 // program returns the program of an expression, which counts its cost.
 func program(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
-	return env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(fleet.MaxExpressionCost), cel.CostTracking(&kubecel.CostEstimator{}))
+	return fleet.ExpressionProgram(env, ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(fleet.MaxExpressionCost), cel.CostTracking(&kubecel.CostEstimator{}))
 }
 
 // readsOf returns what an expression reads.
