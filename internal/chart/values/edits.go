@@ -31,10 +31,7 @@ func Edits(was, is *Layer) []editing.Edit {
 			continue
 		}
 		e.Path, e.Position = at.path, at.leaf.at
-		switch at.leaf.value.(type) {
-		case nil, map[string]any, []any: // null removes a whole map of the chart
-			e.Opaque = true
-		}
+		e.Opaque = true // also text: it replaces a map of another file or of the chart
 		edits = append(edits, e)
 	}
 	return edits

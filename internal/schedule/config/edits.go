@@ -178,15 +178,102 @@ func compareLayerValues(was, is *layer) layerEdits {
 			e.Verb = editing.Added
 		case b.node == nil:
 			e.Verb, at = editing.Removed, a
-		case a.node.same(b.node):
+		case a.node.same(b.node) && sameBoolean(a.node, b.node):
 			continue
 		}
 		e.Path, e.Key, e.Position = at.path, at.key, at.node.place().Position
-		// An empty map or list, or an expression that may compute one.
-		e.Opaque = at.node.kind != scalar || at.node.formula != nil && !at.node.formula.Scalar()
+		e.Opaque = true // also text: it replaces a map of the layers below
 		found.edits = append(found.edits, e)
 	}
+	found.edits = append(found.edits, reordered(was, is, found.ref)...)
+	found.edits = append(found.edits, replaced(was, is, found.ref)...)
 	return found
+}
+
+func sameBoolean(a, b *node) bool {
+	if a.boolean == nil || b.boolean == nil {
+		return a.boolean == b.boolean
+	}
+	return *a.boolean == *b.boolean
+}
+
+// replaced returns an edit for each key that only one state of a replacing layer has: it removes everything below it.
+func replaced(was, is *layer, ref fleet.Ref) []editing.Edit {
+	if !cmp.Or(is, was).config.Replace {
+		return nil
+	}
+	before, after := was.keys(), is.keys()
+	var edits []editing.Edit
+	for _, key := range slices.Sorted(maps.Keys(union(before, after))) {
+		n, verb := after[key], editing.Added
+		switch {
+		case n != nil && before[key] != nil:
+			continue
+		case n == nil:
+			n, verb = before[key], editing.Removed
+		}
+		if !n.leaf() { // a leaf is an edit of its own
+			edits = append(edits, editing.Edit{Path: []schemas.Step{{Field: key}}, Key: segment(key), Verb: verb, Opaque: true, Object: ref, Position: n.place().Position})
+		}
+	}
+	return edits
+}
+
+// keys returns the values of a layer. A nil layer has none.
+func (l *layer) keys() map[string]*node {
+	all := map[string]*node{}
+	if l != nil {
+		for _, e := range l.entries {
+			all[e.key] = e.value
+		}
+	}
+	return all
+}
+
+// reordered returns an edit for each list whose named elements are in another order: their leaves have the same names and values.
+func reordered(was, is *layer, ref fleet.Ref) []editing.Edit {
+	before, after := was.lists(), is.lists()
+	var edits []editing.Edit
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		a, b := before[key], after[key]
+		if a.node == nil {
+			continue
+		}
+		old, now := elementNames(a.node.items), elementNames(b.node.items)
+		kept := func(in []string) func(string) bool {
+			return func(name string) bool { return !slices.Contains(in, name) }
+		}
+		if slices.Equal(slices.DeleteFunc(slices.Clone(old), kept(now)), slices.DeleteFunc(slices.Clone(now), kept(old))) {
+			continue
+		}
+		edits = append(edits, editing.Edit{Path: b.path, Key: key, Verb: editing.Changed, Opaque: true, Object: ref, Position: b.node.place().Position})
+	}
+	return edits
+}
+
+// lists returns the lists of a layer by their keys. A nil layer has none.
+func (l *layer) lists() map[string]leafValue {
+	all := map[string]leafValue{}
+	if l == nil {
+		return all
+	}
+	var visit func(n *node, path []schemas.Step, key string)
+	visit = func(n *node, path []schemas.Step, key string) {
+		for _, field := range n.keys() {
+			visit(n.fields[field], append(path, schemas.Step{Field: field}), key+"."+segment(field))
+		}
+		if len(n.items) == 0 {
+			return
+		}
+		all[key] = leafValue{slices.Clone(path), key, n}
+		for i, name := range elementNames(n.items) {
+			visit(n.items[i], append(path, schemas.Step{Item: true}), key+"["+name+"]")
+		}
+	}
+	for _, e := range l.entries {
+		visit(e.value, []schemas.Step{{Field: e.key}}, segment(e.key))
+	}
+	return all
 }
 
 // leaves returns the leaves of a layer by their keys. A nil layer has none.
@@ -196,7 +283,7 @@ func (l *layer) leaves() map[string]leafValue {
 		return all
 	}
 	for _, e := range l.entries {
-		e.value.eachStep([]schemas.Step{{Field: e.key}}, e.key, func(path []schemas.Step, key string, leaf *node) {
+		e.value.eachStep([]schemas.Step{{Field: e.key}}, segment(e.key), func(path []schemas.Step, key string, leaf *node) {
 			all[key] = leafValue{slices.Clone(path), key, leaf}
 		})
 	}
@@ -268,7 +355,7 @@ func (g *guard) lost(i int, is *fleet.Schema) []schemas.Declaration {
 	var lost []schemas.Declaration
 	for _, d := range g.declared[i] {
 		same := func(o schemas.Declaration) bool {
-			return slices.Equal(o.Path, d.Path) && slices.Equal(o.Names, d.Names)
+			return slices.Equal(o.Path, d.Path) && slices.Equal(o.Names, d.Names) && o.Among == d.Among
 		}
 		if !slices.ContainsFunc(declared, same) {
 			lost = append(lost, d)

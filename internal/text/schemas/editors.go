@@ -97,6 +97,8 @@ type Declaration struct {
 	// Path leads to the values it is about. A field without a fixed name is "*".
 	Path  []Step
 	Names []string
+	// Among tells apart which fields each "*" in the path stands for: the patterns, and the fields that have schemas of their own.
+	Among string
 }
 
 // Declarations returns every editableBy at or below a path, in the order of the paths. Recursive schemas are entered once.
@@ -113,15 +115,15 @@ func (r *Rights) Declarations(path []Step) ([]Declaration, error) {
 		return nil, err
 	}
 	var all []Declaration
-	err = r.collect(at, slices.Clone(path), map[*jsonschema.Schema]bool{}, &all)
+	err = r.collect(at, slices.Clone(path), "", map[*jsonschema.Schema]bool{}, &all)
 	slices.SortFunc(all, func(a, b Declaration) int { return strings.Compare(PathText(a.Path), PathText(b.Path)) })
 	return all, err
 }
 
 // collect adds the declarations at and below schemas of one value.
-func (r *Rights) collect(at []*jsonschema.Schema, path []Step, above map[*jsonschema.Schema]bool, all *[]Declaration) error {
+func (r *Rights) collect(at []*jsonschema.Schema, path []Step, among string, above map[*jsonschema.Schema]bool, all *[]Declaration) error {
 	if names, ok := declaredBy(at); ok {
-		*all = append(*all, Declaration{slices.Clone(path), names})
+		*all = append(*all, Declaration{slices.Clone(path), names, among})
 	}
 	fields := map[Step]bool{}
 	entered := false
@@ -149,11 +151,38 @@ func (r *Rights) collect(at []*jsonschema.Schema, path []Step, above map[*jsonsc
 		if err != nil {
 			return err
 		}
-		if err := r.collect(next, append(path, step), above, all); err != nil {
+		inner := among
+		if step.Field == "*" {
+			inner += fmt.Sprintf("%q", amongOf(at))
+		}
+		if err := r.collect(next, append(path, step), inner, above, all); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// amongOf describes which fields schemas of one value cover without naming them.
+func amongOf(at []*jsonschema.Schema) []string {
+	var all []string
+	for _, s := range at {
+		var fields []string
+		for pattern, sub := range s.PatternProperties {
+			names, _ := declaredBy([]*jsonschema.Schema{sub})
+			fields = append(fields, fmt.Sprintf("pattern %q %q", pattern, names))
+		}
+		if isSchema(s.AdditionalProperties) || s.UnevaluatedProperties != nil {
+			for name := range s.Properties {
+				fields = append(fields, fmt.Sprintf("but %q", name))
+			}
+		}
+		if len(fields) > 0 {
+			slices.Sort(fields)
+			all = append(all, strings.Join(fields, " "))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func isSchema(v any) bool {
