@@ -318,6 +318,12 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 	case latest.Application != v.Application:
 		return nil, fmt.Errorf("publish to %s: it has versions of the application %q: %w", s.name, latest.Application, ErrTaken)
 	case unchanged(latest.Version, v) && len(r.Tags) == 0:
+		// Nobody here made the latest version from the commit that it names, so that it is not signed now.
+		if signed, err := s.signed(ctx, latest, r.Key); err != nil {
+			return nil, err
+		} else if !signed {
+			break
+		}
 		out.Published, out.Unchanged, out.Tags = &Published{Stored: latest}, true, []string{VersionTag(latest.Version)}
 		moving = ""
 	}
@@ -329,7 +335,7 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 	if moving != "" || out.Unchanged {
 		out.Tags = append(out.Tags, v.Environment)
 	}
-	if r.Key != nil {
+	if r.Key != nil && !out.Unchanged {
 		bundle, err := provenance.Sign(out.Stored.Version, out.Stored.Artifact, r.Key)
 		if err != nil {
 			return nil, err
@@ -341,9 +347,24 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 	return out, nil
 }
 
+// signed reports whether a version has the attestation of a key. Without a key it needs none.
+func (s *Store) signed(ctx context.Context, v *Stored, key ed25519.PrivateKey) (bool, error) {
+	if key == nil {
+		return true, nil
+	}
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return false, errors.New("the key has no public key")
+	}
+	bundles, err := s.Bundles(ctx, v)
+	return slices.ContainsFunc(bundles, func(b []byte) bool { return provenance.Verify(b, v.Version, v.Artifact, public) == nil }), err
+}
+
 // unchanged reports whether a version differs from a published one in nothing but its merged commit.
 func unchanged(published, v *solution.Version) bool {
-	if published.Inputs.GitOps.Commit == v.Inputs.GitOps.Commit {
+	at := v.Inputs.GitOps
+	at.Commit = published.Inputs.GitOps.Commit
+	if published.Inputs.GitOps != at || at == v.Inputs.GitOps {
 		return false
 	}
 	return !slices.ContainsFunc(solution.Compare(published, v), func(d solution.Difference) bool { return d.Field != "inputs.gitops" && d.Field != "merged" })

@@ -91,6 +91,34 @@ func version(t *testing.T, commit, value string) *solution.Version {
 	return v
 }
 
+// TestReleaseSignsWhatItMade and no version of somebody else, which names a commit that nobody checked.
+func TestReleaseSignsWhatItMade(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := places(t)["folder"]
+	release := func(v *solution.Version, key ed25519.PrivateKey) *registry.Released {
+		t.Helper()
+		out, err := store.Release(t.Context(), v, registry.Release{Latest: true, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	forged := release(version(t, "e", "one"), nil) // the files, and a commit that does not exist
+	out := release(version(t, "1", "one"), private)
+	if out.Unchanged || !out.New || !out.Moved || !out.Attested || out.Stored.Artifact == forged.Stored.Artifact {
+		t.Errorf("got %+v", out)
+	}
+	if bundles, err := store.Bundles(t.Context(), forged.Stored); err != nil || len(bundles) > 0 {
+		t.Errorf("the forged version has %d attestations, %v", len(bundles), err)
+	}
+	if again := release(version(t, "2", "one"), private); !again.Unchanged || again.Stored.Artifact != out.Stored.Artifact {
+		t.Errorf("after another merge: %+v", again)
+	}
+}
+
 func TestRelease(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
