@@ -82,6 +82,11 @@ func result(value any) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: notice}, &mcp.TextContent{Text: string(text)}}}, nil
 }
 
+// clean returns an error without credentials.
+func clean(err error) error {
+	return fmt.Errorf("%s", secret.Scrub(err.Error())) //nolint:goerr113 // an error of the protocol has only text
+}
+
 // addTool adds a tool that only reads. Its errors are answers, too: the assistant can correct its question.
 func addTool[I, T any](s *mcp.Server, name, description string, handle func(context.Context, I) (T, error)) {
 	closed := false
@@ -91,7 +96,7 @@ func addTool[I, T any](s *mcp.Server, name, description string, handle func(cont
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in I) (*mcp.CallToolResult, any, error) {
 		value, err := handle(ctx, in)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s", secret.Scrub(err.Error())) //nolint:goerr113 // an error of the protocol has only text
+			return nil, nil, clean(err)
 		}
 		r, err := result(value)
 		return r, nil, err

@@ -129,7 +129,7 @@ func documentURI(branch, path string) string {
 // maxDocument is how much of a document is sent.
 const maxDocument = 256 << 10
 
-// readDocument returns a document with a comment that names its commit.
+// readDocument returns a document, whose metadata names its commit.
 func readDocument(ctx context.Context, c ControlPlane, uri string) (*mcp.ReadResourceResult, error) {
 	escaped, path, ok := strings.Cut(strings.TrimPrefix(uri, documents), "/")
 	branch, err := url.PathUnescape(escaped)
@@ -139,7 +139,7 @@ func readDocument(ctx context.Context, c ControlPlane, uri string) (*mcp.ReadRes
 	}
 	source, err := c.Documents(ctx, branch)
 	if err != nil {
-		return nil, err
+		return nil, clean(err)
 	}
 	i := slices.IndexFunc(source.Files, func(f fleet.File) bool { return f.Path == path })
 	if i < 0 {
@@ -150,7 +150,7 @@ func readDocument(ctx context.Context, c ControlPlane, uri string) (*mcp.ReadRes
 	}
 	text, err := source.Files[i].Read()
 	if err != nil {
-		return nil, err
+		return nil, clean(err)
 	}
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("%s is not text", path)

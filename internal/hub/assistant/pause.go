@@ -41,7 +41,7 @@ func addPause(s *mcp.Server, pause func(ctx context.Context, environment, contro
 			return nil, nil, fmt.Errorf("nothing was changed yet. Ask the user: %s If they agree, call this tool again with confirm %q", question, "pause "+in.Environment)
 		}
 		if err := pause(ctx, in.Environment, in.ControlPlane, in.Why); err != nil {
-			return nil, nil, err
+			return nil, nil, clean(err)
 		}
 		return said(fmt.Sprintf("Promotions into %s are paused. To go on: kalypso promote resume %s", in.Environment, in.Environment)), nil, nil
 	})
