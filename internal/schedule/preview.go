@@ -28,7 +28,7 @@ type Previewer struct {
 	Drafter *Drafter
 	// Forges host the control plane. // required
 	Forges pullrequest.Forges
-	// People are the users who can open pull requests, for schemas that say who may edit a value. Without it, nobody is known.
+	// People are the users who can open pull requests, for schemas that say who may edit a value. Without it, no user is known.
 	People *forge.People
 	// Forks also plans pull requests from forks. These can refer to any repository and template, and anyone who can
 	// fork can open one. Planning reads what they choose, with the credentials of this program.

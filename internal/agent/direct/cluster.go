@@ -84,7 +84,7 @@ func (c *Cluster) as(account string) (dynamic.Interface, error) {
 	return client, nil
 }
 
-// resource returns the client of an object's kind. An error matches errNotServed if there is no such kind.
+// resource returns the client of an object's kind. The error matches errNotServed if the API server does not have the kind.
 func (c *Cluster) resource(ctx context.Context, account string, r ref) (dynamic.ResourceInterface, error) {
 	kind, err := c.serves(ctx, r.gvk())
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Cluster) get(ctx context.Context, account string, r ref) (*unstructured
 	return u, err
 }
 
-// apply applies an object for a delivery. It refuses one that exists and belongs to somebody else.
+// apply applies an object for a delivery. It refuses an object that exists and has another owner.
 func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstructured.Unstructured) error {
 	r := refOf(u)
 	existing, err := c.get(ctx, account, r)
@@ -202,7 +202,7 @@ func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstru
 	if err != nil {
 		return err
 	}
-	force := existing != nil // what it has is ours; a new object that somebody else creates meanwhile is a conflict
+	force := existing != nil // it exists and is ours; a new object that another client creates meanwhile is a conflict
 	_, err = resource.Patch(ctx, r.Name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
 	return err
 }
@@ -213,17 +213,17 @@ func owned(u *unstructured.Unstructured, delivery string) error {
 	case delivery:
 		return nil
 	case "":
-		manager := "somebody else"
-		for _, m := range u.GetManagedFields() {
-			manager = m.Manager
+		found := "it exists and belongs to no delivery"
+		if fields := u.GetManagedFields(); len(fields) > 0 {
+			found = fmt.Sprintf("it exists and is managed by %.100q", fields[len(fields)-1].Manager)
 		}
-		return fmt.Errorf("it exists and is managed by %.100q: hand it over with kubectl annotate, %s=%s", manager, AnnotationDelivery, delivery)
+		return fmt.Errorf("%s: hand it over with kubectl annotate, %s=%s", found, AnnotationDelivery, delivery)
 	default:
 		return fmt.Errorf("it belongs to the delivery %.300s: hand it over with kubectl annotate --overwrite, %s=%s", owner, AnnotationDelivery, delivery)
 	}
 }
 
-// remove removes an object that belongs to a delivery. One that belongs to somebody else by now stays.
+// remove removes an object that belongs to a delivery. An object that has another owner now stays.
 func (c *Cluster) remove(ctx context.Context, account, delivery string, r ref) error {
 	existing, err := c.get(ctx, account, r)
 	if err != nil || existing == nil || owned(existing, delivery) != nil || existing.GetDeletionTimestamp() != nil {

@@ -63,7 +63,7 @@ func (d *Deliverer) Open() (err error) {
 	}
 	for _, one := range d.states {
 		if one.Phase == waiting || one.Phase == applying {
-			one.Since = d.Now().UTC() // the time in which nobody looked, perhaps without power, does not count
+			one.Since = d.Now().UTC() // the time in which the agent did not run does not count
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (d *Deliverer) needed() map[string]bool {
 }
 
 // removed returns the IDs of deliveries that the folder of the platform no longer declares, the last first. What belongs to a folder that is gone or
-// could not be read stays: nobody has said that it should go.
+// could not be read stays: no document says that it should be removed.
 func (d *Deliverer) removed(desired *hub.Deliveries) []string {
 	var ids []string
 	for id, s := range d.states {
@@ -198,7 +198,7 @@ func (d *Deliverer) removed(desired *hub.Deliveries) []string {
 	return ids
 }
 
-// declares reports whether a folder of the platform has anything. One that is empty, because somebody removed or renamed it, does not say
+// declares reports whether a folder of the platform has anything. An empty folder, which may have been removed or renamed, does not say
 // that all applications should go.
 func (d *Deliverer) declares(desired *hub.Deliveries, one *hub.Delivery) bool {
 	if slices.ContainsFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.Of == one.Name }) {
@@ -630,7 +630,7 @@ func (d *Deliverer) health(ctx context.Context, s *state) (found []hub.ObjectHea
 			object.Message = cut(oneLine(err), hub.MaxObjectMessage)
 		case u == nil:
 			object.Message = "does not exist"
-			d.applied[s.Delivery.ID()] = time.Time{} // somebody removed it: apply it again
+			d.applied[s.Delivery.ID()] = time.Time{} // it was removed by another client: apply it again
 		default:
 			state, text := d.Status(u.Object)
 			if state == hub.StateReady {

@@ -76,9 +76,9 @@ func TestObjectsOfOthersAreRefusedAndNotRemoved(t *testing.T) {
 	w.machine.edit(shopMap+"foreign", func(o map[string]any) { o["data"] = "by hand" })
 	d, f := w.start()
 	w.settle(d, f)
-	w.wantReport(d, shop, hub.StateFailed, "bbb", "", `1 of 2 objects were applied; not applied: ConfigMap dev-shop/foreign: it exists and is managed by "somebody else"`)
+	w.wantReport(d, shop, hub.StateFailed, "bbb", "", `1 of 2 objects were applied; not applied: ConfigMap dev-shop/foreign: it exists and belongs to no delivery`)
 	if got := w.machine.objects[shopMap+"foreign"]["data"]; got != "by hand" {
-		t.Errorf("the object of somebody else is %v", got)
+		t.Errorf("the object of another owner is %v", got)
 	}
 	w.set(shop, "c", inNamespace(), configMap("mine", "1"))
 	w.settle(d, f)
@@ -262,7 +262,7 @@ func TestRefusesOtherAnswers(t *testing.T) {
 	}
 	d, _ := w.start()
 	if _, err := d.Advance(t.Context()); err == nil {
-		t.Error("an answer on disk that somebody else signed was used")
+		t.Error("an answer on disk with a signature of another key was used")
 	}
 	w.wantObjects()
 }

@@ -4,7 +4,7 @@
 // of [Edit]s, and every [Rule] that covers an edited value must name the author, or a group of the author. Values without
 // editableBy may be changed by everyone who may change the file.
 //
-// The rules are those before the change, so that nobody gains a right by the change that uses it.
+// The rules are those before the change, so that a change cannot give the right that it needs.
 package editing
 
 import (
@@ -22,7 +22,7 @@ import (
 type Author struct {
 	// Name is the name of the user, as editableBy writes it.
 	Name string
-	// Login is the account of a user that nobody knows by name; for messages. Optional.
+	// Login is the account of a user that people does not list; for messages. Optional.
 	Login string
 	// Groups are the groups of the user.
 	Groups []string
@@ -145,7 +145,7 @@ func Judge(author Author, edits []Edit, rules func(Edit) []*Rule) []fleet.Proble
 
 func (e Edit) refusal(author Author, by Editors) fleet.Problem {
 	if len(by.Names) == 0 {
-		return e.problem(fmt.Sprintf("%s is %s here, but %s lets nobody change it: its declarations have no name in common", e.Key, e.Verb, by.Rule),
+		return e.problem(fmt.Sprintf("%s is %s here, but %s lets no user change it: its declarations have no name in common", e.Key, e.Verb, by.Rule),
 			"correct editableBy in the schema")
 	}
 	part := ""

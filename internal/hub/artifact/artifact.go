@@ -1,6 +1,6 @@
 // Package artifact packs a folder of manifests into an archive that has the same bytes on every server, and reads it again.
 //
-// An archive is a tar in gzip, with regular files only, sorted by path, without times and owners. Whoever reads one does not trust it:
+// An archive is a tar in gzip, with regular files only, sorted by path, without times and owners. A reader does not trust it:
 // paths that lead out of the folder, links, and content that is larger than the limits are errors.
 package artifact
 

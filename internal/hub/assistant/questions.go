@@ -31,15 +31,30 @@ func (p pageInput) paging() query.Paging {
 // timeInput is a time as RFC 3339.
 type timeInput string
 
-func (t timeInput) time() (time.Time, error) {
-	if t == "" {
-		return time.Time{}, nil
+// times parses the times of an input, and keeps the first error.
+type times struct{ err error }
+
+func (t *times) at(text timeInput) time.Time {
+	if text == "" {
+		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339, string(t))
-	if err != nil {
-		return at, errors.New("a time is like 2026-11-17T10:00:00Z: " + err.Error())
+	at, err := time.Parse(time.RFC3339, string(text))
+	if err != nil && t.err == nil {
+		t.err = errors.New("a time is like 2026-11-17T10:00:00Z: " + err.Error())
 	}
-	return at, nil
+	return at
+}
+
+// addQuery adds a tool whose input becomes a query.
+func addQuery[I, Q, T any](s *mcp.Server, name, description string, query func(in I, t *times) Q, answer func(context.Context, Q) (T, error)) {
+	addTool(s, name, description, func(ctx context.Context, in I) (none T, err error) {
+		var t times
+		q := query(in, &t)
+		if t.err != nil {
+			return none, t.err
+		}
+		return answer(ctx, q)
+	})
 }
 
 type environmentsInput struct {
@@ -123,105 +138,67 @@ type figuresInput struct {
 
 // addQuestions adds the queries about the fleet.
 func addQuestions(s *mcp.Server, o Questions) {
-	addTool(s, "list_environments", "Each environment with its commit, the phase of its promotion, how many clusters run it, and what waits for what and why.",
-		func(ctx context.Context, in environmentsInput) (query.Page[query.Environment], error) {
-			return o.Environments(ctx, query.EnvironmentsQuery{ControlPlane: in.ControlPlane, Paging: in.paging()})
-		})
-	addTool(s, "get_environment", "One environment with its plan, problems with file and line, held assignments, cluster types, and the last steps of its promotions.",
-		func(ctx context.Context, in environmentInput) (none query.EnvironmentDetail, err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
+	addQuery(s, "list_environments", "Each environment with its commit, the phase of its promotion, how many clusters run it, and what waits for what and why.",
+		func(in environmentsInput, _ *times) query.EnvironmentsQuery {
+			return query.EnvironmentsQuery{ControlPlane: in.ControlPlane, Paging: in.paging()}
+		}, o.Environments)
+	addQuery(s, "get_environment", "One environment with its plan, problems with file and line, held assignments, cluster types, and the last steps of its promotions.",
+		func(in environmentInput, t *times) query.EnvironmentQuery {
+			return query.EnvironmentQuery{Name: in.Environment, ControlPlane: in.ControlPlane, AsOf: t.at(in.AsOf)}
+		}, o.Environment)
+	addQuery(s, "list_discrepancies", "Clusters that do not run what they should, since when, and the message of their reconciler.",
+		func(in discrepanciesInput, t *times) query.DiscrepanciesQuery {
+			return query.DiscrepanciesQuery{
+				Environment: in.Environment, Cluster: in.Cluster, ClusterType: in.ClusterType, State: comply.State(in.State), AsOf: t.at(in.AsOf), Paging: in.paging(),
 			}
-			return o.Environment(ctx, query.EnvironmentQuery{Name: in.Environment, ControlPlane: in.ControlPlane, AsOf: at})
-		})
-	addTool(s, "list_discrepancies", "Clusters that do not run what they should, since when, and the message of their reconciler.",
-		func(ctx context.Context, in discrepanciesInput) (none query.Page[query.Discrepancy], err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
+		}, o.Discrepancies)
+	addQuery(s, "get_progress", "Whether a commit passed, failed or waits in an environment, and why.",
+		func(in progressInput, _ *times) query.ProgressQuery {
+			return query.ProgressQuery{Environment: in.Environment, ControlPlane: in.ControlPlane, Ring: in.Ring, Application: in.Application, Commit: in.Commit}
+		}, o.Progress)
+	addQuery(s, "get_promotion", "The promotion of a commit through all environments, step by step, with reasons and who did it.",
+		func(in promotionInput, _ *times) query.PromotionQuery {
+			return query.PromotionQuery{Commit: in.Commit}
+		}, o.Promotion)
+	addQuery(s, "list_clusters", "Clusters, and whether they run what they should.",
+		func(in clustersInput, t *times) query.ClustersQuery {
+			return query.ClustersQuery{
+				Environment: in.Environment, ClusterType: in.ClusterType, State: comply.State(in.State), AsOf: t.at(in.AsOf), Paging: in.paging(),
 			}
-			return o.Discrepancies(ctx, query.DiscrepanciesQuery{
-				Environment: in.Environment, Cluster: in.Cluster, ClusterType: in.ClusterType, State: comply.State(in.State), AsOf: at, Paging: in.paging(),
-			})
-		})
-	addTool(s, "get_progress", "Whether a commit passed, failed or waits in an environment, and why.",
-		func(ctx context.Context, in progressInput) (query.Progress, error) {
-			return o.Progress(ctx, query.ProgressQuery{Environment: in.Environment, ControlPlane: in.ControlPlane, Ring: in.Ring, Application: in.Application, Commit: in.Commit})
-		})
-	addTool(s, "get_promotion", "The promotion of a commit through all environments, step by step, with reasons and who did it.",
-		func(ctx context.Context, in promotionInput) (query.PromotionDetail, error) {
-			return o.Promotion(ctx, query.PromotionQuery{Commit: in.Commit})
-		})
-	addTool(s, "list_clusters", "Clusters, and whether they run what they should.",
-		func(ctx context.Context, in clustersInput) (none query.Page[query.Cluster], err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
+		}, o.Clusters)
+	addQuery(s, "get_cluster", "One cluster with its memberships, its reconcilers, their revisions and messages.",
+		func(in clusterInput, t *times) query.ClusterQuery {
+			return query.ClusterQuery{Name: in.Cluster, AsOf: t.at(in.AsOf)}
+		}, o.Cluster)
+	addQuery(s, "list_applications", "The applications that a server delivers, with their builds in each environment.",
+		func(in pageInput, _ *times) query.ApplicationsQuery {
+			return query.ApplicationsQuery{Paging: in.paging()}
+		}, o.Applications)
+	addQuery(s, "get_application", "One application with its environments, problems and what they wait for.",
+		func(in applicationInput, _ *times) query.ApplicationQuery {
+			return query.ApplicationQuery{Name: in.Application}
+		}, o.Application)
+	addQuery(s, "list_versions", "Which version of each workload runs where, since when.",
+		func(in versionsInput, t *times) query.VersionsQuery {
+			return query.VersionsQuery{Environment: in.Environment, Workload: in.Workload, AsOf: t.at(in.AsOf), Paging: in.paging()}
+		}, o.Versions)
+	addQuery(s, "list_history", "Events of an environment, a workload or a cluster, newest first: promotions, commits, pull requests, registrations, changes of state.",
+		func(in historyInput, t *times) query.HistoryQuery {
+			return query.HistoryQuery{
+				Environment: in.Environment, Ring: in.Ring, Workload: in.Workload, Cluster: in.Cluster, From: t.at(in.From), To: t.at(in.To), Paging: in.paging(),
 			}
-			return o.Clusters(ctx, query.ClustersQuery{
-				Environment: in.Environment, ClusterType: in.ClusterType, State: comply.State(in.State), AsOf: at, Paging: in.paging(),
-			})
-		})
-	addTool(s, "get_cluster", "One cluster with its memberships, its reconcilers, their revisions and messages.",
-		func(ctx context.Context, in clusterInput) (none query.ClusterDetail, err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
-			}
-			return o.Cluster(ctx, query.ClusterQuery{Name: in.Cluster, AsOf: at})
-		})
-	addTool(s, "list_applications", "The applications that a server delivers, with their builds in each environment.",
-		func(ctx context.Context, in pageInput) (query.Page[query.Application], error) {
-			return o.Applications(ctx, query.ApplicationsQuery{Paging: in.paging()})
-		})
-	addTool(s, "get_application", "One application with its environments, problems and what they wait for.",
-		func(ctx context.Context, in applicationInput) (query.ApplicationDetail, error) {
-			return o.Application(ctx, query.ApplicationQuery{Name: in.Application})
-		})
-	addTool(s, "list_versions", "Which version of each workload runs where, since when.",
-		func(ctx context.Context, in versionsInput) (none query.Page[query.Version], err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
-			}
-			return o.Versions(ctx, query.VersionsQuery{Environment: in.Environment, Workload: in.Workload, AsOf: at, Paging: in.paging()})
-		})
-	addTool(s, "list_history", "Events of an environment, a workload or a cluster, newest first: promotions, commits, pull requests, registrations, changes of state.",
-		func(ctx context.Context, in historyInput) (none query.Page[query.Event], err error) {
-			if in.Environment == "" && in.Workload == "" && in.Cluster == "" {
+		}, func(ctx context.Context, q query.HistoryQuery) (none query.Page[query.Event], err error) {
+			if q.Environment == "" && q.Workload == "" && q.Cluster == "" {
 				return none, errors.New("name an environment, a workload or a cluster")
 			}
-			from, err := in.From.time()
-			if err != nil {
-				return none, err
-			}
-			to, err := in.To.time()
-			if err != nil {
-				return none, err
-			}
-			return o.History(ctx, query.HistoryQuery{
-				Environment: in.Environment, Ring: in.Ring, Workload: in.Workload, Cluster: in.Cluster, From: from, To: to, Paging: in.paging(),
-			})
+			return o.History(ctx, q)
 		})
-	addTool(s, "compare", "What differs between two environments: versions and assignments.",
-		func(ctx context.Context, in compareInput) (none query.Comparison, err error) {
-			at, err := in.AsOf.time()
-			if err != nil {
-				return none, err
-			}
-			return o.Compare(ctx, query.CompareQuery{A: in.A, B: in.B, AsOf: at})
-		})
-	addTool(s, "get_figures", "Deployment frequency, lead time, change failure rate and time to restore.",
-		func(ctx context.Context, in figuresInput) (none query.Figures, err error) {
-			from, err := in.From.time()
-			if err != nil {
-				return none, err
-			}
-			to, err := in.To.time()
-			if err != nil {
-				return none, err
-			}
-			return o.Figures(ctx, query.FiguresQuery{Environment: in.Environment, Workload: in.Workload, From: from, To: to})
-		})
+	addQuery(s, "compare", "What differs between two environments: versions and assignments.",
+		func(in compareInput, t *times) query.CompareQuery {
+			return query.CompareQuery{A: in.A, B: in.B, AsOf: t.at(in.AsOf)}
+		}, o.Compare)
+	addQuery(s, "get_figures", "Deployment frequency, lead time, change failure rate and time to restore.",
+		func(in figuresInput, t *times) query.FiguresQuery {
+			return query.FiguresQuery{Environment: in.Environment, Workload: in.Workload, From: t.at(in.From), To: t.at(in.To)}
+		}, o.Figures)
 }

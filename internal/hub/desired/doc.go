@@ -8,5 +8,5 @@
 // agents keep what they have of it.
 //
 // [Service.Seal] signs the answer for one cluster with a number that grows, so that an agent can tell a later answer from an earlier
-// one, and from one of somebody else. [Service.Archive] returns what a digest stands for, to a cluster whose deliveries have it.
+// one, and from one of another owner. [Service.Archive] returns what a digest stands for, to a cluster whose deliveries have it.
 package desired

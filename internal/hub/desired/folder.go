@@ -69,7 +69,7 @@ func choose(files map[string]artifact.File, folder string, chosen, visited map[s
 	return nil
 }
 
-// bounded returns an error if the aliases of a file make it larger than an archive can be: whoever reads it copies what they refer to.
+// bounded returns an error if the aliases of a file make it larger than an archive can be: a reader copies what they refer to.
 func bounded(files []artifact.File) error {
 	for _, f := range files {
 		if !bytes.ContainsRune(f.Content, '&') || !bytes.ContainsRune(f.Content, '*') {

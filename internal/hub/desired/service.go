@@ -83,7 +83,7 @@ type head struct {
 	at     time.Time
 	commit Commit
 	err    error
-	// reading is closed when the commit was read; nil if nobody reads it.
+	// reading is closed when the commit was read; nil if it is not being read.
 	reading chan struct{}
 }
 
@@ -346,7 +346,7 @@ func (s *Service) keep(key folderKey, f *folder) {
 			delete(s.folders, k)
 			continue
 		}
-		without := *old // somebody may send the archive now
+		without := *old // the archive may be in use by an answer now
 		without.archive = nil
 		s.folders[k] = &without
 	}

@@ -318,7 +318,7 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 	case latest.Application != v.Application:
 		return nil, fmt.Errorf("publish to %s: it has versions of the application %q: %w", s.name, latest.Application, ErrTaken)
 	case unchanged(latest.Version, v) && len(r.Tags) == 0:
-		// Nobody here made the latest version from the commit that it names, so that it is not signed now.
+		// This server did not make the latest version from the commit that it names, so it is not signed now.
 		if signed, err := s.signed(ctx, latest, r.Key); err != nil {
 			return nil, err
 		} else if !signed {

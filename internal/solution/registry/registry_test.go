@@ -91,7 +91,7 @@ func version(t *testing.T, commit, value string) *solution.Version {
 	return v
 }
 
-// TestReleaseSignsWhatItMade and no version of somebody else, which names a commit that nobody checked.
+// TestReleaseSignsWhatItMade and no version of another author, which names a commit that was not checked.
 func TestReleaseSignsWhatItMade(t *testing.T) {
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
