@@ -21,6 +21,7 @@ import (
 //	<cache folder>/<hash of the URL>.git      the clone
 //	<cache folder>/<hash of the URL>.lock     locked during a fetch
 //	<cache folder>/<hash of the URL>.damaged  the clone has to be fetched again
+//	<cache folder>/<hash of the URL>.old*     earlier clones, until they are removed
 type cache struct {
 	base string
 	// called is the repository's name in errors. If empty, errors name the files.
@@ -103,9 +104,18 @@ func (c cache) open() (*store, error) {
 }
 
 // reset creates an empty clone. It removes the mark of damage last, so that an interrupted reset is repeated.
+// The old clone is moved first: others may write into it while it is removed, and what they leave is removed by the next reset.
 func (c cache) reset() error {
-	if err := os.RemoveAll(c.dir()); err != nil {
+	abandoned, _ := filepath.Glob(c.base + ".old*")
+	old, err := os.MkdirTemp(filepath.Dir(c.base), filepath.Base(c.base)+".old")
+	if err != nil {
 		return err
+	}
+	if err := os.Rename(c.dir(), filepath.Join(old, "clone")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, dir := range append(abandoned, old) {
+		_ = os.RemoveAll(dir)
 	}
 	if err := os.MkdirAll(c.dir(), 0o700); err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	objectcache "github.com/go-git/go-git/v5/plumbing/cache"
@@ -61,18 +60,7 @@ func openStorage(dir, common string) *filesystem.Storage {
 	if common != dir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
 	}
-	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{MaxOpenDescriptors: maxOpenPacks})
-}
-
-// withoutAlternates hides the list of alternates from go-git, which would reopen them for every object
-// and does not understand relative ones. This package reads them itself.
-type withoutAlternates struct{ billy.Filesystem }
-
-func (fs withoutAlternates) Open(name string) (billy.File, error) {
-	if strings.HasSuffix(filepath.ToSlash(name), "objects/info/alternates") {
-		return nil, os.ErrNotExist
-	}
-	return fs.Filesystem.Open(name)
+	return filesystem.NewStorageWithOptions(objectFiles{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{MaxOpenDescriptors: maxOpenPacks})
 }
 
 // commonDir follows the "commondir" file of a linked work tree.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -263,20 +264,12 @@ const looseLimit = 100
 
 // flush writes the collected objects into the repository.
 func (w *writer) flush() error {
+	if len(w.order) > looseLimit {
+		defer w.store.reindex()
+		return storePack(filepath.Join(w.store.common, "objects", "pack"), w.objects())
+	}
 	target := openStorage(w.store.dir, w.store.common)
 	defer target.Close()
-	if len(w.order) > looseLimit {
-		pack, err := target.PackfileWriter()
-		if err != nil {
-			return err
-		}
-		_, err = pack.Write(encodePack(w.objects()))
-		if closeErr := pack.Close(); err == nil {
-			err = closeErr
-		}
-		w.store.reindex()
-		return err
-	}
 	for hash, o := range w.objects() {
 		if w.store.has(hash) {
 			continue
