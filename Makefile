@@ -82,8 +82,13 @@ bench: ## run the benchmarks
 
 # Without KEY, a file with an Ed25519 key, the release is not signed. The same commit gives the same bytes.
 .PHONY: release
-release: ## build a release of this commit in dist/: archives, images, the chart, checksums
+release: ## build a release of this commit in dist/: archives, images, the chart, the documentation, checksums
 	go -C tools/release run . --root ../.. --out ../../dist $(if $(KEY),--key $(abspath $(KEY)))
 
+.PHONY: site
+site: ## write the documentation site to dist-site/; it needs no network, and opens from the disk
+	rm -rf dist-site
+	go -C tools/release run . site --root ../.. --out ../../dist-site
+
 clean: ## remove what was built
-	rm -rf bin dist
+	rm -rf bin dist dist-site

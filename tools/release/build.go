@@ -205,7 +205,12 @@ func (r *release) writeFiles(binaries []*binary) error {
 		}
 	}
 	if r.Chart != "" {
-		return r.writeChart()
+		if err := r.writeChart(); err != nil {
+			return err
+		}
+	}
+	if r.Title != "" {
+		return r.writeDocs()
 	}
 	return nil
 }

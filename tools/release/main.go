@@ -1,10 +1,11 @@
-// Command release builds a release of Kalypso: archives of the programs, container images, the Helm chart, bills of materials,
-// checksums, and a signed statement of where they come from. It needs Go and Git, and no network once Go's modules are there.
+// Command release builds a release of Kalypso: archives of the programs, container images, the Helm chart, the documentation site,
+// bills of materials, checksums, and a signed statement of where they come from. It needs Go and Git, and no network once Go's modules are there.
 //
 //	go -C tools/release run . --out ../../dist
 //	go -C tools/release run . --out ../../dist --key release.pem
 //	go -C tools/release run . verify --out ../../dist --public-key release.pub
 //	go -C tools/release run . push --out ../../dist --registry ghcr.io/kalypso-io
+//	go -C tools/release run . site --out ../../dist-site
 //
 // The same commit gives the same bytes, on any machine: file times are those of the commit, and signatures are Ed25519, which is
 // deterministic. A work tree with changes is refused, because its release could not be reproduced.
@@ -31,11 +32,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, log io.Writer) error {
-	if len(args) > 0 && args[0] == "verify" {
-		return runVerify(args[1:], log)
-	}
-	if len(args) > 0 && args[0] == "push" {
-		return runPush(ctx, args[1:], log)
+	if len(args) > 0 {
+		switch args[0] {
+		case "verify":
+			return runVerify(args[1:], log)
+		case "push":
+			return runPush(ctx, args[1:], log)
+		case "site":
+			return runSite(ctx, args[1:], log)
+		}
 	}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(log)
@@ -104,4 +109,15 @@ func runPush(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	return push(ctx, *out, *registry, log)
+}
+
+func runSite(ctx context.Context, args []string, log io.Writer) error {
+	flags := flag.NewFlagSet("release site", flag.ContinueOnError)
+	flags.SetOutput(log)
+	root := flags.String("root", "../..", "the `folder` of the repository")
+	out := flags.String("out", "", "the `folder` to write, which must be empty or not exist")
+	if err := parse(flags, args, "out"); err != nil {
+		return err
+	}
+	return writeSite(ctx, kalypso, *root, *out, log)
 }

@@ -12,6 +12,7 @@ type Project struct {
 	Licenses string // an SPDX expression
 	Programs []Program
 	Chart    string   // the folder of the Helm chart; empty if there is none
+	Title    string   // of the documentation site; empty if there is none
 	Files    []string // put into each archive
 }
 
@@ -49,7 +50,7 @@ var kalypso = Project{
 			About: "Schedules the control planes that objects of a Kubernetes cluster describe", Platforms: servers,
 		},
 	},
-	Chart: "charts/kalypso",
+	Chart: "charts/kalypso", Title: "Kalypso",
 	Files: []string{"LICENSE", "README.md", "CHANGELOG.md"},
 }
 

@@ -32,7 +32,7 @@ import (
 
 // tool is a project with a program that says its version, in a repository of its own.
 var tool = Project{
-	Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Files: []string{"LICENSE"},
+	Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Title: "Tool", Files: []string{"LICENSE"},
 	Programs: []Program{{Name: "tool", Package: "./cmd/tool", About: "A tool", Plugin: "kubectl-tool", Image: true, Platforms: slices.Concat(servers, edge, desktop)}},
 }
 
@@ -43,6 +43,8 @@ func newProject(t *testing.T) string {
 		"go.mod":                  "module git.example/tool\n\ngo 1.26.0\n",
 		"cmd/tool/main.go":        "package main\n\nimport (\n\t\"fmt\"\n\t\"runtime/debug\"\n)\n\nfunc main() {\n\tinfo, _ := debug.ReadBuildInfo()\n\tfmt.Println(\"tool\", info.Main.Version)\n}\n",
 		"LICENSE":                 "a license\n",
+		"README.md":               "# Tool\n\n[Documents](docs/README.md), [a license](LICENSE)\n",
+		"docs/README.md":          "# Documents\n",
 		"charts/tool/Chart.yaml":  "apiVersion: v2\nname: tool\nversion: \"0.0.0\"\nappVersion: \"v0.0.0\"\n",
 		"charts/tool/values.yaml": "{}\n",
 	} {
@@ -132,7 +134,7 @@ func TestSameCommitSameBytes(t *testing.T) {
 	one, two := contents(t, first), contents(t, built(t, clone, key))
 	names := slices.Sorted(maps.Keys(one))
 	want := []string{
-		"checksums.txt", "provenance.json", "provenance.sigstore.json", "tool-chart_v1.2.3.tgz", "tool-image_v1.2.3.tar",
+		"checksums.txt", "provenance.json", "provenance.sigstore.json", "tool-chart_v1.2.3.tgz", "tool-docs_v1.2.3.tar.gz", "tool-image_v1.2.3.tar",
 		"tool_v1.2.3_darwin_amd64.cdx.json", "tool_v1.2.3_darwin_amd64.tar.gz", "tool_v1.2.3_darwin_arm64.cdx.json", "tool_v1.2.3_darwin_arm64.tar.gz",
 		"tool_v1.2.3_linux_amd64.cdx.json", "tool_v1.2.3_linux_amd64.tar.gz", "tool_v1.2.3_linux_arm64.cdx.json", "tool_v1.2.3_linux_arm64.tar.gz",
 		"tool_v1.2.3_linux_armv7.cdx.json", "tool_v1.2.3_linux_armv7.tar.gz", "tool_v1.2.3_windows_amd64.cdx.json", "tool_v1.2.3_windows_amd64.zip",
@@ -157,6 +159,10 @@ func testArchives(t *testing.T, files map[string]string) {
 	chart := untar(t, files["tool-chart_v1.2.3.tgz"])
 	if got := chart["tool/Chart.yaml"]; !strings.Contains(got, `version: "1.2.3"`) || !strings.Contains(got, `appVersion: "v1.2.3"`) {
 		t.Errorf("chart: %s", got)
+	}
+	documents := untar(t, files["tool-docs_v1.2.3.tar.gz"])
+	if first := documents["tool-docs_v1.2.3/index.html"]; !strings.Contains(first, `href="https://git.example/tool/blob/`) || !strings.Contains(first, "v1.2.3") {
+		t.Errorf("documents: %s", first)
 	}
 	archive := untar(t, files["tool_v1.2.3_linux_amd64.tar.gz"])
 	if archive["tool_v1.2.3_linux_amd64/kubectl-tool"] != "-> tool" || archive["tool_v1.2.3_linux_amd64/LICENSE"] != "a license\n" {
