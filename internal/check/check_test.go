@@ -195,6 +195,17 @@ spec:
         resources: {limits: {memory: 64Mi}, requests: {cpu: 10m, memory: 64Mi}}
 `
 
+// BenchmarkCheckNew checks a file that was not checked before.
+func BenchmarkCheckNew(b *testing.B) {
+	checker, err := New(Policy{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; b.Loop(); i++ {
+		checker.Check(map[string][]byte{"web.yaml": fmt.Appendf(nil, deployment, i)})
+	}
+}
+
 // TestEveryKindHasASchema checks that everything that definitions refer to exists.
 func TestEveryKindHasASchema(t *testing.T) {
 	s, findings := NewSchemas(nil)

@@ -23,6 +23,9 @@ type credential struct {
 // repositories and archives of all kinds, which is 4 MB of a program.
 type detector struct {
 	rules []config.Rule
+	// always are the rules without keywords; of has the rules of each keyword. Both are indexes of rules.
+	always []int
+	of     map[string][]int
 	// allowed are exceptions of all rules.
 	allowed []*config.Allowlist
 	// keywords finds the keywords of rules in lower case: most rules are tried only where one of theirs occurs.
@@ -40,8 +43,7 @@ func defaultConfig() (config.Config, error) {
 
 // newDetector returns a detector of some rules of a configuration.
 func newDetector(c config.Config, wanted func(id string) bool) (*detector, error) {
-	d := &detector{allowed: c.Allowlists}
-	keywords := map[string]bool{}
+	d := &detector{allowed: c.Allowlists, of: map[string][]int{}}
 	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
 		r := c.Rules[id]
 		switch {
@@ -50,12 +52,16 @@ func newDetector(c config.Config, wanted func(id string) bool) (*detector, error
 		case !wanted(id) || r.Regex == nil || r.SkipReport || r.Path != nil && !r.Path.MatchString(""):
 			continue
 		}
+		if len(r.Keywords) == 0 {
+			d.always = append(d.always, len(d.rules))
+		}
 		for _, k := range r.Keywords {
-			keywords[strings.ToLower(k)] = true
+			k = strings.ToLower(k)
+			d.of[k] = append(d.of[k], len(d.rules))
 		}
 		d.rules = append(d.rules, r)
 	}
-	d.keywords = ahocorasick.NewTrieBuilder().AddStrings(slices.Sorted(maps.Keys(keywords))).Build()
+	d.keywords = ahocorasick.NewTrieBuilder().AddStrings(slices.Sorted(maps.Keys(d.of))).Build()
 	return d, nil
 }
 
@@ -64,17 +70,9 @@ const maxMatches = 2000
 
 // detect returns the credentials in a text, by rule and place. It takes each match that it examines from left, and stops when that is below 0.
 func (d *detector) detect(text string, left *int) []credential {
-	lower := strings.ToLower(text)
-	present := map[string]bool{}
-	for _, m := range d.keywords.MatchString(lower) {
-		present[m.MatchString()] = true
-	}
 	var found []credential
-	for i := range d.rules {
+	for _, i := range d.possible(text) {
 		r := &d.rules[i]
-		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return present[strings.ToLower(k)] }) {
-			continue
-		}
 		lines, counted := 0, 0 // line ends in text[:counted]
 		for _, at := range r.Regex.FindAllStringIndex(text, *left+1) {
 			if *left--; *left < 0 {
@@ -93,6 +91,16 @@ func (d *detector) detect(text string, left *int) []credential {
 		}
 	}
 	return found
+}
+
+// possible returns the rules that can match in a text, in their order.
+func (d *detector) possible(text string) []int {
+	rules := slices.Clone(d.always)
+	for _, m := range d.keywords.MatchString(strings.ToLower(text)) {
+		rules = append(rules, d.of[m.MatchString()]...)
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
 }
 
 // secretIn returns the credential in a match: the group that the rule names, else the first group that is not empty.

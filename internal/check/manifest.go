@@ -204,6 +204,9 @@ func (c *converter) value(node *yaml.Node, depth int) (any, error) {
 		}
 		return list, nil
 	}
+	if node.Tag == "!!str" {
+		return node.Value, nil // most values; Decode takes ten times as long
+	}
 	var value any
 	if err := node.Decode(&value); err != nil {
 		return nil, c.fail(node, "%.100q is not a valid value", node.Value)
