@@ -25,8 +25,10 @@ type verifyCommand struct {
 	output  *cli.Output
 	maps    []git.Mapping
 	keyFile string
-	skip    bool
-	diff    bool
+	// application and environment are what the version must be of; empty for any.
+	application, environment string
+	skip                     bool
+	diff                     bool
 }
 
 // verified is the result of the command.
@@ -34,6 +36,9 @@ type verified struct {
 	Artifact   string               `json:"artifact"`
 	Version    string               `json:"version"`
 	Descriptor *solution.Descriptor `json:"descriptor"`
+	// Other says how it is not a version of the application and environment that were asked for. A tag can be moved, and another
+	// application's version is as well signed as this one's.
+	Other []string `json:"other,omitempty"`
 	// Signature is "valid", or why it is not; empty if no key was given.
 	Signature string `json:"signature,omitempty"`
 	// Rebuilt reports whether it was rebuilt. Differences are those from what the commits give, Merged those from the files of the GitOps commit.
@@ -58,10 +63,11 @@ FOLDER:TAG of an OCI image layout.
 
 The repositories are those that the artifact names; --map reads them from elsewhere. One that lies on the machine where the version was made is only
 read with --map. The artifact decides what is rendered, so check its signature with --key when you do not know who published it: without a
-valid one, nothing is rebuilt.
+valid one, nothing is rebuilt. A key can sign many applications: --application and --environment say which one you expect.
 
-It exits with 3 when the signature is not valid, or something differs: the output names each file with the first line that does.`,
-		Example: `  kalypso verify oci://registry.example.com/acme/hello-world-app:dev --key key.pub
+It exits with 3 when the signature is not valid, when it is a version of something else, or when something differs: the output names each file
+with the first line that does.`,
+		Example: `  kalypso verify oci://registry.example.com/acme/hello-world-app:dev --key key.pub --application hello-world-app --environment dev
   kalypso verify oci://registry.example.com/acme/hello-world-app:dev-3f2a9c1d0b12 --map https://github.com/acme=/srv/git --diff
   kalypso verify ./versions:dev --key key.pub --skip-rebuild`,
 		Args: cli.Exactly("ARTIFACT"),
@@ -71,6 +77,8 @@ It exits with 3 when the signature is not valid, or something differs: the outpu
 	flags := cmd.Flags()
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	flags.StringVar(&c.keyFile, "key", "", "the public key that must have signed it, in this `file`")
+	flags.StringVar(&c.application, "application", "", "the application that it must be a version of; default any")
+	flags.StringVarP(&c.environment, "environment", "e", "", "the environment that it must be a version for; default any")
 	flags.BoolVar(&c.skip, "skip-rebuild", false, "check digests and the signature only, without the repositories")
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
 	return cmd
@@ -97,7 +105,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, artifact string) error {
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
-	if r.Signature != "" && r.Signature != signatureValid || len(r.Differences)+len(r.Merged) > 0 {
+	if r.Signature != "" && r.Signature != signatureValid || len(r.Other)+len(r.Differences)+len(r.Merged) > 0 {
 		return cli.AnswerNo()
 	}
 	return nil
@@ -125,10 +133,23 @@ func (c *verifyCommand) verify(ctx context.Context, at registry.Reference, key e
 			return r, err
 		}
 	}
-	if c.skip {
+	r.Other = c.other(r.Descriptor)
+	if c.skip || len(r.Other) > 0 {
 		return r, nil
 	}
 	return r, c.rebuild(ctx, stored.Version, r)
+}
+
+// other returns how a version is not what was asked for.
+func (c *verifyCommand) other(d *solution.Descriptor) (differences []string) {
+	for _, is := range []struct{ what, name, expected string }{
+		{"application", d.Application, c.application}, {"environment", d.Environment, c.environment},
+	} {
+		if is.expected != "" && is.name != is.expected {
+			differences = append(differences, fmt.Sprintf("the %s is %q, not %q", is.what, is.name, is.expected))
+		}
+	}
+	return differences
 }
 
 // signatureOf returns whether a key signed a version, or why not.
@@ -218,6 +239,9 @@ func (c *verifyCommand) show(w io.Writer, r *verified) error {
 		line(true, "the key signed it, with its commits")
 	default:
 		line(false, "the signature: "+terminal.Printable(r.Signature))
+	}
+	for _, o := range r.Other {
+		line(false, terminal.Printable(o))
 	}
 	if !r.Rebuilt {
 		fmt.Fprintln(w, "--  it was not rebuilt")

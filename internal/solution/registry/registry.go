@@ -336,15 +336,28 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 		out.Tags = append(out.Tags, v.Environment)
 	}
 	if r.Key != nil && !out.Unchanged {
-		bundle, err := provenance.Sign(out.Stored.Version, out.Stored.Artifact, r.Key)
-		if err != nil {
-			return nil, err
-		}
-		if out.Attested, err = s.Attach(ctx, out.Stored, bundle); err != nil {
-			return nil, err
+		if out.Attested, err = s.attest(ctx, out.Published, v, r.Key); err != nil {
+			return nil, fmt.Errorf("publish to %s: %w", s.name, err)
 		}
 	}
 	return out, nil
+}
+
+// attest signs a published version, unless it is signed, and returns whether it did. [Store.Publish] accepts an artifact that was there
+// with other results of checks, because these can come from another release or from the platform's rules; what this program did not find is not signed.
+func (s *Store) attest(ctx context.Context, p *Published, v *solution.Version, key ed25519.PrivateKey) (bool, error) {
+	if signed, err := s.signed(ctx, p.Stored, key); err != nil || signed {
+		return false, err
+	}
+	if !p.New && p.Stored.Digest() != v.Digest() {
+		return false, fmt.Errorf("%s was published without a signature, by another program or with other results of checks, and is not signed now: %w; "+
+			"publish the version to another repository, or remove its tags", p.Stored.Artifact, ErrTaken)
+	}
+	bundle, err := provenance.Sign(p.Stored.Version, p.Stored.Artifact, key)
+	if err != nil {
+		return false, err
+	}
+	return s.Attach(ctx, p.Stored, bundle)
 }
 
 // signed reports whether a version has the attestation of a key. Without a key it needs none.

@@ -119,6 +119,38 @@ func TestReleaseSignsWhatItMade(t *testing.T) {
 	}
 }
 
+// TestReleaseSignsNoResultsOfOthers: an artifact with the right files can say that checks found nothing.
+func TestReleaseSignsNoResultsOfOthers(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(renderer string, findings ...check.Finding) *solution.Version {
+		t.Helper()
+		v := version(t, "1", "one")
+		d := v.Descriptor
+		d.Renderer.Version, d.Checks.Findings = renderer, findings
+		sealed, err := solution.Seal(d, v.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	store := places(t)["folder"]
+	forged, err := store.Release(t.Context(), found("v9.9.9"), registry.Release{Latest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := found("v1.2.3", check.Finding{Rule: "privileged", Level: check.Warn, File: "east/manifests.yaml", Line: 1, Message: "is privileged"})
+	_, err = store.Release(t.Context(), real, registry.Release{Latest: true, Key: private})
+	if !errors.Is(err, registry.ErrTaken) || !strings.Contains(err.Error(), "with other results of checks") {
+		t.Errorf("got %v", err)
+	}
+	if bundles, err := store.Bundles(t.Context(), forged.Stored); err != nil || len(bundles) > 0 {
+		t.Errorf("the forged version has %d attestations, %v", len(bundles), err)
+	}
+}
+
 func TestRelease(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
