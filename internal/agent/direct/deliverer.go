@@ -36,6 +36,10 @@ type Deliverer struct {
 	applied map[string]time.Time
 	// filled is whether an archive has objects, by digest.
 	filled map[string]bool
+	// damaged are the state files that cannot be read, by name. What their deliveries have on the cluster is not known, so these wait.
+	damaged map[string]error
+	// stuck is why the store keeps a delivery from going on, by ID.
+	stuck map[string]error
 
 	mu      sync.Mutex
 	reports []hub.Report
@@ -58,7 +62,8 @@ func (d *Deliverer) Open() (err error) {
 	if err := d.Store.open(); err != nil {
 		return err
 	}
-	if d.states, err = d.Store.states(); err != nil {
+	d.stuck = map[string]error{}
+	if d.states, d.damaged, err = d.Store.states(); err != nil {
 		return fmt.Errorf("read what was applied: %w", err)
 	}
 	for _, one := range d.states {
@@ -127,8 +132,10 @@ func (d *Deliverer) Advance(ctx context.Context) (time.Duration, error) {
 		}
 		d.report(desired)
 	}
-	if err := d.Store.tidy(d.needed()); err != nil {
-		d.Log.Debug("cannot remove archives that are not needed", "error", err)
+	if len(d.damaged) == 0 { // otherwise it is not known what is needed
+		if err := d.Store.tidy(d.needed()); err != nil {
+			d.Log.Debug("cannot remove archives that are not needed", "error", err)
+		}
 	}
 	pause := lookSeldom
 	for id, at := range d.next {
@@ -148,13 +155,22 @@ func (d *Deliverer) isCurrent(desired *hub.Deliveries, id string) bool {
 	return slices.ContainsFunc(desired.Deliveries, func(o hub.Delivery) bool { return o.ID() == id }) || slices.Contains(d.removed(desired), id)
 }
 
-// due calls a function unless its delivery has to wait. The function says how long the next call has to.
+// due calls a function unless its delivery has to wait. The function says how long the next call has to. Its error keeps no other delivery.
 func (d *Deliverer) due(id string, do func() error) error {
 	if d.Now().Before(d.next[id]) {
 		return nil
 	}
 	d.next[id] = d.Now().Add(lookAgain)
-	return do()
+	err := d.damaged[stateName(id)]
+	if err == nil {
+		err = do()
+	}
+	if delete(d.stuck, id); err != nil {
+		d.stuck[id] = err
+		d.later(id)
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	return nil
 }
 
 // later postpones a delivery after a failure. The pauses grow.

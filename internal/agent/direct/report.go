@@ -28,6 +28,9 @@ func (d *Deliverer) report(desired *hub.Deliveries) {
 		if s.Phase == removing && s.Message != "is being removed" {
 			r.State = hub.StateFailed
 		}
+		if err := d.stuck[id]; err != nil {
+			r.State, r.Message = hub.StateFailed, err.Error()
+		}
 		reports = append(reports, r)
 	}
 	for i := range reports {
@@ -60,7 +63,11 @@ func (d *Deliverer) reportOf(desired *hub.Deliveries, one *hub.Delivery, s *stat
 	if s != nil {
 		r.Applied = s.Applied
 	}
+	stuck := d.stuck[one.ID()]
 	switch {
+	case stuck != nil:
+		r.State, r.Message = hub.StateFailed, stuck.Error()
+		return r
 	case one.Error != "" && (one.Commit != "" || s == nil):
 		r.State, r.Message = hub.StateFailed, one.Error
 		return r

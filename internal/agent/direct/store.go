@@ -196,36 +196,56 @@ type state struct {
 
 const stateFormat = 1
 
-func (s *Store) stateFile(id string) string {
+func (s *Store) stateFile(id string) string { return filepath.Join(s.Dir, "deliveries", stateName(id)) }
+
+// stateName returns the name of the state file of a delivery.
+func stateName(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(s.Dir, "deliveries", hex.EncodeToString(sum[:16])+".json")
+	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
-// states returns the states of all deliveries by ID. A file that cannot be read is an error: its inventory must not be lost.
-func (s *Store) states() (map[string]*state, error) {
+// states returns the states of all deliveries by ID, and why files cannot be read, by name. Their inventories must not be lost.
+func (s *Store) states() (all map[string]*state, damaged map[string]error, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.Dir, "deliveries"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := map[string]*state{}
+	all, damaged = map[string]*state{}, map[string]error{}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") { // of an interrupted write
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(s.Dir, "deliveries", e.Name()))
+		one, err := s.state(e.Name())
 		if err != nil {
-			return nil, err
+			damaged[e.Name()] = err
+			continue
 		}
-		var one state
-		if err := json.Unmarshal(text, &one); err != nil {
-			return nil, fmt.Errorf("read %s: %w", e.Name(), err)
-		}
-		if one.Format != stateFormat {
-			return nil, fmt.Errorf("read %s: it has format %d, want %d: use the version of the agent that wrote it", e.Name(), one.Format, stateFormat)
-		}
-		all[one.Delivery.ID()] = &one
+		all[one.Delivery.ID()] = one
 	}
-	return all, nil
+	return all, damaged, nil
+}
+
+func (s *Store) state(name string) (*state, error) {
+	path := filepath.Join(s.Dir, "deliveries", name)
+	unknown := func(err error) error {
+		return fmt.Errorf("what it has on the cluster is not known, and nothing is changed: read %s: %w; "+
+			"restore the file, or remove it to apply everything again, which removes nothing that is no longer wanted", path, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unknown(err)
+	}
+	var one state
+	if err := json.Unmarshal(text, &one); err != nil {
+		return nil, unknown(err)
+	}
+	if one.Format != stateFormat {
+		return nil, fmt.Errorf("nothing is changed: %s has format %d, want %d: use the version of the agent that wrote it", path, one.Format, stateFormat)
+	}
+	if stateName(one.Delivery.ID()) != name {
+		return nil, unknown(fmt.Errorf("it is that of %s", one.Delivery.ID()))
+	}
+	return &one, nil
 }
 
 func (s *Store) put(one *state) error {
