@@ -12,7 +12,8 @@ import (
 const whatIfHelp = `    clusterType:NAME=absent               also target, policy and cluster
     label:clusterType/NAME/KEY=VALUE      also target and cluster; without a value, the label is absent
     capacity:CLUSTERTYPE/RESOURCE=VALUE   without a value, there is no limit
-    taint:CLUSTERTYPE/KEY=EFFECT          without an effect, the taint is absent`
+    taint:CLUSTERTYPE/KEY=EFFECT          without an effect, the taint is absent
+    value:CONFIGMAP/KEY=VALUE             %20 for a space; without a value, the key is absent`
 
 // whatIfFlag is the value of --what-if.
 type whatIfFlag []fleet.WhatIf

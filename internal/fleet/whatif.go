@@ -1,11 +1,15 @@
 package fleet
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -16,7 +20,7 @@ import (
 type WhatIf struct {
 	text             string
 	kind, name       string // of the object
-	what, key, value string // what is changed: "", or "label", "capacity" or "taint"
+	what, key, value string // what is changed: "", or "label", "capacity", "taint" or "value"
 	quantity         resource.Quantity
 	absent           bool
 }
@@ -27,7 +31,7 @@ func (w WhatIf) String() string { return w.text }
 // whatIfKinds are the kinds of objects that can be absent, and have labels, as they are written.
 var whatIfKinds = []string{"clusterType", "cluster", "target", "policy"}
 
-const whatIfUsage = "write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY or taint:CLUSTERTYPE/KEY=EFFECT"
+const whatIfUsage = "write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY, taint:CLUSTERTYPE/KEY=EFFECT or value:CONFIGMAP/KEY=VALUE"
 
 // ParseWhatIf parses a change:
 //
@@ -46,8 +50,11 @@ func ParseWhatIf(text string) (WhatIf, error) {
 	switch what {
 	case "label":
 		err = w.parseLabel(place, value)
-	case "capacity", "taint":
+	case "capacity", "taint", "value":
 		w.kind, w.what = "clusterType", what
+		if what == "value" {
+			w.kind = "configMap"
+		}
 		if w.name, w.key, found = strings.Cut(place, "/"); !found || w.name == "" || w.key == "" {
 			return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfUsage)
 		}
@@ -83,6 +90,11 @@ func (w *WhatIf) parseValue(value string) (err error) {
 	w.value = value
 	switch {
 	case value == "":
+	case w.what == "value":
+		// Spaces separate changes, and are written as %20. Users who plan are not trusted with templates.
+		if w.value, err = url.PathUnescape(value); err != nil || strings.Contains(w.value, "{{") {
+			return errors.New("the value is a text, with %20 for a space and %25 for a percent sign, and no template")
+		}
 	case w.what == "taint":
 		if !slices.Contains(taintEffects, v1alpha1.TaintEffect(value)) {
 			return fmt.Errorf("the effect is one of %v", taintEffects)
@@ -130,6 +142,13 @@ func (w WhatIf) apply(s *Snapshot) (err error) {
 			t.Labels = w.labels(t.Labels)
 			t.Digest = t.Digest.with([]string{w.text})
 		})
+	case "configMap":
+		for _, c := range s.Configs {
+			if c.Name == w.name && (c.Expressions || c.Store) {
+				return errors.New("its values are expressions, or those of a store: only text can be imagined")
+			}
+		}
+		s.Configs, err = imagine(w, s.Configs, "ConfigMap with platform configuration", func(c *ConfigMap) []string { return []string{c.Name} }, w.configMap)
 	case "policy":
 		s.Policies, err = imagine(w, s.Policies, "policy", func(p *Policy) []string { return []string{p.Name} }, nil)
 	}
@@ -189,5 +208,22 @@ func (w WhatIf) clusterType(ct *ClusterType) {
 		if w.value != "" {
 			ct.Taints = append(ct.Taints, v1alpha1.Taint{Key: w.key, Effect: v1alpha1.TaintEffect(w.value)})
 		}
+	}
+}
+
+// configMap changes a value. It stays where it was written; a new one has no line.
+func (w WhatIf) configMap(c *ConfigMap) {
+	c.Digest = c.Digest.with([]string{w.text})
+	c.Entries = slices.Clone(c.Entries)
+	i, found := slices.BinarySearchFunc(c.Entries, w.key, func(e ConfigEntry, key string) int { return cmp.Compare(e.Key, key) })
+	value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w.value}
+	switch {
+	case found && w.value == "":
+		c.Entries = slices.Delete(c.Entries, i, i+1)
+	case found:
+		value.Line, value.Column = c.Entries[i].Value.Line, c.Entries[i].Value.Column
+		c.Entries[i].Value = value
+	case w.value != "":
+		c.Entries = slices.Insert(c.Entries, i, ConfigEntry{Key: w.key, Value: value})
 	}
 }

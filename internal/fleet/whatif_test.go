@@ -31,6 +31,16 @@ apiVersion: scheduler.kalypso.io/v1alpha1
 kind: SchedulingPolicy
 metadata: {name: all}
 spec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: west, labels: {platform-config: "true"}}
+data: {PORT: "80"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: computed, labels: {platform-config: "true"}, annotations: {kalypso.io/values: expressions}}
+data: {HOST: "'a' + 'b'"}
 `
 
 func TestWhatIf(t *testing.T) {
@@ -58,15 +68,23 @@ func TestWhatIf(t *testing.T) {
 		for _, p := range s.Policies {
 			b.WriteString(p.Name)
 		}
+		for _, c := range s.Configs {
+			if c.Name != "west" {
+				continue
+			}
+			for _, e := range c.Entries {
+				fmt.Fprintf(&b, " %s=%s", e.Key, e.Value.Value)
+			}
+		}
 		return b.String()
 	}
-	const now = "west-1 map[region:west] cpu 10 gpu:NoSchedule; west-1-a map[]; shop-web map[workload:shop]; all"
+	const now = "west-1 map[region:west] cpu 10 gpu:NoSchedule; west-1-a map[]; shop-web map[workload:shop]; all PORT=80"
 	tests := []struct{ change, want string }{
-		{"clusterType:west-1=absent", "shop-web map[workload:shop]; all"},
+		{"clusterType:west-1=absent", "shop-web map[workload:shop]; all PORT=80"},
 		{"cluster:west-1-a=absent", strings.Replace(now, "west-1-a map[]; ", "", 1)},
 		{"target:shop/web=absent", strings.Replace(now, "shop-web map[workload:shop]; ", "", 1)},
 		{"target:shop-web=absent", strings.Replace(now, "shop-web map[workload:shop]; ", "", 1)},
-		{"policy:all=absent", strings.TrimSuffix(now, "all")},
+		{"policy:all=absent", strings.Replace(now, "all ", " ", 1)},
 		{"label:clusterType/west-1/region=north", strings.Replace(now, "west]", "north]", 1)},
 		{"label:clusterType/west-1/region=", strings.Replace(now, "region:west", "", 1)},
 		{"label:clusterType/west-1/example.com/tier=1", strings.Replace(now, "map[", "map[example.com/tier:1 ", 1)},
@@ -77,12 +95,18 @@ func TestWhatIf(t *testing.T) {
 		{"capacity:west-1/memory=1Gi", strings.Replace(now, "cpu 10", "cpu 10 memory 1Gi", 1)},
 		{"taint:west-1/gpu=", strings.Replace(now, " gpu:NoSchedule", "", 1)},
 		{"taint:west-1/down=NoExecute", strings.Replace(now, "gpu:NoSchedule", "gpu:NoSchedule down:NoExecute", 1)},
+		{"value:west/PORT=8080", strings.Replace(now, "PORT=80", "PORT=8080", 1)},
+		{"value:west/HOST=a%20b%25", strings.Replace(now, "PORT", "HOST=a b% PORT", 1)},
+		{"value:west/PORT=", strings.TrimSuffix(now, " PORT=80")},
+		{"value:west/PORT={{.ClusterType}}", `error: "value:west/PORT={{.ClusterType}}": the value is a text, with %20 for a space and %25 for a percent sign, and no template`},
+		{"value:computed/HOST=a", `error: what if value:computed/HOST=a: its values are expressions, or those of a store: only text can be imagined`},
+		{"value:north/PORT=1", `error: what if value:north/PORT=1: the environment has no ConfigMap with platform configuration "north"`},
 		{"clusterType:west-2=absent", `error: what if clusterType:west-2=absent: the environment has no cluster type "west-2": did you mean "west-1"?`},
 		{"target:shop/wbe=absent", `error: what if target:shop/wbe=absent: the environment has no target "shop/wbe": did you mean "shop/web"?`},
 		{"taint:west-1/gpu=Never", `error: "taint:west-1/gpu=Never": the effect is one of [NoSchedule PreferNoSchedule NoExecute]`},
 		{"capacity:west-1/cpu=-1", `error: "capacity:west-1/cpu=-1": the quantity is 0 to 1125899906842624`},
 		{"label:target/shop-web/workspace=other", `error: "label:target/shop-web/workspace=other": the label workspace cannot be changed`},
-		{"west-1", `error: "west-1": write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY or taint:CLUSTERTYPE/KEY=EFFECT`},
+		{"west-1", `error: "west-1": write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY, taint:CLUSTERTYPE/KEY=EFFECT or value:CONFIGMAP/KEY=VALUE`},
 	}
 	for _, test := range tests {
 		got := func() string {
