@@ -41,7 +41,7 @@ func comparisonKey(before, after *Loaded, standing string) string {
 				fmt.Fprintf(&b, " %q", p.Message)
 			}
 		}
-		for _, input := range l.Inputs.all() {
+		for _, input := range l.Inputs.All() {
 			fmt.Fprintf(&b, " %s@%s", input.Repo, input.Commit)
 		}
 	}

@@ -22,7 +22,9 @@ type Explanation struct {
 	Environment string `json:"environment"`
 	// WhatIf are the imagined changes of the control plane; absent for what it is.
 	WhatIf []string `json:"whatIf,omitempty"`
-	Target string   `json:"target"`
+	// Inputs are the commits that it was read at. A plain folder has none.
+	Inputs []Input `json:"inputs,omitempty"`
+	Target string  `json:"target"`
 	// Pairs has one entry for each requested cluster type, sorted by name.
 	Pairs []Pair `json:"pairs"`
 	// Unreadable are the objects that could change the answer and cannot be used, with the reason.
@@ -62,7 +64,7 @@ type Question struct {
 	Key string
 }
 
-// Explain explains a target of an unpublished draft.
+// Explain explains a target of a draft. Errors other than those of checks are unknown names.
 func Explain(draft *Draft, q Question) (*Explanation, error) {
 	b, snapshot := draft.Bundle, draft.Loaded.Snapshot
 	target := q.Target
@@ -83,12 +85,11 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 	if len(clusterTypes) == 0 {
 		return nil, fmt.Errorf("environment %q has no cluster type", snapshot.Environment)
 	}
-	policy, _ := check.PolicyOf(snapshot)
-	checker, err := check.New(policy)
+	checker, err := draft.checker()
 	if err != nil {
-		return nil, fmt.Errorf("prepare the checks: %w", err)
+		return nil, err
 	}
-	e := &Explanation{Version: OutputVersion, Environment: snapshot.Environment, WhatIf: draft.WhatIf, Unreadable: undecided(snapshot)}
+	e := &Explanation{Version: OutputVersion, Environment: snapshot.Environment, WhatIf: draft.WhatIf, Inputs: draft.Loaded.Inputs.public(), Unreadable: undecided(snapshot)}
 	files := map[string][]byte{}
 	for _, name := range clusterTypes {
 		reasons, err := b.Decisions.Explain(target, name)
@@ -105,7 +106,7 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 		}
 		e.Pairs = append(e.Pairs, pair.explain(b, q.Key))
 		if checker.Hides() {
-			e.Pairs[len(e.Pairs)-1].redact()
+			e.Pairs[len(e.Pairs)-1].Config = redacted(e.Pairs[len(e.Pairs)-1].Config)
 		}
 		if a, ok := b.Assignment(pair.Folder, reasons.Target); ok {
 			for _, f := range a.Files {
@@ -231,16 +232,42 @@ func (p Pair) explain(b *bundle.Bundle, key string) Pair {
 	return p
 }
 
-// redact hides credentials.
-func (p *Pair) redact() {
-	p.Config = slices.Clone(p.Config)
-	for i := range p.Config {
-		k := &p.Config[i]
+// checker returns the checker of the environment's policy.
+func (d *Draft) checker() (*check.Checker, error) {
+	policy, _ := check.PolicyOf(d.Loaded.Snapshot)
+	checker, err := check.New(policy)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the checks: %w", err)
+	}
+	return checker, nil
+}
+
+// Configurations returns a function for the keys of configurations of the draft's assignments, without credentials unless the
+// environment's policy allows to show them.
+func (d *Draft) Configurations() (func(*config.Composed) []config.Key, error) {
+	checker, err := d.checker()
+	if err != nil {
+		return nil, err
+	}
+	return func(c *config.Composed) []config.Key {
+		if checker.Hides() {
+			return redacted(c.Keys())
+		}
+		return c.Keys()
+	}, nil
+}
+
+// redacted returns keys without credentials.
+func redacted(keys []config.Key) []config.Key {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		k := &keys[i]
 		k.Value, k.Over = check.RedactValue(k.Path, k.Value), slices.Clone(k.Over)
 		for n := range k.Over {
 			k.Over[n].Value = check.RedactValue(k.Path, k.Over[n].Value)
 		}
 	}
+	return keys
 }
 
 // topKeys returns the top-level keys of a configuration.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
@@ -31,6 +32,31 @@ func TestExplainHasAPairForEachClusterType(t *testing.T) {
 	}
 	if e.Target != "hello-world-app-functional-test" || e.Environment != "dev" {
 		t.Errorf("got %q in %q", e.Target, e.Environment)
+	}
+}
+
+// A round explains with what it has made, which is compared with the GitOps branch; a command drafts to explain.
+func TestRoundsExplainLikeCommands(t *testing.T) {
+	s := helloFleet(t, nil)
+	command, round := s.unpublished(t, "dev"), s.draft(t, DraftRequest{Request: Request{Environment: "dev"}}).Outcome().Draft()
+	for _, target := range command.Loaded.Snapshot.Targets {
+		for _, ct := range command.Loaded.Snapshot.ClusterTypes {
+			q := Question{Target: target.Name, ClusterType: ct.Name, Key: "*"}
+			want, err := Explain(command, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Explain(round, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s on %s (-command +round):\n%s", target.Name, ct.Name, diff)
+			}
+		}
+	}
+	if (&Outcome{}).Draft() != nil {
+		t.Error("an outcome without files has a draft")
 	}
 }
 

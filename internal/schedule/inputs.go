@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Inputs are the commits that an environment was read at. A plain folder has no commit.
@@ -47,10 +49,19 @@ func (w *walk) sortedInputs() Inputs {
 	return w.inputs
 }
 
+// public returns all inputs without credentials.
+func (i Inputs) public() []Input {
+	all := i.All()
+	for n := range all {
+		all[n].Repo = secret.Redact(all[n].Repo)
+	}
+	return all
+}
+
 // commits returns the commits by input name.
 func (i Inputs) commits() map[string]string {
 	commits := map[string]string{}
-	for _, input := range i.all() {
+	for _, input := range i.All() {
 		if input.Commit != "" {
 			commits[input.Name] = input.Commit
 		}
@@ -58,13 +69,14 @@ func (i Inputs) commits() map[string]string {
 	return commits
 }
 
-func (i Inputs) all() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
+// All returns the branches of the control plane, and then the others.
+func (i Inputs) All() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
 
 // Time returns the time of the newest commit; zero if all inputs are plain folders. It is the date of generated
 // commits, so that they are reproducible.
 func (i Inputs) Time() time.Time {
 	var newest time.Time
-	for _, input := range i.all() {
+	for _, input := range i.All() {
 		if input.Time.After(newest) {
 			newest = input.Time
 		}
@@ -78,7 +90,7 @@ func (i Inputs) Time() time.Time {
 //	Kalypso-Inputs: https://example.com/shop@77d1e04…
 func (i Inputs) Trailers() []string {
 	var lines []string
-	for _, input := range i.all() {
+	for _, input := range i.All() {
 		line := fmt.Sprintf("Kalypso-Inputs: %s@%s", input.Name, input.Commit)
 		if input.Commit != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)

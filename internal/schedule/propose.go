@@ -91,6 +91,14 @@ func (d *Draft) Outcome() *Outcome {
 	return o
 }
 
+// Draft returns the draft of the round, which is shared; nil if the environment could not be read. Its diffs can no longer be read.
+func (o *Outcome) Draft() *Draft {
+	if o == nil || o.Loaded == nil || o.Bundle == nil {
+		return nil
+	}
+	return &Draft{Loaded: o.Loaded, Bundle: o.Bundle, Plan: o.Plan, Findings: o.Findings}
+}
+
 type round struct {
 	*Proposer
 	*Draft

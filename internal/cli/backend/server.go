@@ -48,7 +48,7 @@ func (s ServerQuerier) Progress(ctx context.Context, q query.ProgressQuery) (que
 
 // Compare compares two environments.
 func (s ServerQuerier) Compare(ctx context.Context, q query.CompareQuery) (query.Comparison, error) {
-	return get[query.Comparison](ctx, s.Client, client.Path("compare", q.A, q.B), newParameters().time("asOf", q.AsOf).values)
+	return get[query.Comparison](ctx, s.Client, client.Path("compare", q.A, q.B), newParameters().time("asOf", q.AsOf).time("bAsOf", q.BAsOf).values)
 }
 
 // Discrepancies lists clusters that do not run what they should. The API has those of workloads only with each workload.

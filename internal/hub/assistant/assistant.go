@@ -27,10 +27,15 @@ type Questions interface {
 	Figures(ctx context.Context, q query.FiguresQuery) (query.Figures, error)
 }
 
-// ControlPlane reads a control plane at its newest commits.
-type ControlPlane interface {
+// Drafts returns what the GitOps branches of environments should hold.
+type Drafts interface {
 	// Draft returns what the GitOps branch of an environment should hold. With compare, it has the plan.
 	Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, compare bool) (*schedule.Draft, error)
+}
+
+// ControlPlane reads a control plane at its newest commits.
+type ControlPlane interface {
+	Drafts
 	// Documents returns the YAML files on a branch.
 	Documents(ctx context.Context, branch string) (fleet.Source, error)
 }
@@ -39,8 +44,10 @@ type ControlPlane interface {
 type Options struct {
 	// Questions answers queries about the fleet. Optional.
 	Questions Questions
-	// ControlPlane plans and explains. Optional.
+	// ControlPlane plans and explains, and has the documents. Optional.
 	ControlPlane ControlPlane
+	// Drafts plans and explains if there is no ControlPlane. Optional.
+	Drafts Drafts
 	// Pause stops the promotions into an environment. Optional.
 	Pause func(ctx context.Context, environment, controlPlane, why string) error
 	// Version is the program's version. // required
@@ -62,7 +69,11 @@ func New(o Options) *mcp.Server {
 		addQuestions(s, o.Questions)
 	}
 	if o.ControlPlane != nil {
-		addControlPlane(s, o.ControlPlane)
+		o.Drafts = o.ControlPlane
+		addDocuments(s, o.ControlPlane)
+	}
+	if o.Drafts != nil {
+		addDrafts(s, o.Drafts)
 	}
 	if o.Pause != nil {
 		addPause(s, o.Pause)

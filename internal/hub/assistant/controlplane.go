@@ -17,7 +17,7 @@ import (
 
 type planInput struct {
 	Environment string   `json:"environment" jsonschema:"name of the environment"`
-	WhatIf      []string `json:"whatIf,omitempty" jsonschema:"imagined changes: clusterType:NAME=absent, label:clusterType/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=VALUE, taint:CLUSTERTYPE/KEY=EFFECT"`
+	WhatIf      []string `json:"whatIf,omitempty" jsonschema:"imagined changes: clusterType:NAME=absent, label:clusterType/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=VALUE, taint:CLUSTERTYPE/KEY=EFFECT, value:CONFIGMAP/KEY=VALUE"`
 }
 
 type explainInput struct {
@@ -38,22 +38,10 @@ type planned struct {
 	schedule.Report
 }
 
-// explained is why a target is, or is not, on a cluster type.
-type explained struct {
-	Inputs []schedule.Input `json:"inputs"`
-	*schedule.Explanation
-}
-
 // listed is a document of a branch.
 type listed struct {
 	URI  string `json:"uri"`
 	Size int64  `json:"size"`
-}
-
-// inputsOf returns the commits that a draft was made from.
-func inputsOf(d *schedule.Draft) []schedule.Input {
-	in := d.Loaded.Inputs
-	return slices.Concat([]schedule.Input{in.Branch, in.Main}, in.Others)
 }
 
 // whatIf parses imagined changes.
@@ -68,8 +56,8 @@ func (in *planInput) whatIf() (all []fleet.WhatIf, err error) {
 	return all, nil
 }
 
-// addControlPlane adds what the documents of the control plane answer.
-func addControlPlane(s *mcp.Server, c ControlPlane) {
+// addDrafts adds what drafts of environments answer.
+func addDrafts(s *mcp.Server, c Drafts) {
 	addTool(s, "plan", "What the next pull request to the GitOps repository of an environment changes, what is held, and problems with file and line. Nothing is written.",
 		func(ctx context.Context, in planInput) (none planned, err error) {
 			changes, err := in.whatIf()
@@ -80,10 +68,10 @@ func addControlPlane(s *mcp.Server, c ControlPlane) {
 			if err != nil {
 				return none, err
 			}
-			return planned{inputsOf(d), d.Report()}, nil
+			return planned{d.Loaded.Inputs.All(), d.Report()}, nil
 		})
 	addTool(s, "explain", "Why a target is, or is not, on each cluster type of an environment: every policy with the reason, and where its configuration is written, with file and line.",
-		func(ctx context.Context, in explainInput) (none explained, err error) {
+		func(ctx context.Context, in explainInput) (none *schedule.Explanation, err error) {
 			changes, err := in.whatIf()
 			if err != nil {
 				return none, err
@@ -95,9 +83,12 @@ func addControlPlane(s *mcp.Server, c ControlPlane) {
 			if err != nil {
 				return none, err
 			}
-			e, err := schedule.Explain(d, schedule.Question{Target: in.Target, ClusterType: in.ClusterType, Cluster: in.Cluster, Key: in.Config})
-			return explained{inputsOf(d), e}, err
+			return schedule.Explain(d, schedule.Question{Target: in.Target, ClusterType: in.ClusterType, Cluster: in.Cluster, Key: in.Config})
 		})
+}
+
+// addDocuments adds the documents of the control plane.
+func addDocuments(s *mcp.Server, c ControlPlane) {
 	addTool(s, "list_documents", "The YAML documents on a branch of the control plane, with the URI of each resource.",
 		func(ctx context.Context, in documentsInput) ([]listed, error) {
 			source, err := c.Documents(ctx, in.Branch)

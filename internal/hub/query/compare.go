@@ -22,6 +22,13 @@ type Comparison struct {
 	Targets []TargetDifference `json:"targets"`
 	// Assignments are in one environment only; they are sorted by target and cluster type.
 	Assignments []AssignmentDifference `json:"assignments"`
+	// Configuration compares the values of the platform configuration, as of the last rounds; absent for the past, and for environments
+	// that no round has read: the ledger has no values.
+	Configuration *ConfigComparison `json:"configuration,omitempty"`
+	// Events are what happened between the two times if one environment is compared with itself, the newest first, at most 100.
+	// EventsLeft means that there are more.
+	Events     []Event `json:"events,omitempty"`
+	EventsLeft bool    `json:"eventsLeft,omitempty"`
 	// Same counts the targets and assignments that do not differ.
 	Same SameCounts `json:"same"`
 }
@@ -36,6 +43,8 @@ type Side struct {
 	GitOpsCommit string `json:"gitOpsCommit,omitempty"`
 	// Since is when the phase of the commit began.
 	Since time.Time `json:"since,omitzero"`
+	// AsOf is the time that is compared; absent for now.
+	AsOf time.Time `json:"asOf,omitzero"`
 }
 
 // Commit is a commit of main.
@@ -92,6 +101,8 @@ type CompareQuery struct {
 	A    string    `path:"a" maxLength:"253" doc:"One environment."`       // required
 	B    string    `path:"b" maxLength:"253" doc:"The other environment."` // required
 	AsOf time.Time `query:"asOf" doc:"Both environments at this time. Default: now."`
+	// BAsOf compares two times, also of one environment.
+	BAsOf time.Time `query:"bAsOf" doc:"The other environment at this time. Default: asOf. With one environment twice, the answer has what happened between the two times."`
 }
 
 // maxBetween limits the commits between two environments.
@@ -104,7 +115,10 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	if err != nil {
 		return c, err
 	}
-	b, err := o.side(ctx, q.B, q.AsOf, &c.B)
+	if q.BAsOf.IsZero() {
+		q.BAsOf = q.AsOf
+	}
+	b, err := o.side(ctx, q.B, q.BAsOf, &c.B)
 	if err != nil {
 		return c, err
 	}
@@ -112,7 +126,34 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	c.addCommits(a)
 	c.addTargets(a, b)
 	c.addAssignments(a, b)
-	return c, nil
+	if q.AsOf.IsZero() && q.BAsOf.IsZero() && q.A != q.B {
+		if c.Configuration, err = compareConfig(ctx, a.scheduled, b.scheduled); err != nil {
+			return c, err
+		}
+	}
+	if q.A == q.B {
+		err = o.addEvents(ctx, &c, q)
+	}
+	return c, err
+}
+
+// maxEvents limits the events between two times.
+const maxEvents = 100
+
+// addEvents adds what happened between two times of an environment. Registrations are left out, which are many.
+func (o *Observer) addEvents(ctx context.Context, c *Comparison, q CompareQuery) error {
+	from, to := q.AsOf, q.BAsOf
+	if to.Before(from) {
+		from, to = to, from
+	}
+	if from.Equal(to) {
+		return nil
+	}
+	page, err := o.History(ctx, HistoryQuery{
+		Environment: q.A, Kinds: []EventKind{EventPromotion, EventCommit, EventRollout, EventChange}, From: from, To: until(to), Paging: Paging{Limit: maxEvents},
+	})
+	c.Events, c.EventsLeft = page.Items, page.Next != ""
+	return err
 }
 
 // side returns one of the environments.
@@ -126,7 +167,7 @@ func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *
 		return nil, err
 	}
 	e, err := o.named(ctx, sc, asOf)
-	*side = Side{Environment: name, Commit: e.Commit, Title: e.Title, Since: e.Since}
+	*side = Side{Environment: name, Commit: e.Commit, Title: e.Title, Since: e.Since, AsOf: utc(asOf)}
 	if e.GitOps != nil {
 		side.GitOpsCommit = e.GitOps.Commit
 	}

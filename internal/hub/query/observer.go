@@ -15,6 +15,8 @@ type Observer struct {
 	Fleet Fleet
 	// Now returns the current time, which decides which clusters are offline. // required
 	Now func() time.Time
+
+	explaining turns
 }
 
 // Ledger is what an Observer reads. [ledger.Ledger] implements it.

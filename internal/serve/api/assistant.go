@@ -2,12 +2,16 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
@@ -19,7 +23,7 @@ func (s *service) assist() http.Handler {
 	schemas := mcp.NewSchemaCache()
 	protocol := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		who := access.From(r.Context())
-		o := assistant.Options{Questions: s.Observer, Version: s.config().Info.Version, Schemas: schemas}
+		o := assistant.Options{Questions: s.Observer, Drafts: drafts{s, who}, Version: s.config().Info.Version, Schemas: schemas}
 		if allow("pause", who) == nil {
 			o.Pause = s.pause(who)
 		}
@@ -43,6 +47,36 @@ func (s *service) assist() http.Handler {
 		}
 		protocol.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
 	})
+}
+
+// drafts implements [assistant.Drafts] for a user: those of the last rounds, and plans of imagined changes.
+type drafts struct {
+	*service
+	who access.Identity
+}
+
+// Draft implements [assistant.Drafts].
+func (d drafts) Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, _ bool) (*schedule.Draft, error) {
+	standing, err := d.Observer.Standing(environment, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case len(whatIf) == 0:
+		return standing.Draft()
+	case d.Plans == nil:
+		return nil, errors.New("this server does not plan imagined changes")
+	}
+	texts := make([]string, len(whatIf))
+	for i, change := range whatIf {
+		texts[i] = change.String()
+	}
+	preview, err := d.Plans(ctx, schedule.PlanRequest{
+		ControlPlane: standing.ControlPlane, Environment: environment, WhatIf: strings.Join(texts, " "),
+	}, d.who.Role.Includes(access.Operator))
+	if err != nil {
+		return nil, err
+	}
+	return preview.Drafts[0], nil
 }
 
 // pause pauses promotions in the name of a user.

@@ -37,6 +37,7 @@ var kinds = []struct {
 	{ingest.ErrInvalid, http.StatusUnprocessableEntity, ""},
 	{ledger.ErrNotFound, http.StatusNotFound, ""},
 	{ledger.ErrInvalid, http.StatusUnprocessableEntity, ""},
+	{query.ErrNotRead, http.StatusServiceUnavailable, "try again in a moment"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "request less, or try again later"},
 	{context.Canceled, http.StatusServiceUnavailable, "try again"},
 }
@@ -73,6 +74,9 @@ func problemOf(err error) *Problem {
 		return broken()
 	case http.StatusServiceUnavailable:
 		p = newProblem(status, "the request took too long", nextOf(err))
+		if errors.Is(err, query.ErrNotRead) {
+			p.Detail = inLine(err)
+		}
 		p.retryAfter = time.Second
 		return p
 	default:

@@ -50,6 +50,10 @@ func registerQueries(s *service) {
 	}, func(ctx context.Context, in progressInput) (query.Progress, error) {
 		return o.Progress(ctx, query.ProgressQuery{Environment: in.Name, ControlPlane: in.ControlPlane, Ring: in.Ring, Commit: in.Commit})
 	})
+	ask(s, operation{
+		id: "explain", path: "/environments/{name}/explain", summary: "Explain why a target is, or is not, on a cluster type, and where its configuration is written",
+		about: "As of the last round: the answer names its commits. The same as kalypso explain for these commits. Values that look like a credential are hidden.",
+	}, o.Explain)
 	ask(s, operation{id: "list-assignments", path: "/assignments", summary: "List which target is on which cluster type, with the states of its clusters"}, o.Assignments)
 	ask(s, operation{
 		id: "get-matrix", path: "/matrix", summary: "Get the assignments of an environment as a table",

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -62,6 +63,8 @@ type Server struct {
 	DeliveryKey ed25519.PublicKey
 	// Replicas returns the ID of this server, and the servers that share the ledger. Optional.
 	Replicas func() (own string, living []ledger.Replica)
+	// Plans plans imagined changes for assistants. Urgent ones are those of operators. Optional.
+	Plans func(ctx context.Context, q schedule.PlanRequest, urgent bool) (*schedule.Preview, error)
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.
