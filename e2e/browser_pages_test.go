@@ -21,7 +21,8 @@ var views = []harness.View{
 // samplePages are those of the tutorial's fleet. The last parts of those with a commit are found on the way.
 var samplePages = []string{
 	"/", "/environments/dev", "/environments/stage", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
-	"/promotions", "/plan", "/plan?environment=stage", "/plan?branch=dev", "/compare", "/compare?a=dev&b=stage", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",
+	"/promotions", "/plan", "/plan?environment=stage", "/plan?branch=dev", "/compare", "/compare?a=dev&b=stage", "/environments/dev/explain?target=hello-world-app/performance-test", "/environments/dev/explain?target=hello-world-app/performance-test&clusterType=large",
+	"/environments/dev/explain?target=hello-world-app/performance-test&clusterType=small", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",
 	"/-/sign-in", "/-/sign-out", "/-/repositories",
 }
 

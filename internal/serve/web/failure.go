@@ -78,6 +78,8 @@ func failureOf(err error) failure {
 	case errors.Is(err, ledger.ErrInvalid):
 		what := strings.TrimPrefix(err.Error(), ledger.ErrInvalid.Error()+": ")
 		return failure{Status: http.StatusBadRequest, What: sentence(what), Next: "Correct the input, or go back."}
+	case errors.Is(err, query.ErrNotRead):
+		return failure{Status: http.StatusServiceUnavailable, What: "The environment has not been read yet.", Next: "Reload the page in a moment.", retryAfter: 5 * time.Second}
 	case errors.As(err, &broken), errors.Is(err, errBroken):
 		return failure{Status: http.StatusInternalServerError, What: "Internal error.", Next: "The server's log has the details of this request."}
 	}

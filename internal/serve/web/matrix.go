@@ -24,6 +24,8 @@ type matrixView struct {
 	Find, State, Workspace string
 	Workspaces             []string
 	States                 []string
+	// Linked reports that cells lead to their explanations. A larger table would have too many links: those of its targets are enough.
+	Linked bool
 	// Past reports that the table is of an earlier time, of which only assignments are known.
 	Past bool
 	// Action is the form's address.
@@ -34,7 +36,9 @@ type matrixView struct {
 
 type matrixColumn struct {
 	Name, Address string
-	Clusters      int
+	// Raw is the name as it is written.
+	Raw      string
+	Clusters int
 }
 
 // matrixPart are some of the rows.
@@ -46,13 +50,17 @@ type matrixPart struct {
 type matrixRow struct {
 	Target, Workload, Workspace, Address, Wanted string
 	// Text is what the filter searches.
-	Text  string
-	Cells template.HTML
+	Text string
+	// Explain is the address of the explanation on all cluster types; empty for the past.
+	Explain string
+	Cells   template.HTML
 }
 
 const (
 	// maxCells bounds the cells on one page.
 	maxCells = 25_000
+	// maxLinked bounds the cells that are links.
+	maxLinked = 4000
 	// rowsInPart is how many rows are laid out at once.
 	rowsInPart = 25
 )
@@ -86,18 +94,20 @@ func (s *site) matrix(q *pageRequest, d *query.EnvironmentDetail, controlPlane s
 			v.Kept = append(v.Kept, Link{name, value})
 		}
 	}
-	v.fill(d.Name, &m)
+	v.fill(d.Name, d.ControlPlane, &m)
 	return v, nil
 }
 
 // fill adds the rows that match the filter.
-func (v *matrixView) fill(environment string, m *query.Matrix) {
+func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 	columns := map[string]int{}
 	for i, c := range m.Columns {
 		columns[c.ClusterType] = i
-		v.Columns = append(v.Columns, matrixColumn{line(c.ClusterType), clustersAddress(environment, c.ClusterType, ""), c.Clusters})
+		v.Columns = append(v.Columns, matrixColumn{line(c.ClusterType), clustersAddress(environment, c.ClusterType, ""), c.ClusterType, c.Clusters})
 	}
 	words := strings.Fields(strings.ToLower(v.Find))
+	v.Linked = !v.Past && controlPlane != "" && v.cells(m, words) <= maxLinked
+	explain := "/environments/" + url.PathEscape(environment) + "/explain?" + url.Values{"controlPlane": {controlPlane}}.Encode() + "&target="
 	workspaces := map[string]bool{}
 	for i := range m.Rows {
 		r := &m.Rows[i]
@@ -106,7 +116,10 @@ func (v *matrixView) fill(environment string, m *query.Matrix) {
 			v.Workspaces = append(v.Workspaces, r.Workspace)
 		}
 		row := rowOf(r)
-		cells, states := cellsOf(r.Cells, columns, v.Past)
+		if !v.Past && controlPlane != "" {
+			row.Explain = explain + url.QueryEscape(r.Target)
+		}
+		cells, states := cellsOf(r.Cells, columns, v.Past, linkOf(row.Explain, v.Columns, v.Linked))
 		row.Cells = cells
 		if !v.matches(row, words, states) {
 			continue
@@ -114,6 +127,29 @@ func (v *matrixView) fill(environment string, m *query.Matrix) {
 		v.add(row)
 	}
 	slices.Sort(v.Workspaces)
+}
+
+// cells returns how many cells the table has at most. It does not apply the filter of states, which depends on the cells.
+func (v *matrixView) cells(m *query.Matrix, words []string) int {
+	n := 0
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		text := strings.ToLower(line(r.Target) + " " + line(r.Workload) + " " + line(r.Workspace))
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) && (v.Workspace == "" || v.Workspace == r.Workspace) {
+			n += len(m.Columns)
+		}
+	}
+	return n
+}
+
+// linkOf returns what begins the link of a cell, by column; nil for cells without links.
+func linkOf(explain string, columns []matrixColumn, linked bool) func(int) string {
+	if !linked || explain == "" {
+		return nil
+	}
+	return func(i int) string {
+		return `<a href="` + template.HTMLEscapeString(explain+"&clusterType="+url.QueryEscape(columns[i].Raw)) + `"`
+	}
 }
 
 func (v *matrixView) matches(row matrixRow, words []string, states map[string]bool) bool {
@@ -144,8 +180,9 @@ func rowOf(r *query.Row) matrixRow {
 }
 
 // cellsOf returns the cells of a row, one for each column, and their states. A page may have tens of thousands of cells,
-// so they are not rendered with templates: they contain only numbers and constants.
-func cellsOf(cells []query.Cell, columns map[string]int, past bool) (template.HTML, map[string]bool) {
+// so they are not rendered with templates: they contain only numbers, constants and escaped links.
+// link returns what begins the link of a column's cell, escaped; nil for none.
+func cellsOf(cells []query.Cell, columns map[string]int, past bool, link func(int) string) (template.HTML, map[string]bool) {
 	places := make([]*query.Cell, len(columns))
 	for i := range cells {
 		if at, ok := columns[cells[i].ClusterType]; ok {
@@ -154,16 +191,23 @@ func cellsOf(cells []query.Cell, columns map[string]int, past bool) (template.HT
 	}
 	var out strings.Builder
 	states := map[string]bool{}
-	for _, c := range places {
+	for i, c := range places {
+		begin := ""
+		if link != nil {
+			begin = link(i)
+		}
 		if c == nil {
 			out.WriteString("<td>")
+			if begin != "" {
+				out.WriteString(begin + ` aria-label="not assigned"></a>`)
+			}
 			continue
 		}
 		state := cellState(c, past)
 		states[state] = true
-		writeCell(&out, c, state)
+		writeCell(&out, c, state, begin)
 	}
-	return template.HTML(out.String()), states //nolint:gosec // numbers and constants
+	return template.HTML(out.String()), states //nolint:gosec // numbers, constants and escaped links
 }
 
 // cellState returns the most important state of a cell.
@@ -191,15 +235,23 @@ func cellState(c *query.Cell, past bool) string {
 }
 
 // writeCell writes a cell: its color, a symbol, and how many of its clusters are in the state.
-func writeCell(out *strings.Builder, c *query.Cell, state string) {
+// link begins its link; empty for none.
+func writeCell(out *strings.Builder, c *query.Cell, state, link string) {
 	n := c.States
 	some := map[string]int{"failed": n.Failed, "missing": n.Missing, "progressing": n.Progressing, "suspended": n.Suspended, "ready": n.Ready}[state]
 	m := styleOf(state)
 	out.WriteString(`<td class=`)
 	out.WriteString(m.tone)
 	if state == "ready" && n.Ready == n.Expected && c.Pending == "" {
-		out.WriteString(">" + m.symbol) // the common case: the symbol is enough
+		if out.WriteByte('>'); link != "" { // the common case: the symbol is enough
+			out.WriteString(link + ` aria-label="ready">` + m.symbol + "</a>")
+		} else {
+			out.WriteString(m.symbol)
+		}
 		return
+	}
+	if link != "" {
+		out.WriteString(">" + link)
 	}
 	out.WriteString(` aria-label="`)
 	out.WriteString(m.label)
@@ -224,5 +276,8 @@ func writeCell(out *strings.Builder, c *query.Cell, state string) {
 	}
 	if ok {
 		out.WriteString("<sup>" + pending.symbol + "</sup>")
+	}
+	if link != "" {
+		out.WriteString("</a>")
 	}
 }

@@ -33,7 +33,7 @@ func matrixOf(targets, types int) *query.Matrix {
 func pageOf(m *query.Matrix, filter matrixView) environmentPage {
 	view := environmentPage{Matrix: filter}
 	view.Matrix.All, view.Matrix.States = len(m.Rows), cellStates
-	view.Matrix.fill("prod", m)
+	view.Matrix.fill("prod", "https://git.example.com/acme/fleet", m)
 	return view
 }
 
@@ -89,12 +89,12 @@ func TestCells(t *testing.T) {
 		{query.Cell{Pending: "added"}, `<td class=move aria-label="added">+`},
 		{query.Cell{}, `<td class=off aria-label="assigned">·`},
 	} {
-		got, _ := cellsOf([]query.Cell{tc.cell}, map[string]int{"": 0}, false)
+		got, _ := cellsOf([]query.Cell{tc.cell}, map[string]int{"": 0}, false, nil)
 		if string(got) != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
-	if got, _ := cellsOf(nil, map[string]int{"large": 0}, false); strings.TrimSpace(string(got)) != "<td>" {
+	if got, _ := cellsOf(nil, map[string]int{"large": 0}, false, nil); strings.TrimSpace(string(got)) != "<td>" {
 		t.Errorf("not assigned: got %s", got)
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -15,12 +16,44 @@ type comparePage struct {
 	Same         bool
 	Past         time.Time
 	Now          string
+	// BAsOf and PastB are the time of the second environment, if it has one of its own. Times reports that two times of one environment
+	// are compared.
+	BAsOf string
+	PastB time.Time
+	Times bool
+	// Configuration are the values that differ, with links to their layers.
+	Configuration []configView
+	Timeline      []eventView
+	// Files is the page of the differences of the GitOps commits on the forge; empty if it is not known.
+	Files string
+	Time  *timeBar
+}
+
+// configView is a value that differs.
+type configView struct {
+	query.ConfigDifference
+	A, B *sideView
+	// More is how many more assignments have the same difference.
+	More int
+	// Address is the explanation of the first one in the first environment.
+	Address string
+}
+
+// sideView is the value in one environment, with its layers.
+type sideView struct {
+	Value, Expression string
+	Layers            []layerView
 }
 
 func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	view := comparePage{A: q.text("a"), B: q.text("b"), AsOf: q.text("asOf"), Now: q.with("asOf", "")}
+	var moved string
 	var err error
-	if view.Past, err = q.when("asOf"); err != nil {
+	if view.Past, moved, err = q.asOf(); err != nil || moved != "" {
+		return &pageResult{to: moved}, err
+	}
+	view.BAsOf = q.text("bAsOf")
+	if view.PastB, err = q.when("bAsOf"); err != nil {
 		return nil, err
 	}
 	if view.Environments, err = s.environmentNames(q); err != nil {
@@ -28,19 +61,87 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	}
 	a := &pageResult{title: "Compare", value: struct{}{}}
 	if view.A != "" && view.B != "" {
-		c, err := s.Observer.Compare(q.Context(), query.CompareQuery{A: view.A, B: view.B, AsOf: view.Past})
+		c, err := s.Observer.Compare(q.Context(), query.CompareQuery{A: view.A, B: view.B, AsOf: view.Past, BAsOf: view.PastB})
 		if err != nil {
 			return nil, err
 		}
-		view.Comparison, view.Same = &c, c.SameCommit && len(c.Targets) == 0 && len(c.Assignments) == 0
+		view.Comparison, view.Same = &c, c.SameCommit && len(c.Targets) == 0 && len(c.Assignments) == 0 && (c.Configuration == nil || len(c.Configuration.Differences) == 0)
 		a.title, a.value, a.command = line(view.A)+" and "+line(view.B), c, s.command("compare", view.A, view.B)
-		if !view.Past.IsZero() {
+		view.addConfiguration(s, &c)
+		view.Times = view.A == view.B && !view.PastB.Equal(view.Past) && !view.PastB.IsZero()
+		view.Timeline = timelineOf(c.Events, "")
+		view.Files = s.filesBetween(q, &c)
+		if view.Times {
+			a.title = line(view.A) + ", then and later"
+		}
+		if !view.PastB.IsZero() {
+			a.command = "" // the command compares one time
+		} else if !view.Past.IsZero() {
 			a.command = s.command("compare", view.A, view.B, "--as-of", view.AsOf)
 		}
 		a.concerns = whenCurrent(view.Past, operations("environments/"), operations("clusters/"))
+		one := ""
+		if view.A == view.B {
+			one = view.A
+		}
+		if view.Time, err = s.timeBar(q, one, view.Past); err != nil {
+			return nil, err
+		}
+		view.Time.Since = ""
 	} else if len(view.Environments) > 1 {
 		view.A, view.B = view.Environments[0], view.Environments[1]
 	}
 	a.view = view
 	return a, nil
+}
+
+// addConfiguration adds the values that differ, with their layers.
+func (v *comparePage) addConfiguration(s *site, c *query.Comparison) {
+	if c.Configuration == nil {
+		return
+	}
+	a, b := s.placesIn(c.A.Environment), s.placesIn(c.B.Environment)
+	for _, d := range c.Configuration.Differences {
+		view := configView{ConfigDifference: d, A: sideOfValue(d.A, a), B: sideOfValue(d.B, b), More: d.Assignments - 1}
+		view.Address = "/environments/" + url.PathEscape(c.A.Environment) + "/explain?" + url.Values{
+			"target": {d.Workload + "/" + d.Target}, "clusterType": {d.ClusterType},
+		}.Encode()
+		v.Configuration = append(v.Configuration, view)
+	}
+}
+
+// placesIn finds the pages of positions in an environment's last round.
+func (s *site) placesIn(environment string) places {
+	standing, err := s.Observer.Standing(environment, "")
+	if err != nil {
+		return s.placesOf(nil)
+	}
+	draft, err := standing.Draft()
+	if err != nil {
+		return s.placesOf(nil)
+	}
+	return s.placesOf(draft.Loaded.Inputs.All())
+}
+
+func sideOfValue(v *query.ConfigValue, p places) *sideView {
+	if v == nil {
+		return nil
+	}
+	view := &sideView{Value: v.Value, Expression: v.Expression, Layers: []layerView{{Layer: v.From, Value: v.Value, At: p.at(v.From.Position)}}}
+	for _, o := range v.Over {
+		view.Layers = append(view.Layers, layerView{Layer: o.Layer, Value: o.Value, At: p.at(o.Position)})
+	}
+	return view
+}
+
+// filesBetween returns the forge's page of what differs between the GitOps commits of one environment at two times.
+func (s *site) filesBetween(q *pageRequest, c *query.Comparison) string {
+	if c.A.Environment != c.B.Environment || c.A.GitOpsCommit == c.B.GitOpsCommit {
+		return ""
+	}
+	e, err := s.Observer.Environment(q.Context(), query.EnvironmentQuery{Name: c.A.Environment, ControlPlane: q.text("controlPlane")})
+	if err != nil || e.GitOps == nil {
+		return ""
+	}
+	return s.onForge(s.repositoryURL(e.GitOps.Repository)).Compare(c.A.GitOpsCommit, c.B.GitOpsCommit)
 }

@@ -33,6 +33,8 @@ type environmentPage struct {
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state.
 	AsOf time.Time
 	Now  string
+	// Time chooses the moment.
+	Time *timeBar
 }
 
 // clusterTypeView is a cluster type with the bar of its clusters.
@@ -47,9 +49,9 @@ const maxBehind = 12
 
 func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	name := q.PathValue("name")
-	asOf, err := q.when("asOf")
-	if err != nil {
-		return nil, err
+	asOf, moved, err := q.asOf()
+	if err != nil || moved != "" {
+		return &pageResult{to: moved}, err
 	}
 	controlPlane, err := s.choose(q, name)
 	if err != nil {
@@ -70,6 +72,9 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	view := environmentPage{
 		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate, detail.Commit, detail.Phase),
 		Types: typesOf(detail), Steps: recentSteps(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
+	}
+	if view.Time, err = s.timeBar(q, name, asOf); err != nil {
+		return nil, err
 	}
 	if asOf.IsZero() {
 		view.Rings = ringsOf(q, detail.Name, detail.ControlPlane, detail.Rings)

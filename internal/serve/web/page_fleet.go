@@ -2,7 +2,9 @@ package web
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -17,6 +19,10 @@ type fleetPage struct {
 	Chains []chainView
 	// More reports that not all environments are shown.
 	More bool
+	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
+	AsOf time.Time
+	Now  string
+	Time *timeBar
 }
 
 // chainView has the environments of one control plane.
@@ -41,22 +47,64 @@ type environmentView struct {
 }
 
 func (s *site) fleet(q *pageRequest) (*pageResult, error) {
+	asOf, moved, err := q.asOf()
+	if err != nil || moved != "" {
+		return &pageResult{to: moved}, err
+	}
+	controlPlane := q.text("controlPlane")
+	if !asOf.IsZero() {
+		controlPlane = "" // the history does not have it
+	}
 	all, err := s.Observer.Environments(q.Context(), query.EnvironmentsQuery{
-		ControlPlane: q.text("controlPlane"), Paging: query.Paging{Limit: query.MaxLimit},
+		ControlPlane: controlPlane, AsOf: asOf, Paging: query.Paging{Limit: query.MaxLimit},
 	})
 	if err != nil {
 		return nil, err
 	}
-	view := fleetPage{Unread: s.Observer.Unread(), Chains: chainsOf(all.Items), More: all.Next != ""}
+	view := fleetPage{Chains: chainsOf(all.Items), More: all.Next != "", AsOf: asOf, Now: q.with("asOf", "")}
+	if view.Time, err = s.timeBar(q, "", asOf); err != nil {
+		return nil, err
+	}
+	if asOf.IsZero() {
+		err = s.addCurrent(q, &view)
+	} else {
+		view.at(asOf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &pageResult{title: "Fleet", value: all, view: view, concerns: whenCurrent(asOf, operations("")), summary: summaryOf(all.Items)}
+	if asOf.IsZero() {
+		a.command = s.command("status")
+	}
+	return a, nil
+}
+
+// addCurrent adds what is known of the current state only.
+func (s *site) addCurrent(q *pageRequest, view *fleetPage) error {
+	view.Unread = s.Observer.Unread()
 	if s.Alerts != nil {
 		view.Alerts = s.Alerts()
 	}
-	if err := s.countApplications(q, view.Chains); err != nil {
-		return nil, err
+	return s.countApplications(q, view.Chains)
+}
+
+// at makes the links lead to the same moment.
+func (v *fleetPage) at(asOf time.Time) {
+	for _, chain := range v.Chains {
+		for i := range chain.Environments {
+			chain.Environments[i].Address = pastOf(chain.Environments[i].Address, asOf)
+		}
+		for i := range chain.Graph.Nodes {
+			chain.Graph.Nodes[i].Address = pastOf(chain.Graph.Nodes[i].Address, asOf)
+		}
 	}
-	return &pageResult{
-		title: "Fleet", value: all, view: view, command: s.command("status"), concerns: []string{operations("")}, summary: summaryOf(all.Items),
-	}, nil
+}
+
+// pastOf returns the address of an environment's page at a moment.
+func pastOf(address string, asOf time.Time) string {
+	path, _, _ := strings.Cut(address, "?") // the history does not have its control plane
+	return path + "?asOf=" + url.QueryEscape(asOf.Format(time.RFC3339))
 }
 
 // operations returns an address of the API.

@@ -18,6 +18,8 @@ var routes = []page{
 	{"fleet", "/{$}", "/", (*site).fleet},
 	{"fleet", "/environments", "/", (*site).fleet},
 	{"environment", "/environments/{name}", "/", (*site).environment},
+	{"explain", "/environments/{name}/explain", "/", (*site).explain},
+	{"explain", "/environments/{name}/what-if", "/", (*site).whatIf},
 	{"workloads", "/workloads", "/workloads", (*site).workloads},
 	{"workload", "/workloads/{name}", "/workloads", (*site).workload},
 	{"clusters", "/clusters", "/clusters", (*site).clusters},

@@ -21,7 +21,7 @@ var views = map[string]reflect.Type{
 	"workloads": reflect.TypeFor[workloadsPage](), "workload": reflect.TypeFor[workloadPage](),
 	"clusters": reflect.TypeFor[clustersPage](), "cluster": reflect.TypeFor[clusterPage](),
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),
-	"compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](), "messages": reflect.TypeFor[messagesPage](),
+	"explain": reflect.TypeFor[explainPage](), "compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](), "messages": reflect.TypeFor[messagesPage](),
 	"plan": reflect.TypeFor[planPage](), "figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
 }
 
@@ -166,8 +166,8 @@ func fill(v reflect.Value, depth int) {
 // TestCellsContainNoUntrustedText checks the part of the page that is rendered without templates.
 func TestCellsContainNoUntrustedText(t *testing.T) {
 	cell := query.Cell{ClusterType: hostile, Pending: hostile, States: query.StateCounts{Expected: 3, Failed: 1}}
-	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false)
-	if strings.Contains(string(got), "script") {
+	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false, linkOf("/explain?target=x", []matrixColumn{{Raw: hostile}}, true))
+	if strings.Contains(string(got), "<script") || strings.Count(string(got), `"`) != 4 {
 		t.Errorf("got %s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -26,6 +27,8 @@ type Pages struct {
 	// RepositoryURL returns a URL that browsers can open for a repository, given the one in the ledger, which
 	// has no protocol. Optional.
 	RepositoryURL func(repository string) string
+	// Browse returns the pages of a repository on its forge. Optional: without it, positions are no links.
+	Browse func(repository string) forge.Browse
 	// Trials plans previews. Optional: without it, pages do not offer them.
 	Trials *trial.Planner
 	// Outbox has the messages about promotions. Optional: without it, there is no page of them.

@@ -44,7 +44,7 @@ var stateStyles = map[string]stateStyle{
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
 	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "ran": {off, "·", "jobs"}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
-	"assigned": {off, "·", ""}, "pending": {move, "◐", ""}, "delivered": {good, "✓", ""}, "dead": {bad, "✕", "given up"}, "dropped": {bad, "✕", ""},
+	"assigned": {off, "·", ""}, "placed": {good, "✓", "assigned"}, "unassigned": {off, "−", "not assigned"}, "pending": {move, "◐", ""}, "delivered": {good, "✓", ""}, "dead": {bad, "✕", "given up"}, "dropped": {bad, "✕", ""},
 	"skipped": {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "reviewed": {off, "·", ""}, "begun": {move, "◐", ""},
 	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
 }

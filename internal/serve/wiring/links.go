@@ -3,7 +3,25 @@ package wiring
 import (
 	"net/url"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
 )
+
+// browse returns the pages of a repository on its forge. It has none if no forge is known to host the repository.
+func (s *Server) browse(repository string) forge.Browse {
+	id, err := forge.ParseID(repository)
+	if err != nil {
+		return forge.Browse{}
+	}
+	kind, known := forge.KindOfHost(id.Host)
+	if host, err := s.Flows.Forges.Forge(repository); err == nil {
+		kind, known = host.Kind(), true
+	}
+	if !known {
+		return forge.Browse{}
+	}
+	return forge.BrowseAt(kind, s.chains.hosts.Reach("https://"+id.String()))
+}
 
 // pageLinks is the URL of the server, below which its pages are. Commit statuses link to them.
 type pageLinks string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
@@ -28,8 +29,13 @@ func (s *Server) openSessions(ctx context.Context) error {
 		return err
 	}
 	guard.Others = append(guard.Others, s.sessions)
+	trials := s.Flows.trials()
+	s.API.Plans = func(ctx context.Context, q schedule.PlanRequest, urgent bool) (*schedule.Preview, error) {
+		found, err := trials.Preview(ctx, q, urgent)
+		return found.Preview, err
+	}
 	pages := &web.Pages{
-		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: s.Flows.trials(), Outbox: s.Ledger,
+		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: trials, Browse: s.browse, Outbox: s.Ledger,
 		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told, Alerts: s.alerts,
 	}
 	if *s.Config.LocalForge {

@@ -207,6 +207,59 @@
     if (event.target.matches("input[data-filters]")) filter(event.target);
   });
 
+  // ----- Time: the slider moves among the moments at which something happened; its end is now. -----
+
+  function momentsOf(slider) {
+    const links = [...slider.closest(".time").querySelectorAll("[data-at]")];
+    return links.map((link) => ({ at: Number(link.dataset.at), text: link.textContent, href: link.href })).reverse();
+  }
+
+  function choose(slider, moment) {
+    slider.value = moment ? moment.at : slider.max;
+    slider.dataset.href = moment ? moment.href : "";
+    slider.form.querySelector("output").textContent = moment ? moment.text : "now";
+    slider.setAttribute("aria-valuetext", moment ? moment.text : "now");
+  }
+
+  function nearest(slider) {
+    const at = Number(slider.value);
+    let best = null;
+    let distance = Number(slider.max) - at;
+    for (const moment of momentsOf(slider)) {
+      if (Math.abs(moment.at - at) < distance) {
+        best = moment;
+        distance = Math.abs(moment.at - at);
+      }
+    }
+    return best;
+  }
+
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-moments]")) choose(event.target, nearest(event.target));
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-moments]")) event.target.form.requestSubmit();
+  });
+
+  document.addEventListener("submit", (event) => {
+    const slider = event.target.querySelector("[data-moments]");
+    if (!slider || !slider.dataset.href) return;
+    event.preventDefault();
+    location.assign(slider.dataset.href);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!step || !event.target.matches("[data-moments]")) return;
+    event.preventDefault(); // a step is a moment, not a second; Enter shows it
+    const moments = [...momentsOf(event.target), null];
+    const at = Number(event.target.value);
+    let i = moments.findIndex((moment) => !moment || moment.at >= at);
+    if (step > 0 && moments[i] && moments[i].at > at) i--;
+    choose(event.target, moments[Math.min(moments.length - 1, Math.max(0, i + step))]);
+  });
+
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input, textarea, select, [contenteditable]");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
