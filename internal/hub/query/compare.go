@@ -25,7 +25,8 @@ type Comparison struct {
 	// Configuration compares the values of the platform configuration, as of the last rounds; absent for the past, and for environments
 	// that no round has read: the ledger has no values.
 	Configuration *ConfigComparison `json:"configuration,omitempty"`
-	// Events are what happened between the two times if one environment is compared with itself, the newest first, at most 100.
+	// Events are the steps of promotions, commits and pull requests between the two times if one environment is compared with itself, the
+	// newest first, at most 100.
 	// EventsLeft means that there are more.
 	Events     []Event `json:"events,omitempty"`
 	EventsLeft bool    `json:"eventsLeft,omitempty"`
@@ -140,7 +141,7 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 // maxEvents limits the events between two times.
 const maxEvents = 100
 
-// addEvents adds what happened between two times of an environment. Registrations are left out, which are many.
+// addEvents adds what users and rounds did between two times of an environment. What clusters did is left out, which is much more.
 func (o *Observer) addEvents(ctx context.Context, c *Comparison, q CompareQuery) error {
 	from, to := q.AsOf, q.BAsOf
 	if to.Before(from) {
@@ -150,7 +151,7 @@ func (o *Observer) addEvents(ctx context.Context, c *Comparison, q CompareQuery)
 		return nil
 	}
 	page, err := o.History(ctx, HistoryQuery{
-		Environment: q.A, Kinds: []EventKind{EventPromotion, EventCommit, EventRollout, EventChange}, From: from, To: until(to), Paging: Paging{Limit: maxEvents},
+		Environment: q.A, Kinds: []EventKind{EventPromotion, EventCommit, EventChange}, From: from, To: until(to), Paging: Paging{Limit: maxEvents},
 	})
 	c.Events, c.EventsLeft = page.Items, page.Next != ""
 	return err

@@ -12,7 +12,7 @@ import (
 )
 
 // ConfigComparison is how the platform configuration of two environments differs, for the targets that both have on cluster types
-// of the same name.
+// of the same name. The only target of a workload in one environment is compared with its only one in the other, whatever their names.
 type ConfigComparison struct {
 	// Differences are sorted by key, at most 200; Left is how many more there are.
 	Differences []ConfigDifference `json:"differences"`
@@ -118,9 +118,13 @@ func configPairs(a, b *schedule.Draft) func(yield func(configPair, AssignmentDif
 	for _, t := range b.Loaded.Snapshot.Targets {
 		names[key(t.Workload, t.ShortName)] = t.Name
 	}
+	only, other := onlyTargets(a), onlyTargets(b)
 	return func(yield func(configPair, AssignmentDifference) bool) {
 		for _, t := range a.Loaded.Snapshot.Targets {
 			name := names[key(t.Workload, t.ShortName)]
+			if name == "" && only[t.Workload] == t.Name {
+				name = other[t.Workload]
+			}
 			if name == "" {
 				continue
 			}
@@ -135,6 +139,19 @@ func configPairs(a, b *schedule.Draft) func(yield func(configPair, AssignmentDif
 			}
 		}
 	}
+}
+
+// onlyTargets returns the names of the targets that are the only ones of their workloads, by workload.
+func onlyTargets(d *schedule.Draft) map[string]string {
+	only := map[string]string{}
+	for _, t := range d.Loaded.Snapshot.Targets {
+		if _, several := only[t.Workload]; several {
+			only[t.Workload] = ""
+		} else {
+			only[t.Workload] = t.Name
+		}
+	}
+	return only
 }
 
 // composedOf returns the configuration of an assignment; nil if there is none.

@@ -129,6 +129,7 @@ func TestDescriptionIsServed(t *testing.T) {
 func TestAnswersAreAsDescribed(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
+	w.explainStage()
 	w.deliver(&branch{commit: commit("a"), read: make(chan struct{}, 1)})
 	bare := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
 	s, text := readSpec(t)
@@ -161,6 +162,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "hello")
 		case "get-application-progress":
 			address = strings.ReplaceAll(address, "{name}", "hello") + "?environment=dev"
+		case "explain":
+			address = strings.ReplaceAll(address, "{name}", "stage") + "?target=shop/web&clusterType=large&config=*"
 		case "list-assignments", "get-matrix", "get-history":
 			address += "?environment=dev"
 		}

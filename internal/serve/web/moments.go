@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -74,12 +73,11 @@ const nearNow = 2 * time.Second
 // timeBar returns the bar of a page; environment may be empty for all.
 func (s *site) timeBar(q *pageRequest, environment string, asOf time.Time) (*timeBar, error) {
 	b := &timeBar{Action: q.URL.Path, Shown: asOf, Last: q.now.Unix(), Now: q.with("asOf", ""), More: "/history"}
-	for name, all := range q.URL.Query() {
-		if name != "asOf" && name != "at" && name != "after" && all[0] != "" {
-			b.Kept = append(b.Kept, Link{name, q.text(name)})
+	for _, name := range []string{"controlPlane", "find", "state", "workspace", "a", "b", "bAsOf"} {
+		if value := q.text(name); value != "" {
+			b.Kept = append(b.Kept, Link{name, value})
 		}
 	}
-	slices.SortFunc(b.Kept, func(x, y Link) int { return cmp.Compare(x.Name, y.Name) })
 	if environment != "" {
 		b.More += "?environment=" + url.QueryEscape(environment)
 	}
@@ -87,7 +85,7 @@ func (s *site) timeBar(q *pageRequest, environment string, asOf time.Time) (*tim
 	if err != nil {
 		return nil, err
 	}
-	b.At, b.First = b.Last, b.Last-int64(time.Hour/time.Second)
+	b.At, b.First = b.Last, b.Last-1
 	if !asOf.IsZero() {
 		b.At = min(asOf.Unix(), b.Last)
 		b.First = min(b.First, b.At)
@@ -99,6 +97,9 @@ func (s *site) timeBar(q *pageRequest, environment string, asOf time.Time) (*tim
 	}
 	for _, e := range events {
 		b.add(q, e)
+	}
+	if b.First -= (b.Last - b.First) / 50; len(b.Moments) == 0 { // the first moment is not at the very edge
+		b.First = min(b.First, b.Last-int64(time.Hour/time.Second))
 	}
 	for i := range b.Moments {
 		m := &b.Moments[i]
