@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/fleet"
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -52,7 +52,7 @@ data: {PORT: "8080"}
 
 // explainStage adds a round that has read stage.
 func (w *world) explainStage() {
-	s := fleet.Assemble(fleettest.Inputs("stage", map[string]string{"env/fleet.yaml": stageFleet}))
+	s := fleetpkg.Assemble(fleettest.Inputs("stage", map[string]string{"env/fleet.yaml": stageFleet}))
 	b := bundle.Build(s, nil, nil)
 	known := w.server.Observer.Fleet.ControlPlanes()
 	known[0].Scheduling = map[string]*query.Scheduled{"stage": {At: time.Now(), Snapshot: s, Decisions: b.Decisions, Outcome: &schedule.Outcome{

@@ -19,7 +19,7 @@ func BenchmarkExplain(b *testing.B) {
 	}
 	w := newWorld(b)
 	spec := largefleet.Spec{Targets: 500, ClusterTypes: 200}
-	round := func(seed int) *query.Scheduled {
+	round := func(seed uint64) *query.Scheduled {
 		spec.Seed = seed
 		s := assemble(spec)
 		built := bundle.Build(s, nil, nil)
