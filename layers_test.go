@@ -106,7 +106,8 @@ var layers = []layer{
 		folders: []string{
 			"internal/git", "internal/sqlfile", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/agent/job", "internal/hub/client", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/solution/registry", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
-			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
+			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/bitbucket",
+			"internal/forge/bitbucketserver", "internal/forge/texts", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport", "internal/forge/connect",
 		},
 		imports: []string{"port", "core", "api"},

@@ -52,7 +52,7 @@ A file that exists with other content is not written, unless --overwrite is give
 
 There is one pull request for each environment, from kalypso-clusters/ENVIRONMENT. Run again, the command updates it to the list;
 it closes it if the environment branch has all clusters. The environment has a token for the forge: GITHUB_TOKEN, GITLAB_TOKEN,
-GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
+GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 		Example: `  kalypso cluster import stores.csv --out clusters
   az aks list | kalypso cluster import - --type edge --out clusters
   kubectl get clusterprofiles -A -o yaml | kalypso cluster import - --type-label tier --out clusters

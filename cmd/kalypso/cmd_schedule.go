@@ -78,7 +78,7 @@ A change that a check refuses is not written to a folder or to the GitOps branch
 shows the findings, with a status that fails until they are corrected.
 
 For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
-GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
+GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 		Example: `  kalypso schedule -e dev --out rendered
   kalypso schedule -e dev --commit
   kalypso schedule -e dev --commit --branch proposal

@@ -193,6 +193,8 @@ var tokenVariables = []struct {
 	{forge.GitLab, []string{"GITLAB_TOKEN"}},
 	{forge.Gitea, []string{"GITEA_TOKEN", "FORGEJO_TOKEN"}},
 	{forge.AzureDevOps, []string{"AZURE_DEVOPS_TOKEN", "SYSTEM_ACCESSTOKEN"}},
+	{forge.Bitbucket, []string{"BITBUCKET_TOKEN"}},
+	{forge.BitbucketServer, []string{"BITBUCKET_TOKEN"}},
 }
 
 // kindsOfTokens are the kinds that a token can be for.
@@ -223,7 +225,11 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	for _, v := range tokenVariables {
 		for _, name := range v.names {
 			if v.kind == kind && f.env[name] != "" {
-				return connect.Open(forge.Connection{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
+				c := forge.Connection{Kind: kind, URL: scheme + id.Host, TokenEnv: name}
+				if kind == forge.Bitbucket {
+					c.User = f.env["BITBUCKET_USERNAME"]
+				}
+				return connect.Open(c, f.env, transport.Config{})
 			}
 		}
 		if v.kind == kind {

@@ -26,6 +26,14 @@ func commitURL(forges pullrequest.Forges, repo, commit string) string {
 	switch host.Kind() {
 	case forge.GitHub, forge.Gitea, forge.AzureDevOps:
 		return at + "/commit/" + commit
+	case forge.Bitbucket:
+		return at + "/commits/" + commit
+	case forge.BitbucketServer:
+		parts := strings.Split(strings.TrimPrefix(id.Path, "scm/"), "/")
+		if len(parts) != 2 {
+			return ""
+		}
+		return scheme + id.Host + "/projects/" + parts[0] + "/repos/" + parts[1] + "/commits/" + commit
 	case forge.GitLab:
 		return at + "/-/commit/" + commit
 	default:

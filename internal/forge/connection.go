@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,7 +12,7 @@ import (
 
 // Connection is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
 type Connection struct {
-	// Kind is github, gitlab, gitea or azuredevops. Default: detected from the host of the URL, if it is a well-known one.
+	// Kind is github, gitlab, gitea, azuredevops, bitbucket (Bitbucket Cloud) or bitbucketserver (Bitbucket Data Center). Default: detected from the host of the URL, if it is a well-known one.
 	Kind Kind `json:"kind,omitempty"`
 	// URL is the address of the forge: https://github.com.
 	URL string `json:"url"`
@@ -20,6 +21,10 @@ type Connection struct {
 	// TokenEnv names the environment variable with the token, TokenFile the file. Both are read when the server starts.
 	TokenEnv  string `json:"tokenEnv,omitempty"`
 	TokenFile string `json:"tokenFile,omitempty"`
+	// User is the account of the token, on Bitbucket only: the address of the Atlassian account for an API token of Bitbucket Cloud, the
+	// user name for an app password of Bitbucket Cloud, or for Git with the HTTP access token of a user of Bitbucket Data Center. It is empty
+	// for access tokens of a repository, project or workspace.
+	User string `json:"user,omitempty"`
 	// App is a GitHub App.
 	App *App `json:"app,omitempty"`
 	// Settle is how long after a push the checks of others may take to appear: automatic merges wait until one was seen, or this time
@@ -54,7 +59,7 @@ func (c *Connection) Check() []error {
 		problems = append(problems, errors.New("url: want a URL such as https://github.com"))
 	}
 	if c.Kind == Local || !slices.Contains(Kinds(), c.Kind) {
-		problems = append(problems, fmt.Errorf("kind: %q is not one of github, gitlab, gitea and azuredevops", c.Kind))
+		problems = append(problems, fmt.Errorf("kind: %q is not one of github, gitlab, gitea, azuredevops, bitbucket and bitbucketserver", c.Kind))
 	}
 	if c.SettleTime() < 0 {
 		problems = append(problems, fmt.Errorf("settle: %s is negative", c.Settle.Duration))
@@ -67,6 +72,12 @@ func (c *Connection) Check() []error {
 	}
 	if credentials != 1 {
 		problems = append(problems, errors.New("set exactly one of tokenEnv, tokenFile and app"))
+	}
+	if c.User != "" && c.Kind != Bitbucket && c.Kind != BitbucketServer {
+		problems = append(problems, errors.New("user: only the tokens of bitbucket and bitbucketserver have one"))
+	}
+	if strings.ContainsFunc(c.User, func(r rune) bool { return r <= ' ' || r == ':' || r == 0x7f }) {
+		problems = append(problems, errors.New("user: want an address or a user name, without spaces and colons"))
 	}
 	if c.App != nil && c.Kind != GitHub {
 		problems = append(problems, errors.New("app: only github has apps"))

@@ -32,6 +32,7 @@ type Event struct {
 	// Branch is the pushed branch, or the base of the pull request.
 	Branch string
 	// Commit is the new head of the branch, the head of the pull request, or the commit of the status. It is empty for a deleted branch.
+	// Bitbucket Cloud tells only the first 12 digits of the head of a pull request.
 	Commit string
 	// PullRequest is the number of the pull request; otherwise 0.
 	PullRequest int

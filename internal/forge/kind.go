@@ -11,11 +11,16 @@ const (
 	GitLab      Kind = "gitlab"
 	Gitea       Kind = "gitea" // and Forgejo, which has the same API
 	AzureDevOps Kind = "azuredevops"
-	Local       Kind = "local"
+	// Bitbucket is Bitbucket Cloud. Bitbucket Data Center, which was Server, has another API.
+	Bitbucket       Kind = "bitbucket"
+	BitbucketServer Kind = "bitbucketserver"
+	Local           Kind = "local"
 )
 
 // Kinds returns all kinds in display order.
-func Kinds() []Kind { return []Kind{GitHub, GitLab, Gitea, AzureDevOps, Local} }
+func Kinds() []Kind {
+	return []Kind{GitHub, GitLab, Gitea, AzureDevOps, Bitbucket, BitbucketServer, Local}
+}
 
 // publicHosts are the public forges.
 var publicHosts = map[string]Kind{
@@ -24,11 +29,12 @@ var publicHosts = map[string]Kind{
 	"gitea.com":     Gitea,
 	"codeberg.org":  Gitea,
 	"dev.azure.com": AzureDevOps,
+	"bitbucket.org": Bitbucket,
 }
 
 // hostNames are common first labels of host names, as in "gitlab.example.com".
 var hostNames = map[string]Kind{
-	"github": GitHub, "gitlab": GitLab, "gitea": Gitea, "forgejo": Gitea,
+	"github": GitHub, "gitlab": GitLab, "gitea": Gitea, "forgejo": Gitea, "bitbucket": BitbucketServer,
 }
 
 // KindOfHost returns the kind of forge at a host, if it is a public forge or its name begins with a kind,

@@ -93,7 +93,24 @@ func environmentCredential(env func(string) string, l location) credential {
 			}
 		}
 	}
+	if host == serverHost(env("BITBUCKET_SERVER_URL"), "bitbucket.org") {
+		if token := env("BITBUCKET_TOKEN"); token != "" {
+			return credential{BitbucketUser(env("BITBUCKET_USERNAME")), NewSecret(token), "BITBUCKET_TOKEN"}
+		}
+	}
 	return credential{}
+}
+
+// BitbucketUser returns the user name with which Bitbucket accepts a token over https: that of the account which owns the token. user is
+// empty for the access tokens of repositories, projects and workspaces, and an address for the API tokens of Atlassian accounts.
+func BitbucketUser(user string) string {
+	switch {
+	case user == "":
+		return "x-token-auth"
+	case strings.Contains(user, "@"):
+		return "x-bitbucket-api-token-auth"
+	}
+	return user
 }
 
 // namesHost reports whether a comma-separated list contains a host.

@@ -22,7 +22,7 @@ func TestCredentialIsBoundToItsHost(t *testing.T) {
 	kalypso := map[string]string{"KALYPSO_GIT_TOKEN": "t0ken", "KALYPSO_GIT_HOST": "git.example.com, other.example.com:8443"}
 	password := map[string]string{"KALYPSO_GIT_USERNAME": "bob", "KALYPSO_GIT_PASSWORD": "pass", "KALYPSO_GIT_HOST": "git.example.com"}
 	netrc := map[string]string{"NETRC": filepath.Join(dir, "netrc")}
-	forges := map[string]string{"GITHUB_TOKEN": "hub", "GITLAB_TOKEN": "lab", "AZURE_DEVOPS_TOKEN": "azure"}
+	forges := map[string]string{"GITHUB_TOKEN": "hub", "GITLAB_TOKEN": "lab", "AZURE_DEVOPS_TOKEN": "azure", "BITBUCKET_TOKEN": "bucket"}
 	enterprise := map[string]string{
 		"GITHUB_TOKEN": "hub", "GITHUB_SERVER_URL": "https://github.acme.io", "CI_JOB_TOKEN": "job", "CI_SERVER_URL": "https://gitlab.acme.io:8443",
 		"SYSTEM_ACCESSTOKEN": "pipeline", "SYSTEM_COLLECTIONURI": "https://acme.visualstudio.com/",
@@ -50,6 +50,8 @@ func TestCredentialIsBoundToItsHost(t *testing.T) {
 		{forges, "https://github.com/x/y", "x-access-token:hub"},
 		{forges, "https://gitlab.com/x/y", "oauth2:lab"},
 		{forges, "https://dev.azure.com/acme/apps/_git/y", "x-access-token:azure"},
+		{forges, "https://bitbucket.org/acme/y", "x-token-auth:bucket"},
+		{forges, "https://bitbucket.org.evil.io/acme/y", ""},
 		{forges, "https://acme.visualstudio.com/apps/_git/y", ""},
 		{forges, "https://gist.github.com/x", ""},
 		{forges, "https://github.com.evil.io/x/y", ""},

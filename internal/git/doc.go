@@ -32,6 +32,7 @@
 //	GITHUB_TOKEN, GH_TOKEN      for the host of GITHUB_SERVER_URL, github.com by default
 //	GITLAB_TOKEN, CI_JOB_TOKEN  for the host of CI_SERVER_URL; GITLAB_TOKEN also for gitlab.com if that is not set
 //	AZURE_DEVOPS_TOKEN          or SYSTEM_ACCESSTOKEN, for the host of SYSTEM_COLLECTIONURI, dev.azure.com by default
+//	BITBUCKET_TOKEN             of the account BITBUCKET_USERNAME, for the host of BITBUCKET_SERVER_URL, bitbucket.org by default
 //	NETRC, ~/.netrc             "machine" entries only: "default" would send a password to any host
 //	git credential fill         https only, if git is installed and the server requires a password; never prompts
 //

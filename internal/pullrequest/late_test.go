@@ -7,6 +7,8 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/azuredevops/azuredevopstest"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucket/bitbuckettest"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucketserver/bitbucketservertest"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
@@ -39,6 +41,9 @@ func TestRoundsWhileReadsAreLate(t *testing.T) {
 		"gitea":  giteatest.Harness,
 		"gitlab": func(t *testing.T) forgetest.Harness { _, h := gitlabtest.Start(t); return h },
 		"azure":  func(t *testing.T) forgetest.Harness { _, h := azuredevopstest.Start(t); return h },
+
+		"bitbucket":       func(t *testing.T) forgetest.Harness { _, h := bitbuckettest.Start(t); return h },
+		"bitbucketserver": func(t *testing.T) forgetest.Harness { _, h := bitbucketservertest.Start(t); return h },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,10 +19,13 @@ const LabelProblem = "kalypso/problem"
 // maxIssues is how many problems of an environment are reported as issues. One invalid file can cause hundreds.
 const maxIssues = 20
 
-// report opens an issue for each root error of the environment, and closes those of corrected ones.
+// report opens an issue for each root error of the environment, and closes those of corrected ones. It does nothing on forges without issues.
 func (r *round) report(ctx context.Context) error {
 	wanted := rootErrors(r.environment, r.Bundle.Problems)
 	issues, err := r.pull.Repository.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
+	if errors.Is(err, forge.ErrUnsupported) {
+		return nil // pages and the plan show the problems
+	}
 	if err != nil {
 		return fmt.Errorf("find issues: %w", err)
 	}

@@ -64,7 +64,7 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// +kubebuilder:validation:Enum=github;gitlab;gitea;azuredevops
+// +kubebuilder:validation:Enum=github;gitlab;gitea;azuredevops;bitbucket;bitbucketserver
 
 // ForgeKind is the kind of a forge.
 type ForgeKind string

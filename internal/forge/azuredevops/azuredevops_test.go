@@ -25,7 +25,7 @@ var (
 	_ forge.Hooker     = (*azuredevops.Repository)(nil)
 )
 
-// TestRules hides abilities from three rules whose assumptions do not hold on Azure DevOps, so that they are skipped.
+// TestRules hides abilities from two rules whose assumptions do not hold on Azure DevOps, so that they are skipped.
 // Other tests of this package cover the behavior there.
 func TestRules(t *testing.T) {
 	forgetest.Run(t, func(t *testing.T) forgetest.Harness {
@@ -36,8 +36,6 @@ func TestRules(t *testing.T) {
 			h.Forge = forgeWithoutCodeOwnersAndOpenBranches{f}
 		case "events_are_delivered,_signed":
 			h.Forge = forgeThatDoesNotSign{f}
-		case "a_read-only_token_gets_an_error_that_names_the_missing_right":
-			h.Weak = nil // labels are not created, so that creating one cannot be denied
 		}
 		return h
 	})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/azuredevops"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucket"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucketserver"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea"
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
@@ -45,6 +47,10 @@ func Open(c forge.Connection, env map[string]string, t transport.Config) (forge.
 		return gitlab.New(gitlab.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	case forge.AzureDevOps:
 		return azuredevops.New(azuredevops.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
+	case forge.Bitbucket:
+		return bitbucket.New(bitbucket.Options{URL: c.URL, User: c.User, Token: token, Settle: c.SettleTime(), Transport: t})
+	case forge.BitbucketServer:
+		return bitbucketserver.New(bitbucketserver.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	case forge.Gitea:
 		return gitea.New(gitea.Options{URL: c.URL, Token: token, Settle: c.SettleTime(), Transport: t})
 	}

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -28,8 +27,16 @@ type gitCredentials interface {
 
 var _ gitCredentials = (*github.Forge)(nil)
 
-// gitUsers are the user names that accompany a token. Forges only check the token.
-var gitUsers = map[forge.Kind]string{forge.GitLab: "oauth2"}
+// gitUser returns the user name that accompanies a token. Most forges only check the token.
+func gitUser(c forge.Connection) string {
+	switch c.Kind {
+	case forge.GitLab:
+		return "oauth2"
+	case forge.Bitbucket, forge.BitbucketServer:
+		return git.BitbucketUser(c.User)
+	}
+	return "x-access-token"
+}
 
 // Git returns Git's access to configured forges; forges are the connections to them, in the same order.
 func Git(configured []forge.Connection, forges forge.Forges, env map[string]string) (GitAccess, error) {
@@ -57,7 +64,7 @@ func Git(configured []forge.Connection, forges forge.Forges, env map[string]stri
 		case token.IsZero():
 			continue
 		default:
-			with.User = url.UserPassword(cmp.Or(gitUsers[c.Kind], "x-access-token"), token.Reveal())
+			with.User = url.UserPassword(gitUser(c), token.Reveal())
 		}
 		a.Maps = append(a.Maps, git.Mapping{From: site.URL(), To: with.String()})
 	}

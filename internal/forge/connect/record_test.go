@@ -13,6 +13,8 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/azuredevops/azuredevopstest"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucket/bitbuckettest"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucketserver/bitbucketservertest"
 	"github.com/kalypso-io/kalypso/internal/forge/connect"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
@@ -30,6 +32,9 @@ var published = map[forge.Kind]struct{ text, folder string }{
 	forge.GitLab:      {gitlabtest.Published, "gitlab"},
 	forge.Gitea:       {giteatest.Published, "gitea"},
 	forge.AzureDevOps: {azuredevopstest.Published, "azuredevops"},
+
+	forge.Bitbucket:       {bitbuckettest.Published, "bitbucket"},
+	forge.BitbucketServer: {bitbucketservertest.Published, "bitbucketserver"},
 }
 
 func recordingOf(kind forge.Kind) string {
@@ -73,7 +78,7 @@ func TestRecord(t *testing.T) {
 	}
 	kind := forge.Kind(os.Getenv("FORGE_KIND"))
 	if _, ok := published[kind]; !ok || os.Getenv("FORGE_TOKEN") == "" || os.Getenv("FORGE_REPOSITORY") == "" {
-		t.Fatal("set FORGE_KIND to github, gitlab, gitea or azuredevops, and FORGE_URL, FORGE_TOKEN and FORGE_REPOSITORY")
+		t.Fatal("set FORGE_KIND to github, gitlab, gitea, azuredevops, bitbucket or bitbucketserver, and FORGE_URL, FORGE_TOKEN and FORGE_REPOSITORY")
 	}
 	text := recorded(t, forge.Connection{Kind: kind, URL: os.Getenv("FORGE_URL")}, os.Getenv("FORGE_TOKEN"), os.Getenv("FORGE_REPOSITORY"), forgetest.Run)
 	if err := os.MkdirAll(filepath.Dir(recordingOf(kind)), 0o755); err != nil {

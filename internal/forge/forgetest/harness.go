@@ -40,6 +40,10 @@ type Harness struct {
 	Owner string
 	// Unsigned means that deliveries carry the secret itself, without a signature of the body.
 	Unsigned bool
+	// Undelivered are the kinds of events that the forge does not deliver.
+	Undelivered []forge.EventKind
+	// MostStatuses is how many contexts of a commit the forge lists at most; 0 means no limit.
+	MostStatuses int
 	// Remote means that the forge cannot send deliveries to this machine.
 	Remote bool
 	// Eventually retries until done, for forges that work in the background. Nil tries once.
@@ -125,6 +129,16 @@ func (s *suite) open(head string) forge.PullRequest {
 	c, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: head, Base: "main", Title: "Change " + head, Body: "What " + head + " does."})
 	s.must(err)
 	return c
+}
+
+// reopen opens a closed pull request again, or skips the rest of the rule if the forge cannot.
+func (s *suite) reopen(number int) {
+	s.Helper()
+	err := s.repo.EditPullRequest(s.ctx, number, forge.PullRequestEdit{State: new(forge.Open)})
+	if errors.Is(err, forge.ErrUnsupported) {
+		s.Skip(err)
+	}
+	s.must(err)
 }
 
 func (s *suite) pullRequest(number int) forge.PullRequest {

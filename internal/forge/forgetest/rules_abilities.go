@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,9 +117,11 @@ var hookRules = []rule{
 		receiver.wait(s, forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: head, PullRequest: c.Number})
 		s.must(s.repo.EnsureLabel(s.ctx, promoted))
 		s.must(s.repo.AddLabels(s.ctx, c.Number, "promoted"))
-		receiver.wait(s, forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: head, PullRequest: c.Number})
+		receiver.wait(s, forge.Event{Kind: s.labelEvent(), Branch: "main", Commit: head, PullRequest: c.Number})
 		s.must(s.repo.SetStatus(s.ctx, head, forge.Status{Context: "ci", State: forge.Success}))
-		receiver.wait(s, forge.Event{Kind: forge.EventStatus, Commit: head})
+		if !slices.Contains(s.Undelivered, forge.EventStatus) {
+			receiver.wait(s, forge.Event{Kind: forge.EventStatus, Commit: head})
+		}
 		if n := receiver.count(forge.EventStatus); n > 0 {
 			s.Errorf("delivered %d times more", n)
 		}
@@ -140,6 +143,14 @@ var hookRules = []rule{
 			}
 		}
 	}},
+}
+
+// labelEvent is the kind of event that a label causes.
+func (s *suite) labelEvent() forge.EventKind {
+	if slices.Contains(s.Undelivered, forge.EventLabel) {
+		return forge.EventPullRequest
+	}
+	return forge.EventLabel
 }
 
 // receiver receives the deliveries of hooks.
@@ -205,6 +216,9 @@ func (r *receiver) wait(s *suite, want forge.Event) {
 			}
 			if want.Commit != "" {
 				got.Commit = e.Commit
+				if len(e.Commit) >= 12 && strings.HasPrefix(want.Commit, e.Commit) { // some forges abbreviate it
+					got.Commit = want.Commit
+				}
 			}
 			if got == want {
 				if e.Delivery == "" || e.Sender == "" {

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -94,8 +95,18 @@ func (s *suite) comments(number int) []forge.Comment {
 	return all
 }
 
+// issues skips a rule if the forge has no issues.
+func issues(check func(s *suite)) func(s *suite) {
+	return func(s *suite) {
+		if _, err := s.repo.FindIssues(s.ctx, forge.IssueFilter{}); errors.Is(err, forge.ErrUnsupported) {
+			s.Skip(err)
+		}
+		check(s)
+	}
+}
+
 var issueRules = []rule{
-	{"issues are opened, found, edited and closed", func(s *suite) {
+	{"issues are opened, found, edited and closed", issues(func(s *suite) {
 		for _, name := range []string{"kalypso", "other"} {
 			s.must(s.repo.EnsureLabel(s.ctx, forge.Label{Name: name}))
 		}
@@ -132,8 +143,8 @@ var issueRules = []rule{
 			!cmp.Equal(got[0].Labels, []string{"kalypso", "other"}) {
 			s.Errorf("got %+v", got)
 		}
-	}},
-	{"closing and opening again may be repeated", func(s *suite) {
+	})},
+	{"closing and opening again may be repeated", issues(func(s *suite) {
 		i, err := s.repo.OpenIssue(s.ctx, forge.NewIssue{Title: "Wavering", Body: "text"})
 		s.must(err)
 		for _, state := range []forge.State{forge.Closed, forge.Closed, forge.Open, forge.Open} {
@@ -142,8 +153,8 @@ var issueRules = []rule{
 				s.Errorf("%s: %v", state, got)
 			}
 		}
-	}},
-	{"more than a page of issues is complete", func(s *suite) {
+	})},
+	{"more than a page of issues is complete", issues(func(s *suite) {
 		const many = 103
 		for i := range many {
 			_, err := s.repo.OpenIssue(s.ctx, forge.NewIssue{Title: branchNumber(i)})
@@ -152,10 +163,10 @@ var issueRules = []rule{
 		if got := s.issueNumbers(forge.IssueFilter{State: forge.Open}); len(got) != many {
 			s.Errorf("found %d, want %d", len(got), many)
 		}
-	}},
-	{"an issue that does not exist is not found", func(s *suite) {
+	})},
+	{"an issue that does not exist is not found", issues(func(s *suite) {
 		s.wantKind(s.repo.EditIssue(s.ctx, 4711, forge.IssueEdit{Title: new("t")}), forge.ErrNotFound)
-	}},
+	})},
 }
 
 func (s *suite) issueNumbers(f forge.IssueFilter) []int {

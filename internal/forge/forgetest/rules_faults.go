@@ -18,11 +18,13 @@ var rightRules = []rule{
 			s.Skip("the harness has no token without rights")
 		}
 		c := s.open("readable")
+		s.Commit(s.T, s.url, "proposed")
 		weak := s.as(s.Weak)
 		if _, err := weak.PullRequest(s.ctx, c.Number); err != nil {
 			s.Errorf("read: %v", err)
 		}
-		_, opened := weak.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "readable", Base: "main", Title: "T"})
+		s.must(s.repo.EnsureLabel(s.ctx, promoted))
+		_, opened := weak.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "proposed", Base: "main", Title: "T"})
 		_, commented := weak.UpsertComment(s.ctx, c.Number, "m", "text")
 		_, merged := weak.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		for name, err := range map[string]error{
@@ -30,7 +32,7 @@ var rightRules = []rule{
 			"comment": commented,
 			"merge":   merged,
 			"edit":    weak.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: new("T")}),
-			"label":   weak.EnsureLabel(s.ctx, promoted),
+			"label":   weak.AddLabels(s.ctx, c.Number, promoted.Name),
 			"status":  weak.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}),
 		} {
 			if e := s.wantKind(err, forge.ErrDenied); e.Right == "" {

@@ -140,7 +140,10 @@ var statusRules = []rule{
 	}},
 	{"more than a page of contexts is complete", func(s *suite) {
 		commit := s.Commit(s.T, s.url, "main")
-		const many = 103
+		many := 103
+		if s.MostStatuses > 0 {
+			many = min(many, s.MostStatuses)
+		}
 		for i := range many {
 			s.must(s.repo.SetStatus(s.ctx, commit, forge.Status{Context: branchNumber(i), State: forge.Success}))
 		}

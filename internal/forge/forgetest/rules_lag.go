@@ -32,6 +32,9 @@ var lagRules = []rule{
 		c := s.open("edited")
 		s.pullRequest(c.Number)
 		for _, state := range []forge.State{forge.Closed, forge.Open, forge.Closed} {
+			if state == forge.Open {
+				s.reopen(c.Number)
+			}
 			for range 2 {
 				s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: new("Edited"), State: new(state)}))
 			}

@@ -144,7 +144,11 @@ var pullRequestRules = []rule{
 	{"closing and opening again may be repeated", func(s *suite) {
 		c := s.open("wavering")
 		for _, state := range []forge.State{forge.Closed, forge.Closed, forge.Open, forge.Open} {
-			s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: &state}))
+			if state == forge.Open {
+				s.reopen(c.Number)
+			} else {
+				s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: &state}))
+			}
 			if got := s.pullRequest(c.Number); got.State != state || got.EndedAt.IsZero() != (state == forge.Open) {
 				s.Errorf("want %s, got %+v", state, got)
 			}
@@ -165,7 +169,7 @@ var pullRequestRules = []rule{
 		if got.EndedBy == "" || got.EndedBy == got.Author {
 			s.Errorf("ended by %q, opened by %q", got.EndedBy, got.Author)
 		}
-		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Open)}))
+		s.reopen(c.Number)
 		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
 		if got := s.pullRequest(c.Number); got.EndedBy != got.Author {
 			s.Errorf("closed again by ourselves, %q, but got %q", got.Author, got.EndedBy)

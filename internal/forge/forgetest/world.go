@@ -182,6 +182,7 @@ func (r *Repo) Move(branch, commit, actor string) {
 	for _, c := range r.PullRequests {
 		if c.State == forge.Open && c.Head.Branch == branch && c.Head.Fork == "" && commit != "" {
 			c.Head.Commit = commit
+			c.Version++
 			c.Heads = append(c.Heads, Head{commit, r.world.tick()})
 			r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "synchronized", PullRequest: c})
 		}

@@ -18,6 +18,8 @@ type PullRequest struct {
 	Heads   []Head
 	Notes   []*Note
 	History []LabelEvent
+	// Version counts the changes of what the pull request says and of its heads.
+	Version int
 	// Auto is the merge that waits for checks. Nil if none does.
 	Auto   *forge.Merge
 	autoBy string
@@ -87,6 +89,7 @@ func (r *Repo) EditPullRequest(actor string, c *PullRequest, e forge.PullRequest
 	if e.State != nil && *e.State != c.State && c.State == forge.Merged {
 		return refuse(forge.ErrConflict, "cannot change the state of a merged pull request")
 	}
+	c.Version++
 	if e.Title != nil {
 		c.Title = *e.Title
 	}
@@ -120,6 +123,7 @@ func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 	}
 	commit := r.world.commit()
 	r.parents[commit] = []string{r.Branches[c.Base.Branch], c.Head.Commit}
+	c.Version++
 	c.State, c.EndedBy, c.EndedAt, c.MergeCommit, c.Auto = forge.Merged, actor, r.world.tick(), commit, nil
 	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "closed", PullRequest: c})
 	r.Move(c.Base.Branch, commit, actor)

@@ -40,7 +40,11 @@ func Pages[T any](ctx context.Context, c *Client, r Request, use func(T) bool) e
 				return nil
 			}
 		}
-		if !next(header, r.Query, len(page)) {
+		more := r.Follow != nil && r.Follow(object, r.Query)
+		if r.Follow == nil {
+			more = next(header, r.Query, len(page))
+		}
+		if !more {
 			return nil
 		}
 	}

@@ -47,6 +47,8 @@ type Request struct {
 	Query url.Values
 	// In is sent as JSON, and the response is decoded into Out; both are optional.
 	In, Out any
+	// Header receives the header of the response; optional.
+	Header *http.Header
 	// ContentType defaults to application/json.
 	ContentType string
 	// Repeatable marks a POST as idempotent.
@@ -58,6 +60,8 @@ type Request struct {
 	// Next sets the query of the next page for [Pages], given the header and number of elements of a page. It returns false
 	// after the last page. It defaults to following Link headers.
 	Next func(h http.Header, query url.Values, elements int) bool
+	// Follow is Next for responses that are objects, given the fields of a page; optional, with Element.
+	Follow func(page map[string]json.RawMessage, query url.Values) bool
 	// Conflict is a part of the message that makes an invalid request a conflict; optional.
 	Conflict string
 }
@@ -74,7 +78,10 @@ func Path(parts ...any) string {
 // Do sends a request and decodes the response.
 func (c *Client) Do(ctx context.Context, r Request) error {
 	r.Query = c.query(r)
-	_, err := c.do(ctx, r)
+	header, err := c.do(ctx, r)
+	if r.Header != nil && header != nil {
+		*r.Header = header
+	}
 	return err
 }
 

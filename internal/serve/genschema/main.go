@@ -47,7 +47,7 @@ var rules = map[string]schema{
 	"Config.url":            {"pattern": "^https?://[^@]+$"},
 	"Config.workers":        {"minimum": 0},
 	"Connection":            {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
-	"Connection.kind":       {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
+	"Connection.kind":       {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps, forge.Bitbucket, forge.BitbucketServer}},
 	"Connection.url":        {"pattern": "^https?://[^@]+$"},
 	"App.id":                {"minimum": 1},
 	"App.installationID":    {"minimum": 1},

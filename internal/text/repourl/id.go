@@ -71,7 +71,7 @@ var ErrInvalid = errors.New("invalid repository URL")
 var errNoRepository = fmt.Errorf("%w: it names no repository on a host", ErrInvalid)
 
 // sshHosts are hosts of public forges that serve ssh on port 443.
-var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
+var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}
 
 // usualPorts are the default ports by scheme.
 var usualPorts = map[string]string{"http": "80", "https": "443", "ssh": "22"}
