@@ -38,7 +38,7 @@ type initCICommand struct {
 func newInitCI(t *terminal.Terminal) *cobra.Command {
 	c := &initCICommand{t: t, forges: map[string]*bool{}}
 	cmd := &cobra.Command{
-		Use:   "ci (--github | --gitlab | --azure)",
+		Use:   "ci (--github | --gitlab | --azure | --bitbucket)",
 		Short: "Create CI workflows for a repository",
 		Long: `Create CI workflows in the repository of the current folder. They call kalypso commands and need no server. You can edit them.
 
@@ -114,7 +114,7 @@ func (c *initCICommand) forge(cmd *cobra.Command) (scaffold.Forge, error) {
 		}
 	}
 	if len(asked) != 1 {
-		return scaffold.Forge{}, cli.Usage(cmd, "choose one of --github, --gitlab and --azure")
+		return scaffold.Forge{}, cli.Usage(cmd, "choose one of --github, --gitlab, --azure and --bitbucket")
 	}
 	return asked[0], nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kalypso-io/kalypso/cmd/kalypso/workflowtest"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/azuredevops/azuredevopstest"
+	"github.com/kalypso-io/kalypso/internal/forge/bitbucket/bitbuckettest"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab/gitlabtest"
@@ -70,6 +71,10 @@ var workflowKinds = []workflowKind{
 	}},
 	{"azure", workflowtest.Azure, "https://dev.azure.com/acme/apps/_git/", "acme/apps/", func(t *testing.T) (*forgetest.World, string) {
 		s := azuredevopstest.New(t)
+		return s.World, s.URL
+	}},
+	{"bitbucket", workflowtest.Bitbucket, "https://bitbucket.org/acme/", "acme/", func(t *testing.T) (*forgetest.World, string) {
+		s := bitbuckettest.New(t)
 		return s.World, s.URL
 	}},
 }
@@ -128,7 +133,7 @@ func (f *workflowForge) listen() {
 	f.env = []string{"HTTPS_PROXY=" + proxy.URL, "SSL_CERT_FILE=" + trusted, "GIT_SSL_CAINFO=" + trusted}
 }
 
-// selfSigned is a certificate for a host.
+// selfSigned is a certificate for a host, and for that of its API.
 func selfSigned(t *testing.T, host string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -136,7 +141,7 @@ func selfSigned(t *testing.T, host string) tls.Certificate {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{host}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), DNSNames: []string{host, "api." + host}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	text, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+	"github.com/kalypso-io/kalypso/internal/forge/texts"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -244,6 +245,11 @@ func (s *workflowStory) change(base, title string) forgetest.PullRequest {
 	var titles []string
 	for _, c := range slices.Backward(s.world.Repo(s.kind.path + "shop-gitops").PullRequests) {
 		if c.Base.Branch == base && strings.Contains(c.Title+c.Body, title) {
+			if s.kind.flag == "bitbucket" { // whose labels are in the text
+				c := *c
+				c.Labels, c.Body = texts.Parse(c.Body)
+				return c
+			}
 			return *c
 		}
 		titles = append(titles, c.Title)

@@ -117,6 +117,47 @@ func ExampleAzure() {
 	// <nil>
 }
 
+const bitbucket = `
+definitions:
+  steps:
+    - step: &check
+        name: check
+        script: [go install kalypso, pwd]
+    - step: &deploy
+        name: deploy
+        deployment: kalypso
+        clone: {enabled: false}
+        script: ['echo "$ENVIRONMENT"', 'echo "$DELIVERY_TOKEN"']
+pipelines:
+  branches:
+    main:
+      - step: *check
+      - step: *deploy
+  custom:
+    config-changed:
+      - variables: [{name: ENVIRONMENT}]
+      - step: *deploy
+`
+
+func ExampleBitbucket() {
+	event := workflowtest.Event{
+		URL: "https://bitbucket.org/acme/shop", Branch: "main", Environment: "stage", Settings: map[string]string{"DELIVERY_TOKEN": "t"},
+	}
+	for _, event.Kind = range []workflowtest.Kind{workflowtest.Push, workflowtest.ConfigChanged} {
+		steps, err := workflowtest.Bitbucket(map[string][]byte{"bitbucket-pipelines.yml": []byte(bitbucket)}, event)
+		for _, s := range steps {
+			fmt.Printf("%s: %s %q %v %s %q %q\n", event.Kind, s.Job, s.Script, s.Checkout, s.Env["BITBUCKET_REPO_FULL_NAME"], s.Env["ENVIRONMENT"], s.Env["DELIVERY_TOKEN"])
+		}
+		fmt.Println(err)
+	}
+	// Output:
+	// push: check "pwd" true acme/shop "" ""
+	// push: deploy "echo \"$ENVIRONMENT\"\necho \"$DELIVERY_TOKEN\"" false acme/shop "" "t"
+	// <nil>
+	// config-changed: deploy "echo \"$ENVIRONMENT\"\necho \"$DELIVERY_TOKEN\"" false acme/shop "stage" "t"
+	// <nil>
+}
+
 // TestNobodyGuesses: what a CI system would not understand, or fill in with nothing, is an error.
 func TestNobodyGuesses(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -130,6 +171,8 @@ func TestNobodyGuesses(t *testing.T) {
 		"a name that is no variable":   {workflowtest.GitLab, ".gitlab-ci.yml", strings.ReplaceAll(gitlab, "$TOKEN &&", "TOKEN &&")},
 		"a function":                   {workflowtest.Azure, "azure-pipelines.yml", strings.ReplaceAll(azure, "succeeded()", "successful()")},
 		"a parenthesis that is missed": {workflowtest.Azure, "azure-pipelines.yml", strings.ReplaceAll(azure, "'PullRequest'))", "'PullRequest')")},
+		"a deployment twice":           {workflowtest.Bitbucket, "bitbucket-pipelines.yml", strings.ReplaceAll(bitbucket, "      - step: *check\n", "      - step: *deploy\n")},
+		"a variable that is not given": {workflowtest.Bitbucket, "bitbucket-pipelines.yml", strings.ReplaceAll(strings.ReplaceAll(bitbucket, "{name: ENVIRONMENT}", "{name: OTHER}"), "branches:\n    main:", "branches:\n    other:")},
 		"no YAML":                      {workflowtest.Azure, "azure-pipelines.yml", "jobs: ["},
 	} {
 		_, err := test.system(map[string][]byte{test.file: []byte(test.text)}, workflowtest.Event{

@@ -78,7 +78,7 @@ func (f *Forge) Settle() time.Duration { return f.settle }
 
 // Limits returns limits that the API accepts, less what labels and hidden markers add to a text. They are not documented.
 func (f *Forge) Limits() forge.Limits {
-	return forge.Limits{Title: 255, Body: 32_768 - texts.MaxLabels - 500, Comment: 32_000, StatusDescription: 250}
+	return forge.Limits{Title: 255, Body: texts.Body, Comment: texts.Comment, StatusDescription: 250}
 }
 
 // Repository returns the repository at a URL.

@@ -63,7 +63,7 @@ func (f *Forge) Settle() time.Duration { return f.settle }
 
 // Limits returns Bitbucket's limits: 32,768 characters of a text, less what labels and hidden markers add to it.
 func (f *Forge) Limits() forge.Limits {
-	return forge.Limits{Title: 255, Body: 32_768 - texts.MaxLabels - 500, Comment: 32_000, StatusDescription: 255}
+	return forge.Limits{Title: 255, Body: texts.Body, Comment: texts.Comment, StatusDescription: 255}
 }
 
 // Repository returns the repository at a URL.

@@ -8,6 +8,8 @@
 // nothing uses, which every Markdown leaves out:
 //
 //	[//]: # (kalypso/plan dev)
+//
+// The few other elements of HTML in texts, of parts that fold and of small print, are replaced in the same way.
 package texts
 
 import (
@@ -19,8 +21,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// MaxLabels limits the line with the labels, in characters. Adapters leave room for it below the limit of the forge.
+// MaxLabels limits the line with the labels, in characters.
 const MaxLabels = 2000
+
+// The lengths of texts that adapters accept where a forge takes 32,768 characters: labels and hidden lines need room as well.
+const (
+	Body    = 28_000
+	Comment = 30_000
+)
 
 const labelsPrefix = "Labels:"
 
@@ -108,8 +116,38 @@ var (
 	hidden = regexp.MustCompile(`(?m)^\[//\]: # \(([^()\\\r\n]+)\)$`)
 )
 
-// Hide replaces the HTML comments of a text that are whole lines by links that pages leave out.
-func Hide(text string) string { return shown.ReplaceAllString(text, "[//]: # ($1)") }
+// elements are the lines of HTML that texts have, as they are written and stored. What folds elsewhere is shown with its title here.
+var elements = []struct {
+	written, stored     *regexp.Regexp
+	toWritten, toStored string
+}{
+	{
+		regexp.MustCompile(`(?m)^<details><summary>(.*)</summary>$`), regexp.MustCompile(`(?m)^\[//\]: # \(<details>\)\n\*\*(.*)\*\*$`),
+		"<details><summary>$1</summary>", "[//]: # (<details>)\n**$1**",
+	},
+	{
+		regexp.MustCompile(`(?m)^</details>$`), regexp.MustCompile(`(?m)^\[//\]: # \(</details>\)$`),
+		"</details>", "[//]: # (</details>)",
+	},
+	{
+		regexp.MustCompile(`(?m)^<sub>(.*)</sub>$`), regexp.MustCompile(`(?m)^\[//\]: # \(<sub>\)\n(.*)$`),
+		"<sub>$1</sub>", "[//]: # (<sub>)\n$1",
+	},
+	{shown, hidden, "<!-- $1 -->", "[//]: # ($1)"},
+}
+
+// Hide replaces the HTML of a text that pages would show by links that they leave out. Only whole lines are.
+func Hide(text string) string {
+	for _, e := range slices.Backward(elements) { // comments first: what replaces the others looks like theirs
+		text = e.written.ReplaceAllString(text, e.toStored)
+	}
+	return text
+}
 
 // Show reverses [Hide].
-func Show(text string) string { return hidden.ReplaceAllString(text, "<!-- $1 -->") }
+func Show(text string) string {
+	for _, e := range elements {
+		text = e.stored.ReplaceAllString(text, e.toWritten)
+	}
+	return text
+}

@@ -52,7 +52,13 @@ func TestMarkersAreHidden(t *testing.T) {
 	if !forge.Marked(got, "kalypso/plan dev") || got != body || !cmp.Equal(labels, []string{"a"}) {
 		t.Errorf("got %q, %q", labels, got)
 	}
-	for _, kept := range []string{"`<!-- x -->`", "<!-- a (b) -->", "<!-- open", "[//]: # x"} {
+	page := "What changes\n\n<details><summary>The <b>difference</b></summary>\n\n- a\n\n</details>\n\n<sub>from **x**</sub>\n"
+	if text = texts.Hide(page); strings.Contains(text, "<details>\n\n") || strings.Contains(text, "\n</details>") || strings.Contains(text, "<sub>f") {
+		t.Errorf("pages show %q", text)
+	} else if got := texts.Show(text); got != page {
+		t.Errorf("got %q", got)
+	}
+	for _, kept := range []string{"<details> in a line", "x <sub>y</sub>", "`<!-- x -->`", "<!-- a (b) -->", "<!-- open", "[//]: # x"} {
 		if texts.Show(texts.Hide(kept)) != kept {
 			t.Errorf("%q changes", kept)
 		}

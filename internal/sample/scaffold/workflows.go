@@ -62,6 +62,7 @@ var Forges = []Forge{
 	{Name: "github", Product: "GitHub Actions", folder: ".github/workflows"},
 	{Name: "gitlab", Product: "GitLab CI", file: ".gitlab-ci.yml"},
 	{Name: "azure", Product: "Azure Pipelines", file: "azure-pipelines.yml"},
+	{Name: "bitbucket", Product: "Bitbucket Pipelines", file: "bitbucket-pipelines.yml"},
 }
 
 // Facts is the data of workflow templates.
