@@ -165,8 +165,11 @@ func (s *workflowStory) checkout(repository string) string {
 	s.run("clone", "-q", s.bare(repository), dir)
 	s.run("-C", dir, "checkout", "-q", "--detach", "origin/main")
 	origin := s.kind.url + repository
-	if s.kind.flag == "gitlab" { // whose checkouts have a credential
+	switch s.kind.flag {
+	case "gitlab": // whose checkouts have a credential
 		origin = strings.Replace(origin, "://", "://gitlab-ci-token:"+workflowToken+"@", 1) + ".git"
+	case "bitbucket": // whose proxy adds one
+		origin = strings.Replace(origin, "://", "://x-token-auth:"+workflowToken+"@", 1)
 	}
 	s.run("-C", dir, "remote", "set-url", "origin", origin)
 	return dir

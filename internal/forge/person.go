@@ -13,7 +13,8 @@ type Person struct {
 	User string `json:"user"`
 	// Groups are the groups of the user, as approvals name them. Default: none.
 	Groups []string `json:"groups,omitempty"`
-	// Logins are the user's logins, by the name of the forge; that of the embedded forge is local. On Azure DevOps it is the address.
+	// Logins are the user's logins, by the name of the forge; that of the embedded forge is local. On Azure DevOps it is the address, on Bitbucket
+	// Cloud the Atlassian account ID.
 	Logins map[string]string `json:"logins"`
 	// Accounts are the IDs of the same accounts, by the name of the forge. Another account can take a login that was given up; an ID
 	// does not change. Default: every account with the login counts.

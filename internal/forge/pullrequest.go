@@ -32,7 +32,8 @@ type PullRequest struct {
 	EndedAt time.Time
 	// Head is merged into Base. For a merged pull request, Head.Commit is the commit that was merged.
 	Head, Base Ref
-	// Fetch is the ref of the base repository to fetch the head commit from, such as "refs/pull/1/head". It works for forks, too.
+	// Fetch is the ref of the base repository to fetch the head commit from, such as "refs/pull/1/head". It works for forks, too;
+	// it is empty for those on Bitbucket Cloud, where it does not exist.
 	Fetch string
 	// MergeCommit is the commit on the base branch that the merge made; empty if not merged or unknown.
 	MergeCommit string
