@@ -66,6 +66,11 @@ sample-real: ## play the tutorial on a real Gitea and real clusters
 	go -C e2e build -o ../bin/sample-real ./sample
 	cd e2e && exec ../bin/sample-real
 
+# The e2e tests say what it needs; of those, only Chromium.
+.PHONY: recording
+recording: build ## play the guided tour in Chromium, and record it for the README
+	go -C e2e run ./recording --kalypso ../bin/kalypso --out ../docs/images/tour.gif
+
 # The linters are pinned in a module of their own, so that their dependencies are not the program's.
 lint: ## check the code with golangci-lint
 	go tool -modfile=tools/go.mod golangci-lint run ./...

@@ -24,7 +24,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/sample/tour"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -175,7 +177,30 @@ func (p *samplePlay) control(repositories []sample.Repository, stop func()) erro
 		},
 	}
 	p.server.Handle(sample.Root+"/", control.Handler())
+	if p.hasTour() {
+		p.addTour()
+	}
 	return nil
+}
+
+// hasTour reports whether the sample is the one that the guided tour is about: everything on this machine, with the application.
+func (p *samplePlay) hasTour() bool {
+	return p.server.LocalForge != nil && len(p.real) == 0 && !p.folder.State.Site.WithoutApp
+}
+
+// addTour serves the guided tour, and links it from all pages.
+func (p *samplePlay) addTour() {
+	p.server.Pages.Links = append(p.server.Pages.Links, web.Link{Name: "Tour", Address: tour.Path})
+	guided := &tour.Tour{
+		Site: p.folder.State.Site, Client: p.server.Flows.Client, Host: p.server.LocalForge, Observer: p.server.API.Observer, Clusters: p.clusters,
+		As: func(account string) forge.Forge {
+			return p.server.LocalForge.As(local.Account{Name: account, Right: local.Write})
+		},
+		Pages: p.server.Pages, Forms: p.server.Sessions(), Log: p.server.Log, Token: shown(filepath.Join(p.folder.Data(), wiring.AdminTokenFile)),
+	}
+	handler := guided.Handler()
+	p.server.Handle(tour.Path, handler)
+	p.server.Handle(tour.Path+"/", handler)
 }
 
 // run goes on until the context ends.
@@ -283,6 +308,9 @@ func (p *samplePlay) welcome(took time.Duration) {
 	fmt.Fprintf(p.t.Out, "%s the sample in %s: 7 repositories and %s, after %.1f s\n\n", s.Green("started"), shown(p.folder.Dir), p.clusterCount(), took.Seconds())
 	where := &terminal.Table{Indent: "  "}
 	where.Row(terminal.Plain("fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
+	if p.hasTour() {
+		where.Row(terminal.Plain("guided tour"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+tour.Path))
+	}
 	where.Row(terminal.Plain("control plane"), terminal.Plain(site.Repository(sample.ControlPlane)))
 	where.Row(terminal.Plain("GitOps repository"), terminal.Plain(site.Repository(sample.GitOps)))
 	if _, err := p.clusters.Cluster("large"); err == nil && !site.WithoutApp {

@@ -35,6 +35,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/replica"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -66,6 +67,8 @@ type Server struct {
 	Ledger ledger.Ledger
 	// API has the registrar of clusters, and the guard.
 	API *api.Server
+	// Pages are the pages. Entries can be added to their navigation before [Server.Run].
+	Pages *web.Pages
 
 	Options
 	listener   net.Listener
@@ -238,6 +241,9 @@ func (s *Server) Handle(pattern string, handler http.Handler) {
 		mux.Handle(pattern, handler)
 	}
 }
+
+// Sessions are the sessions of users of the pages.
+func (s *Server) Sessions() *session.Sessions { return s.sessions }
 
 // Close releases everything that was opened, in reverse order.
 func (s *Server) Close() {

@@ -41,6 +41,7 @@ func (s *Server) openSessions(ctx context.Context) error {
 	if *s.Config.LocalForge {
 		pages.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(s.Config)}}
 	}
+	s.Pages = pages
 	actions := &action.Handlers{
 		Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.Log,
 		Trail: access.Trail{Store: s.Ledger}, Forges: s.Flows.Forges, Merged: s.API.OnCommand,

@@ -1,0 +1,161 @@
+package tour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// view is the page.
+type view struct {
+	Steps         []stepView
+	Number, Total int
+	// Step is the current one; nil if all are done.
+	Step *stepView
+	// Form is the token of forms; empty if the user may only read. SignIn is where to sign in, with the token in the file Token.
+	Form, SignIn, Token string
+	// Note is why what the user wanted was not done.
+	Note string
+	// Edit is the form with the file; nil if there is nothing to edit.
+	Edit *editView
+	// Proposed is the open pull request of the change, and PlanAddress its plan; Plans are the plans of it, and PlanNote why there is none.
+	Proposed              *pullView
+	PlanAddress, PlanNote string
+	Plans                 []trial.Plan
+	// Wrong reports that the change has errors: it should not be merged.
+	Wrong bool
+	// Arrivals are where the change is, and Merge the pull requests that wait for the user.
+	Arrivals []arrival
+	Merge    []pullView
+	// Fail and Repair offer to change the cluster.
+	Fail, Repair bool
+	// Waits reports that something happens without the user.
+	Waits bool
+	// Greeting is the address of the application on a cluster.
+	Greeting string
+}
+
+type stepView struct {
+	Number        int
+	Title, Text   string
+	Done, Current bool
+}
+
+// pullView is a pull request, with the name of its repository.
+type pullView struct {
+	forge.PullRequest
+	Repository string
+}
+
+// editView is a file to edit.
+type editView struct {
+	Repository, Branch, File string
+	// Now is the content on the branch, and Content that of the form.
+	Now, Content string
+	// Again reports that it is proposed already.
+	Again bool
+}
+
+// mergeForm is the form that merges a pull request.
+type mergeForm struct {
+	pullView
+	Form string
+}
+
+// MergeForms are the forms for the pull requests that wait for the user.
+func (v *view) MergeForms() []mergeForm {
+	waiting := v.Merge
+	if v.Proposed != nil {
+		waiting = []pullView{*v.Proposed}
+	}
+	var all []mergeForm
+	for _, one := range waiting {
+		all = append(all, mergeForm{one, v.Form})
+	}
+	return all
+}
+
+// Rows is the height of the form.
+func (e editView) Rows() int {
+	n := 2
+	for _, r := range e.Content {
+		if r == '\n' {
+			n++
+		}
+	}
+	return min(n, 20)
+}
+
+// fill adds what the page shows of the current step.
+func (t *Tour) fill(ctx context.Context, v *view, s *state, content string) error {
+	v.Greeting = sample.Root + "/" + cluster + "/" + stage + "-" + cluster + "-hello-world-app-uat-test"
+	if s == nil {
+		return nil
+	}
+	v.Step = &stepView{Number: v.Number, Title: s.title, Text: s.text}
+	v.Fail, v.Repair = s.fails && !s.failing && !s.merged(), s.recovers && s.failing
+	v.Arrivals = s.arrivals
+	for _, one := range open(s) {
+		if s.pull != nil && s.pull.State == forge.Open {
+			v.Proposed = &one
+			continue
+		}
+		v.Merge = append(v.Merge, one)
+	}
+	if v.Proposed != nil {
+		t.plan(ctx, v, s)
+	}
+	v.Waits = v.Waits || len(v.Merge) == 0 && !v.Fail && !v.Repair && (s.change == nil || s.merged())
+	if s.change == nil || s.merged() || v.Fail || v.Waits {
+		return nil
+	}
+	return t.edit(ctx, v, s, content)
+}
+
+// plan adds the plan of the proposed change.
+func (t *Tour) plan(ctx context.Context, v *view, s *state) {
+	if s.change.repository != sample.ControlPlane {
+		v.PlanNote = "Nothing is planned for a source repository: once it is merged, the manifests are rendered, and proposed to each environment."
+		return
+	}
+	question := schedule.PlanRequest{ControlPlane: t.Site.Repository(sample.ControlPlane), Change: v.Proposed.Number}
+	v.PlanAddress = "/plan?" + url.Values{"change": {fmt.Sprint(question.Change)}, "controlPlane": {question.ControlPlane}}.Encode()
+	answer, err := t.Pages.Trials.Preview(ctx, question, true)
+	var pending *trial.Pending
+	switch {
+	case errors.As(err, &pending):
+		v.PlanNote, v.Waits = "Planning …", true
+	case err != nil:
+		v.PlanNote, v.Wrong = secret.Line(secret.Redact(err.Error())), true
+	default:
+		v.Plans = answer.Plans
+		for _, p := range answer.Plans {
+			v.Wrong = v.Wrong || len(p.New) > 0
+		}
+	}
+}
+
+// edit adds the form with the file: what the user wrote last, what is proposed, or what the tour suggests.
+func (t *Tour) edit(ctx context.Context, v *view, s *state, written string) error {
+	now, err := t.content(ctx, s.change, s.change.base)
+	if err != nil {
+		return err
+	}
+	v.Edit = &editView{
+		Repository: s.change.repository, Branch: s.change.base, File: s.change.file, Now: now, Content: s.change.suggest(now), Again: v.Proposed != nil,
+	}
+	switch {
+	case written != "":
+		v.Edit.Content = written
+	case v.Proposed != nil:
+		v.Edit.Content, err = t.content(ctx, s.change, s.branch())
+	}
+	return err
+}
