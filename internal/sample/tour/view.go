@@ -29,8 +29,8 @@ type view struct {
 	Proposed              *pullView
 	PlanAddress, PlanNote string
 	Plans                 []trial.Plan
-	// Wrong reports that the change has errors: it should not be merged.
-	Wrong bool
+	// Wrong reports that the change has errors. Planned reports that its plan is there and has none, so that it can be merged.
+	Wrong, Planned bool
 	// Arrivals are where the change is, and Merge the pull requests that wait for the user.
 	Arrivals []arrival
 	Merge    []pullView
@@ -123,6 +123,7 @@ func (t *Tour) fill(ctx context.Context, v *view, s *state, content string) erro
 func (t *Tour) plan(ctx context.Context, v *view, s *state) {
 	if s.change.repository != sample.ControlPlane {
 		v.PlanNote = "Nothing is planned for a source repository: once it is merged, the manifests are rendered, and proposed to each environment."
+		v.Planned = true
 		return
 	}
 	question := schedule.PlanRequest{ControlPlane: t.Site.Repository(sample.ControlPlane), Change: v.Proposed.Number}
@@ -130,15 +131,18 @@ func (t *Tour) plan(ctx context.Context, v *view, s *state) {
 	answer, err := t.Pages.Trials.Preview(ctx, question, true)
 	var pending *trial.Pending
 	switch {
-	case errors.As(err, &pending):
-		v.PlanNote, v.Waits = "Planning …", true
+	case errors.As(err, &pending), errors.Is(err, trial.ErrBusy):
+		v.Waits = true
 	case err != nil:
-		v.PlanNote, v.Wrong = secret.Line(secret.Redact(err.Error())), true
+		v.PlanNote = secret.Line(secret.Redact(err.Error()))
+	case answer.Change == nil || answer.Change.Head.Commit != v.Proposed.Head.Commit:
+		v.Waits = true // the planner keeps answers for a moment, and this one is about the commit before
 	default:
 		v.Plans = answer.Plans
 		for _, p := range answer.Plans {
 			v.Wrong = v.Wrong || len(p.New) > 0
 		}
+		v.Planned = !v.Wrong
 	}
 }
 
