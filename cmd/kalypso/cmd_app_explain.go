@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -100,6 +101,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 
 // redacted returns a value without what looks like a credential.
 func redacted(k values.Key) values.Key {
+	k.Expression = check.RedactValue(k.Path, k.Expression)
 	k.Value, k.Written, k.Over = check.RedactValue(k.Path, k.Value), check.RedactValue(k.Path, k.Written), slices.Clone(k.Over)
 	for i, over := range k.Over {
 		k.Over[i].Value = check.RedactValue(k.Path, over.Value)
@@ -120,6 +122,12 @@ func (c *appExplainCommand) show(w io.Writer, e *explainedTarget) error {
 			fmt.Fprintf(w, "      %s\n", s.Dim("written as "+terminal.Printable(k.Written)))
 		}
 		fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(valuePlace(k.From))))
+		if k.Expression != "" {
+			fmt.Fprintf(w, "      %s\n", s.Dim("computed by "+output.Value(&k.Expression)))
+		}
+		if len(k.Reads) > 0 {
+			fmt.Fprintf(w, "      %s\n", s.Dim("from "+terminal.Printable(strings.Join(k.Reads, ", "))))
+		}
 		for _, over := range k.Over {
 			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(fmt.Sprintf("over %s: %s", valuePlace(over.From), over.Value))))
 		}

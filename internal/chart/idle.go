@@ -47,14 +47,11 @@ func (p *prepared) without(j *Job, t Target, path string) *values.Composed {
 	if err != nil {
 		return nil
 	}
-	var layers []*values.Layer
-	for _, name := range t.Layers {
-		layers = append(layers, p.layers[name])
+	for i, layer := range set {
+		set[i] = layer.Without(path)
 	}
-	for _, layer := range set {
-		layers = append(layers, layer.Without(path))
-	}
-	return values.Compose(layers, j.Vars)
+	composed, _ := p.composed(t, set, j.Vars)
+	return composed
 }
 
 // changesNothing reports whether the manifests are the same without a value, although the values are not.

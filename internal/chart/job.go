@@ -30,10 +30,12 @@ type Job struct {
 	// Files are the files of the chart, including dependencies in its folder charts; or those of the repository that a
 	// kustomization or folder of manifests may need. [MaxFiles] and [MaxSize] apply.
 	Files []File `json:"files"`
-	// Config maps the names in Target.Layers to contents of values.yaml files.
+	// Config maps the names in Target.Layers to contents of files with values or expressions.
 	Config map[string][]byte `json:"config,omitempty"`
 	// ConfigSource is the display name of their repository and branch.
 	ConfigSource string `json:"configSource,omitempty"`
+	// Templates are expressions of the source, by the level of the configuration that they are for: other names in Target.Layers.
+	Templates map[string]File `json:"templates,omitempty"`
 	// Schema is the application's own schema for values. Optional. SchemaFile is its path in the source.
 	Schema     []byte `json:"schema,omitempty"`
 	SchemaFile string `json:"schemaFile,omitempty"`
@@ -49,8 +51,10 @@ type Target struct {
 	Name string `json:"name"`
 	// Folder is the folder of the kustomization or manifests; not used for a chart.
 	Folder string `json:"folder,omitempty"`
-	// Layers are the values.yaml files of the target, from the root of the configuration down.
+	// Layers are the layers of the target's values, from the root of the configuration down.
 	Layers []string `json:"layers,omitempty"`
+	// Facts are what expressions in the layers can read; nil if there are none.
+	Facts *values.Facts `json:"facts,omitempty"`
 	// Set are values as for --set, SetString as for --set-string. Later ones take precedence, and SetString over Set.
 	Set       []string `json:"set,omitempty"`
 	SetString []string `json:"setString,omitempty"`
@@ -123,6 +127,9 @@ func (j *Job) Digests() []string {
 	files := make(map[string][sha256.Size]byte, len(j.Config))
 	for name, content := range j.Config {
 		files[name] = sha256.Sum256(content)
+	}
+	for name, f := range j.Templates {
+		files[name] = sha256.Sum256([]byte(Digest([]File{f})))
 	}
 	digests := make([]string, len(j.Targets))
 	for i, t := range j.Targets {

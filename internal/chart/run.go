@@ -65,6 +65,9 @@ func (j *Job) prepare() *prepared {
 	for name, content := range j.Config {
 		p.layers[name], p.problems[name] = values.Parse(j.ConfigSource, name, content)
 	}
+	for name, f := range j.Templates {
+		p.layers[name], p.problems[name] = values.ParseExpressions("source", f.Path, f.Content)
+	}
 	return p
 }
 
@@ -168,11 +171,21 @@ func (p *prepared) charted(j *Job, t Target, composed *values.Composed) (*Manife
 
 // configured returns the values of the configuration and of the chart, in order of precedence.
 func (p *prepared) configured(t Target) []map[string]any {
+	composed, _ := p.composed(t, nil, nil)
+	return []map[string]any{composed.Data, p.chart.loaded.Values}
+}
+
+// composed composes the layers of a target, with others on top.
+func (p *prepared) composed(t Target, others []*values.Layer, vars values.Vars) (*values.Composed, []fleet.Problem) {
 	var layers []*values.Layer
 	for _, name := range t.Layers {
 		layers = append(layers, p.layers[name])
 	}
-	return []map[string]any{values.Compose(layers, nil).Data, p.chart.loaded.Values}
+	layers = append(layers, others...)
+	if t.Facts == nil {
+		return values.Compose(layers, vars), nil
+	}
+	return values.Compute(layers, vars, *t.Facts)
 }
 
 // same reports whether the chart renders the same with other images. Another image can happen to have the tag that was built.
@@ -212,15 +225,12 @@ func (p *prepared) compose(j *Job, t Target) (*values.Composed, []fleet.Problem)
 		}
 		return &values.Composed{Data: data}, nil
 	}
-	var layers []*values.Layer
 	var problems []fleet.Problem
 	for _, name := range t.Layers {
-		layer, ok := p.layers[name]
-		if !ok {
+		if _, ok := p.layers[name]; !ok {
 			problems = append(problems, failure(fmt.Errorf("the layer %q is not there", name)))
 		}
 		problems = append(problems, p.problems[name]...)
-		layers = append(layers, layer)
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -229,7 +239,7 @@ func (p *prepared) compose(j *Job, t Target) (*values.Composed, []fleet.Problem)
 	if err != nil {
 		return nil, []fleet.Problem{failure(err)}
 	}
-	return values.Compose(append(layers, set...), j.Vars), nil
+	return p.composed(t, set, j.Vars)
 }
 
 // set returns the layers of values that were set in the call.

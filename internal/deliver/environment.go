@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Location schedule.Location
 	Input    schedule.Input
-	// Files are the values.yaml files, by path from the root of the repository.
+	// Files are the files with values and expressions, by path from the root of the repository.
 	Files map[string][]byte
 	// Folders are the targets' folders. Their paths are relative to the folder of the configuration.
 	Folders []values.Folder
@@ -96,7 +96,7 @@ func readConfig(files *Files, at schedule.Location) (*Config, error) {
 	}
 	var names []string
 	for _, e := range files.Entries {
-		if path.Base(e.Path) != values.FileName || e.Symlink || strings.HasPrefix(e.Path, ".") {
+		if !values.IsLayer(e.Path) || e.Symlink || strings.HasPrefix(e.Path, ".") {
 			continue
 		}
 		if len(c.Files) == maxValues {
@@ -124,15 +124,6 @@ func (c *Config) String() string {
 // within returns the path of a file relative to the folder of the configuration.
 func (c *Config) within(file string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(file, c.Location.Path), "/")
-}
-
-// layers returns the names in [Config.Files] of a folder's layers.
-func (c *Config) layers(folder values.Folder) []string {
-	var names []string
-	for _, file := range folder.Files {
-		names = append(names, path.Join(c.Location.Path, file))
-	}
-	return names
 }
 
 // GitOps is the current state of the branch for an environment's manifests.

@@ -95,6 +95,7 @@ func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part 
 	if schema := d.Config.Schema; schema != "" && p.err == nil {
 		p.schema(w, schema)
 	}
+	p.templates(w)
 	return p
 }
 
@@ -180,7 +181,7 @@ func (w *work) assign() {
 	used := map[string]bool{}
 	for _, i := range w.app.targetsIn(w.environment) {
 		t := w.app.Workload.Spec.DeploymentTargets[i]
-		target, p, err := w.target(t.Name, used)
+		target, p, err := w.target(t, used)
 		if err == nil {
 			err = p.err
 		}
@@ -197,8 +198,8 @@ func (w *work) assign() {
 }
 
 // target returns what to render for a target, and the part that renders it.
-func (w *work) target(name string, used map[string]bool) (chart.Target, *part, error) {
-	d := w.app.Delivery.Spec
+func (w *work) target(entry scheduler.WorkloadTarget, used map[string]bool) (chart.Target, *part, error) {
+	d, name := w.app.Delivery.Spec, entry.Name
 	image, err := w.build.Values(d.Images)
 	if err != nil {
 		return chart.Target{}, nil, err
@@ -221,7 +222,7 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 	if err != nil {
 		return t, nil, err
 	}
-	t.Layers = w.config.layers(folder)
+	t.Layers, t.Facts = w.layers(folder), w.facts(entry, folder)
 	if p.service == nil {
 		t.Namespace, err = w.namespace(*d.Chart, name, "")
 		return t, p, err
@@ -318,7 +319,7 @@ func (w *work) unused(used map[string]bool) {
 		if !used[f.Path] && f.Path != "" && !w.isElsewhere(f) {
 			w.others = append(w.others, fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindMissingObject,
-				Position: fleet.Position{Source: "config", File: path.Join(w.config.Location.Path, f.Path, values.FileName)},
+				Position: fleet.Position{Source: "config", File: path.Join(w.config.Location.Path, f.Files[len(f.Files)-1])},
 				Message:  fmt.Sprintf("the Workload %q has no target for this folder in %s, so it is not rendered", w.app.Workload.Name, w.environment),
 				Hint:     "add the target to the Workload, or assign the folder to a target in the Delivery",
 			})

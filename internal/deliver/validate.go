@@ -3,6 +3,7 @@ package deliver
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ func checkDelivery(d *app.Delivery) error {
 	c.path("spec.config.path", s.Config.Path)
 	c.path("spec.config.schema", s.Config.Schema)
 	c.path("spec.gitops.path", s.GitOps.Path)
+	c.levels(s.Config.Levels)
 	for _, t := range s.Config.Targets {
 		c.name("a target of spec.config", t.Name)
 		c.path("the folder of target "+t.Name, t.Folder)
@@ -49,6 +51,10 @@ func checkDelivery(d *app.Delivery) error {
 	}
 	return errors.Join(c.wrong...)
 }
+
+const maxLevels = 16
+
+var levelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,62}$`)
 
 type checker struct{ wrong []error }
 
@@ -69,6 +75,25 @@ func (c *checker) name(of, name string) {
 		c.fail("%s has no name", of)
 	}
 	c.label("the name of "+of, name)
+}
+
+// levels checks the levels of the configuration. Their names are those of layers, next to paths with dots.
+func (c *checker) levels(levels []app.ConfigLevel) {
+	if len(levels) > maxLevels {
+		c.fail("spec.config.levels has %d entries; the maximum is %d", len(levels), maxLevels)
+		return
+	}
+	known := map[string]bool{}
+	for _, l := range levels {
+		if !levelName.MatchString(l.Name) {
+			c.fail("the name of a level is %.100q; write letters, digits and underscores, beginning with a letter", l.Name)
+		}
+		if known[l.Name] {
+			c.fail("spec.config.levels has several levels %q", l.Name)
+		}
+		known[l.Name] = true
+		c.path("the template of level "+l.Name, l.Template)
+	}
 }
 
 // label checks an optional name.

@@ -151,10 +151,18 @@ func dependencies(lists ...[]v1alpha1.Dependency) []Dependency {
 	return slices.Compact(all)
 }
 
+// TargetLabels returns the labels of a target of a workload, of which later ones take precedence, with the reserved label workload. Only the platform
+// knows the other one, workspace.
+func TargetLabels(workload string, layers ...map[string]string) map[string]string {
+	labels := overlay(layers...)
+	labels[workloadLabel] = workload
+	delete(labels, workspaceLabel)
+	return labels
+}
+
 // own sets the reserved labels.
 func (t *Target) own() {
-	t.Labels[workloadLabel] = t.Workload
-	delete(t.Labels, workspaceLabel)
+	t.Labels = TargetLabels(t.Workload, t.Labels)
 	if t.Workspace != "" {
 		t.Labels[workspaceLabel] = t.Workspace
 	}

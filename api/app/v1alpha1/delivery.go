@@ -208,6 +208,28 @@ type Config struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Schema string `json:"schema,omitempty"`
+
+	// Levels name the folders of the configuration, from the top: country, region, site, line. Expressions read the name of a target's
+	// folder as level.NAME. Default: folders have no names.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Levels []ConfigLevel `json:"levels,omitempty"`
+}
+
+// ConfigLevel is a level of the hierarchy of folders.
+type ConfigLevel struct {
+	// Name is the name of the level, as expressions read it.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z_][a-zA-Z0-9_]*$`
+	Name string `json:"name"`
+
+	// Template is the path, in the source repository, of a file with expressions. They apply to every folder of the level, like a file
+	// values.cel.yaml in each; the folder's own files take precedence. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Template string `json:"template,omitempty"`
 }
 
 // ConfigTarget maps a deployment target to a configuration folder with a different name.

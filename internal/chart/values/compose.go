@@ -32,6 +32,9 @@ type Key struct {
 	Value string `json:"value"`
 	// Written is the original text if a reference in it was expanded.
 	Written string `json:"written,omitempty"`
+	// Expression is the expression that computed the value, and Reads what it reads, sorted: "config.host", "level.site".
+	Expression string   `json:"expression,omitempty"`
+	Reads      []string `json:"reads,omitempty"`
 	// From is the value's origin.
 	From fleet.Position `json:"from"`
 	// Over are the values that it overrode, the last one first.
@@ -46,22 +49,27 @@ type Overridden struct {
 	From fleet.Position `json:"from"`
 }
 
-// Compose merges the layers, the last one on top, and expands references to variables.
+// Compose merges the layers, the last one on top, and expands references to variables. Expressions have no values: see [Compute].
 func Compose(layers []*Layer, vars Vars) *Composed {
+	c := &computation{layers: layers}
+	return compose(layers, vars, map[string]bool{}, c.layer)
+}
+
+// compose merges what resolve returns of each layer, nil for nothing. used are the variables that values refer to so far.
+func compose(layers []*Layer, vars Vars, used map[string]bool, resolve func(i int, l *Layer) *node) *Composed {
 	root := &node{fields: map[string]*node{}}
-	for _, l := range layers {
-		if l.root.fields != nil { // an empty layer has no effect
-			root = merge(root, l.root)
+	for i, l := range layers {
+		if n := resolve(i, l); n != nil && n.fields != nil { // an empty layer has no effect
+			root = merge(root, n)
 		}
 	}
 	c := &Composed{Data: map[string]any{}, root: root}
 	if len(root.fields) > 0 {
 		c.Data = root.data(vars).(map[string]any)
-		if len(vars) > 0 {
-			c.Vars = vars.In(root.data(nil))
-		}
+		vars.noteWritten(root, used)
 		root.eachLeaf("", func(path string, leaf *node) { c.Keys = append(c.Keys, leaf.key(path, vars)) })
 	}
+	c.Vars = slices.Sorted(maps.Keys(used))
 	slices.SortFunc(c.Keys, func(a, b Key) int { return cmp.Compare(a.Path, b.Path) })
 	encoded, _ := json.Marshal(c.Data) // values came from YAML, so each has a JSON form
 	c.Digest = sha256.Sum256(encoded)
@@ -69,9 +77,15 @@ func Compose(layers []*Layer, vars Vars) *Composed {
 }
 
 func (n *node) key(path string, vars Vars) Key {
-	key := Key{Path: path, Value: text(vars.expandAny(n.value)), From: n.at, Over: n.over}
+	key := Key{Path: path, Value: text(n.data(vars)), From: n.at, Over: n.over}
 	if written := text(n.value); written != key.Value {
 		key.Written = written
+	}
+	if n.by != nil {
+		key.Expression = n.by.String()
+		for _, r := range n.by.Reads() {
+			key.Reads = append(key.Reads, r.String())
+		}
 	}
 	return key
 }

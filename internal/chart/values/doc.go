@@ -21,6 +21,11 @@
 // Maps merge key by key; everything else is replaced, lists and null included. A null stays in the result:
 // the chart's own value of that key is removed by it, as by Helm.
 //
+// # Expressions
+//
+// A file values.cel.yaml beside a values.yaml computes values from others and from [Facts], by expressions in CEL: see package formula. It is a layer
+// of its own, below the values.yaml of its folder. A template of a level, which the source has, is below both.
+//
 // # References
 //
 // $NAME and ${NAME} in a string are replaced by explicitly given variables; all other dollar signs are kept.

@@ -11,7 +11,7 @@ import (
 type Folder struct {
 	// Path is the folder, from the root of the configuration; empty for the root itself.
 	Path string
-	// Files are its layers, from the root down.
+	// Files are its layers, from the root down. In each folder, expressions come first.
 	Files []string
 }
 
@@ -24,22 +24,23 @@ func (f Folder) Name() string {
 }
 
 // Folders finds the targets' folders among the files of a configuration, sorted by path:
-// those with a values file and none in a folder below. Paths are relative to the root of the configuration.
+// those with a layer and none in a folder below. Paths are relative to the root of the configuration.
 func Folders(files []string) []Folder {
-	written, parents := map[string]bool{}, map[string]bool{}
+	written, folders, parents := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, file := range files {
 		folder, name := split(file)
-		if name != FileName {
+		if !IsLayer(name) {
 			continue
 		}
-		written[folder] = true
+		written[file] = true
+		folders[folder] = true
 		for folder != "" {
 			folder, _ = split(folder)
 			parents[folder] = true
 		}
 	}
 	var found []Folder
-	for _, folder := range slices.Sorted(maps.Keys(written)) {
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		if !parents[folder] {
 			found = append(found, Folder{Path: folder, Files: layers(folder, written)})
 		}
@@ -47,12 +48,14 @@ func Folders(files []string) []Folder {
 	return found
 }
 
-// layers returns the values files of a folder and its parents, from the root down.
+// layers returns the layers of a folder and its parents, from the root down.
 func layers(folder string, written map[string]bool) []string {
 	var files []string
 	for {
-		if written[folder] {
-			files = append(files, path.Join(folder, FileName))
+		for _, name := range []string{FileName, ExpressionsName} { // reversed below
+			if file := path.Join(folder, name); written[file] {
+				files = append(files, file)
+			}
 		}
 		if folder == "" {
 			slices.Reverse(files)

@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -10,8 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// FileName is the name of values files.
-const FileName = "values.yaml"
+// FileName is the name of files with values, ExpressionsName of those with expressions.
+const (
+	FileName        = "values.yaml"
+	ExpressionsName = "values.cel.yaml"
+)
+
+// IsLayer reports whether a file of a configuration is a layer, by its name.
+func IsLayer(file string) bool {
+	name := path.Base(file)
+	return name == FileName || name == ExpressionsName
+}
 
 // The limits of one values file.
 const (
@@ -26,22 +36,36 @@ const (
 // Layer is a set of values with their origins. It is immutable.
 type Layer struct {
 	root *node
+	// formulas are the paths to the values that are expressions, in the order of the keys.
+	formulas [][]string
 }
 
-// Parse parses a values file. source is the display name of its repository and branch.
+// Parse parses a values file, or one with expressions if that is its name. source is the display name of its repository and branch.
 // A file without values is an empty layer. If there are problems, all of them are errors, and the layer is nil.
 func Parse(source, file string, content []byte) (*Layer, []fleet.Problem) {
-	at := fleet.Position{Source: source, File: file}
-	p := parser{at: at, left: MaxNodes}
-	root := p.document(content)
+	if path.Base(file) == ExpressionsName {
+		return ParseExpressions(source, file, content)
+	}
+	p := parser{at: fleet.Position{Source: source, File: file}, left: MaxNodes}
+	root := p.read(content)
 	if len(p.problems) > 0 {
 		return nil, fleet.SortProblems(p.problems)
 	}
+	return &Layer{root: root}, nil
+}
+
+// read returns the values of a file.
+func (p *parser) read(content []byte) *node {
+	root := p.document(content)
+	if len(p.problems) > 0 {
+		return nil
+	}
 	data := map[string]any{}
 	if err := fleet.UnmarshalYAML(content, &data); err != nil {
-		return nil, []fleet.Problem{p.problem(fleet.KindYAMLSyntax, 0, err.Error(), "correct the file")}
+		p.fail(fleet.KindYAMLSyntax, 0, err.Error(), "correct the file")
+		return nil
 	}
-	return &Layer{root: p.node(data, root)}, nil
+	return p.node(data, root)
 }
 
 // Paths returns the paths of the values in the layer, sorted.

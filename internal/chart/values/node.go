@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 )
 
 // node is a value with its origin. Nodes of a layer are immutable; merging creates new ones.
@@ -20,6 +21,8 @@ type node struct {
 	// value is any other value: a scalar, a list, an empty map.
 	value any
 	at    fleet.Position
+	// formula computes the value, if it is an expression of a layer; the value is its text. by is the expression that computed it.
+	formula, by *formula.Formula
 	// over are the values that this one overrode, the last one first.
 	over []Overridden
 }
@@ -77,6 +80,9 @@ func child(y *yaml.Node, key string) *yaml.Node {
 
 // data returns the value as the chart sees it, with references expanded.
 func (n *node) data(vars Vars) any {
+	if n.by != nil && n.fields == nil {
+		return n.value // a result is not expanded
+	}
 	if n.fields == nil {
 		return vars.expandAny(n.value)
 	}

@@ -146,6 +146,34 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// Expressions are read and computed without a panic, with the same result each time.
+func FuzzParseExpressions(f *testing.F) {
+	for _, text := range []string{
+		"a: '1'", "a: config.b\nb: config.a", "a: above.a", "a: {b: 'target.labels'}", "a: '{1: 2}'", "a: '[1, 2].map(x, x * x)'", "a: 'level.site'", "a: '\"x\" * 2'",
+		"a: &x '1'\nb: *x", "a: config.c.d\nc: '{\"d\": 0.5}'", "a: optional.none()", "a: 9223372036854775807 + 1", "a: 'null'", "a: 1.0 / 0.0",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, problems := values.ParseExpressions("config", "values.cel.yaml", text)
+		if (l == nil) == (len(problems) == 0) {
+			t.Fatalf("layer %v and problems %v", l, problems)
+		}
+		if l == nil {
+			return
+		}
+		facts := values.Facts{Environment: "dev", Workload: "w", Target: "t", Labels: map[string]string{"a": "b"}, Levels: map[string]string{"site": "s"}}
+		first, problems := values.Compute([]*values.Layer{l, l}, nil, facts)
+		second, again := values.Compute([]*values.Layer{l, l}, nil, facts)
+		if diff := cmp.Diff(problems, again); diff != "" || first.Digest != second.Digest {
+			t.Errorf("two results for the same input: %s %s", first.Digest, diff)
+		}
+		if _, err := first.YAML(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func FuzzExpand(f *testing.F) {
 	for _, text := range []string{"$A", "${A}", "$AB", "$$A", "${A", "$", "a$A-${B}$C", "${}", "$1"} {
 		f.Add(text, "A", "x$B")

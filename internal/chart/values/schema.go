@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	sigs "sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
@@ -77,9 +80,25 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 			path = Join(path, step)
 		}
 		message := strings.Join(schemas.Requirements(cause), "; or ")
-		problems = append(problems, s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message)))
+		p := s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message))
+		if lacks, ok := cause.ErrorKind.(*kind.Required); ok {
+			p.Hint += s.editors(cause.InstanceLocation, lacks.Missing)
+		}
+		problems = append(problems, p)
 	}
 	return fleet.SortProblems(problems)
+}
+
+// editors returns who may set missing values of a map, for the end of a hint.
+func (s *Schema) editors(location, missing []string) string {
+	text := ""
+	for _, key := range missing {
+		path := append(slices.Clone(location), key)
+		if names := s.Rule().Editors(path); len(names) > 0 {
+			text += fmt.Sprintf("; %s may set %s", editing.Names(names), dotted(path))
+		}
+	}
+	return text
 }
 
 // brokenRules returns the rules across values that data breaks.

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the cases")
 
-// TestCases runs testdata/*.txtar: values.yaml files, and perhaps a line "set", "vars" and a schema;
+// TestCases runs testdata/*.txtar: files with values and expressions, and perhaps a line "set", "vars" and a schema;
 // golden are the composed values of each folder, the provenance, and the problems.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -74,7 +74,7 @@ func run(t *testing.T, files map[string][]byte) []output {
 	layers := map[string]*values.Layer{}
 	var problems []fleet.Problem
 	for name, content := range files {
-		if filepath.Base(name) != values.FileName {
+		if !values.IsLayer(name) {
 			continue
 		}
 		names = append(names, name)
@@ -85,7 +85,8 @@ func run(t *testing.T, files map[string][]byte) []output {
 	var out []output
 	if len(problems) == 0 {
 		for _, folder := range values.Folders(names) {
-			composed := compose(t, folder, layers, files)
+			composed, found := compose(t, folder, layers, files)
+			problems = append(problems, found...)
 			text, err := composed.YAML()
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +112,7 @@ func run(t *testing.T, files map[string][]byte) []output {
 	return out
 }
 
-func compose(t *testing.T, folder values.Folder, layers map[string]*values.Layer, files map[string][]byte) *values.Composed {
+func compose(t *testing.T, folder values.Folder, layers map[string]*values.Layer, files map[string][]byte) (*values.Composed, []fleet.Problem) {
 	t.Helper()
 	var stack []*values.Layer
 	for _, file := range folder.Files {
@@ -129,5 +130,9 @@ func compose(t *testing.T, folder values.Folder, layers map[string]*values.Layer
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		vars[name] = value
 	}
-	return values.Compose(stack, vars)
+	facts := values.Facts{
+		Environment: "dev", Workload: "shop", Target: folder.Name(), Labels: map[string]string{"size": "large"},
+		Levels: map[string]string{"region": strings.Split(folder.Path, "/")[0]},
+	}
+	return values.Compute(stack, vars, facts)
 }

@@ -96,6 +96,18 @@ func (v Vars) In(value any) []string {
 	return slices.Sorted(maps.Keys(used))
 }
 
+// noteWritten adds the names of the variables that written values refer to.
+func (v Vars) noteWritten(n *node, used map[string]bool) {
+	if len(v) == 0 {
+		return
+	}
+	n.eachLeaf("", func(_ string, leaf *node) {
+		if leaf.by == nil {
+			v.note(leaf.value, used)
+		}
+	})
+}
+
 func (v Vars) note(value any, used map[string]bool) {
 	switch value := value.(type) {
 	case string:

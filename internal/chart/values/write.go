@@ -17,6 +17,7 @@ import (
 //	image:
 //	    tag: 1.4.0 # --set
 //	replicas: 2 # eu/values.yaml, over 1 in values.yaml
+//	host: eu.example.com # eu/values.cel.yaml: target.labels.region + ".example.com"
 func (c *Composed) YAML() ([]byte, error) {
 	keys := make(map[string]Key, len(c.Keys))
 	for _, key := range c.Keys {
@@ -60,6 +61,9 @@ const maxOver = 10
 // comment describes a value's origin, in one line.
 func (k Key) comment() string {
 	comment := "# " + place(k.From)
+	if k.Expression != "" {
+		comment += ": " + clip(strings.Join(strings.Fields(k.Expression), " "))
+	}
 	for i, lost := range k.Over {
 		if i == maxOver {
 			comment += ", ..."

@@ -114,6 +114,21 @@ func (r *Rule) Of(e Edit) ([]Editors, error) {
 	return all, nil
 }
 
+// Editors returns who may set the value at a path of keys, for messages; empty if the rule does not say it. A number is the index of a list.
+func (r *Rule) Editors(path []string) []string {
+	e := Edit{Path: make([]schemas.Step, len(path))}
+	for i, key := range path {
+		if e.Path[i].Field = key; key != "" && strings.Trim(key, "0123456789") == "" {
+			e.Path[i] = schemas.Step{Item: true}
+		}
+	}
+	all, err := r.Of(e)
+	if err != nil || len(all) == 0 {
+		return nil
+	}
+	return all[0].Names
+}
+
 // Declared returns every declaration of the rule.
 func (r *Rule) Declared() ([]schemas.Declaration, error) {
 	declared, err := r.rights.Declarations(nil)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
@@ -57,21 +59,25 @@ func configMaps(s *fleet.Snapshot) map[string]*fleet.ConfigMap {
 
 // Editors returns who may set each key that a ConfigSchema gives rights for, sorted. Schemas of applications give none.
 func Editors(s *fleet.Schema, keys []string) map[string][]string {
-	if s.Inline {
-		return nil
-	}
 	sch := compile(s)
 	if sch.broken != nil { // reported elsewhere
 		return nil
 	}
-	rule, editors := editing.NewRule("", sch.compiled), map[string][]string{}
+	editors := map[string][]string{}
 	for _, key := range keys {
-		all, err := rule.Of(editing.Edit{Path: []schemas.Step{{Field: key}}, Key: key})
-		if err == nil && len(all) > 0 {
-			editors[key] = all[0].Names
+		if names := sch.editors([]string{key}); len(names) > 0 {
+			editors[key] = names
 		}
 	}
 	return editors
+}
+
+// editorsOf returns who may set the value at a path. The result can be called by several goroutines.
+func editorsOf(source *fleet.Schema, compiled *jsonschema.Schema) func(path []string) []string {
+	if source.Inline {
+		return func([]string) []string { return nil }
+	}
+	return func(path []string) []string { return editing.NewRule("", compiled).Editors(path) }
 }
 
 // guard has the ConfigSchemas that declare rights.

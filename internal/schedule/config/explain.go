@@ -52,7 +52,7 @@ func missing(here finding, path string, names []string, text string) []finding {
 	var found []finding
 	for _, name := range names {
 		f := here
-		f.path, f.text, f.missing = join(path, name), text, true
+		f.path, f.text, f.missing, f.lacks = join(path, name), text, true, name
 		found = append(found, f)
 	}
 	return found
@@ -75,7 +75,7 @@ func unknownKeys(t *tree, location, keys []string, text string) []finding {
 // If each reason is a missing value, the finding is about a missing value.
 func alternatives(t *tree, e *jsonschema.ValidationError, here finding) finding {
 	var reasons []string
-	here.missing = true
+	here.missing, here.lacks = true, ""
 	for _, cause := range e.Causes {
 		for _, leaf := range schemas.Leaves(cause) {
 			for _, f := range explain(t, leaf) {

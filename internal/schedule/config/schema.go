@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/fleet/formula"
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
@@ -23,6 +24,8 @@ type schema struct {
 	order    int
 	compiled *jsonschema.Schema
 	rules    formula.Rules // across values
+	// editors returns who may set the value at a path, sorted; empty if everyone may who may change the file.
+	editors func(path []string) []string
 	// broken is the reason why the schema cannot be used. Nil if it can.
 	broken *fleet.Problem
 }
@@ -37,6 +40,7 @@ func compile(source *fleet.Schema) *schema {
 		s.rules, err = formula.RulesOf(compiled)
 	}
 	if err == nil {
+		s.editors = editorsOf(source, compiled)
 		return s
 	}
 	s.broken = &fleet.Problem{
@@ -122,6 +126,7 @@ type finding struct {
 	path     string   // of the key
 	text     string   // what is wrong with the key
 	missing  bool     // a required value is missing
+	lacks    string   // its key, below the location; empty if several are missing
 	written  *node    // the leaf whose position the finding has; nil if there is none
 }
 
@@ -144,6 +149,9 @@ func (s *schema) problem(f finding) fleet.Problem {
 	if f.missing {
 		p.Kind = fleet.KindConfigMissing
 		p.Hint = "add the value to a ConfigMap that applies here"
+		if names := s.editors(append(slices.Clone(f.location), f.lacks)); f.lacks != "" && len(names) > 0 {
+			p.Hint += "; " + editing.Names(names) + " may set it"
+		}
 		if s.source.OnMissing != v1alpha1.MissingHold {
 			p.Severity = fleet.SeverityWarning
 		}
