@@ -10,13 +10,14 @@ import (
 func newConfig(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Check who may edit platform configuration",
-		Long: `Check who may edit platform configuration. The schemas of a control plane say it, with the keyword editableBy.
+		Short: "Set platform configuration, and check who may edit it",
+		Long: `Set values of platform configuration, and check who may edit them. The schemas of a control plane say it, with the keyword editableBy.
 
 "kalypso app config" does the same for the configuration of an application.`,
-		Example: `  kalypso config check -e dev --base-ref HEAD~1 --author ada --group dba
+		Example: `  kalypso config set -e dev west-us-config REGION="West US" --dry-run
+  kalypso config check -e dev --base-ref HEAD~1 --author ada --group dba
   kalypso config owners -e dev --teams @acme/ --write .github/CODEOWNERS`,
 	})
-	cmd.AddCommand(newConfigCheck(t), newConfigOwners(t))
+	cmd.AddCommand(newConfigCheck(t), newConfigOwners(t), newConfigSet(t))
 	return cmd
 }

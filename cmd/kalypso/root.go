@@ -48,6 +48,7 @@ Exit codes:
 		newHistory(t),
 		newCompare(t),
 		newConfig(t),
+		newImport(t),
 		newPromote(t),
 		newApp(t),
 		newVerify(t),

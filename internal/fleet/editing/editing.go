@@ -4,6 +4,8 @@
 // of [Edit]s, and every [Rule] that covers an edited value must name the author, or a group of the author. Values without
 // editableBy may be changed by everyone who may change the file.
 //
+// [Set] makes an edit in the text of a file, which keeps its comments and format.
+//
 // The rules are those before the change, so that a change cannot give the right that it needs.
 package editing
 

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/repository"
+)
+
+// setFlags say who sets values, and where the commit goes.
+type setFlags struct {
+	author     authorFlags
+	message    string
+	branch     string
+	signingKey string
+	dryRun     bool
+	// pull opens a pull request.
+	pull pullRequestFlags
+}
+
+func (f *setFlags) bind(cmd *cobra.Command) {
+	f.author.bind(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("author").Usage = "the `user` or login who sets the values (default: the e-mail address of git's user)"
+	flags.StringVarP(&f.message, "message", "m", "", "the `message` of the commit (default: what is set)")
+	flags.StringVar(&f.branch, "to", "", "the `branch` that gets the commit: a new one, or that of the configuration itself (default: a new one)")
+	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the values change")
+	flags.BoolVar(&f.pull.wanted, "pull-request", false, "open a pull request for the new branch")
+	bindForges(cmd, &f.pull)
+}
+
+// setHelp explains what both commands have in common.
+const setHelp = `Before anything is written, the values are checked against the schemas, and editableBy says whether the author may set them. The plan
+shows what they override and what they change. The result is a commit with the identity of git's user, on a new branch, or a pull request.
+The file keeps its comments and format, and nothing is stored outside Git.
+
+Users who can push to a branch can write anything to it. So the check of each pull request decides about edit rights, and this one only helps.
+
+It exits with 3, and writes nothing, if a value is not allowed.`
+
+// who returns the author of the values.
+func (f *setFlags) who(cmd *cobra.Command, t *terminal.Terminal) (editing.Author, error) {
+	if f.author.author == "" && f.author.people == "" {
+		return editing.Author{Name: repository.Author(t.Env).Email, Groups: f.author.groups}, nil
+	}
+	return f.author.read(cmd)
+}
+
+// committer makes the commits.
+func (f *setFlags) committer(client *git.Client, t *terminal.Terminal) (repository.Committer, error) {
+	signer, err := repository.Signer(f.signingKey, t.Env)
+	return repository.Committer{Client: client, Author: repository.Author(t.Env), Signer: signer}, err
+}
+
+// check refuses combinations that make no sense.
+func (f *setFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.dryRun && (f.pull.wanted || f.branch != ""):
+		return cli.Usage(cmd, "--dry-run writes nothing: leave out --pull-request and --to")
+	case !f.pull.wanted && f.pull.config+f.pull.kind != "":
+		return cli.Usage(cmd, "--forge-config and --forge-kind go with --pull-request")
+	case f.pull.kind != "" && !slices.Contains(kindsOfTokens(), f.pull.kind):
+		return cli.Usage(cmd, "--forge-kind %q is none of %s", f.pull.kind, strings.Join(kindsOfTokens(), ", "))
+	}
+	return nil
+}
+
+// madeCommit is a commit with values that is on no branch yet.
+type madeCommit struct {
+	environment, repo, branch, base, commit, message string
+	problems                                         []fleet.Problem
+}
+
+// written is where the commit went.
+type written struct {
+	// Written is the branch; empty if nothing was written.
+	Written string `json:"written,omitempty"`
+	// PullRequest is its URL.
+	PullRequest string `json:"pullRequest,omitempty"`
+}
+
+// write moves a branch to the commit, and opens the pull request.
+func (f *setFlags) write(ctx context.Context, commits repository.Committer, m madeCommit, t *terminal.Terminal) (written, error) {
+	if m.commit == "" || f.dryRun || len(m.problems) > 0 {
+		return written{}, nil
+	}
+	w := written{Written: f.branch}
+	if w.Written == "" {
+		w.Written = "set/" + m.environment + "-" + fleet.ShortCommit(m.commit)
+	}
+	if f.pull.wanted && w.Written == m.branch {
+		return written{}, cli.Failed(errors.New("a pull request needs a branch of its own"), "leave out --to, or name another one")
+	}
+	old := ""
+	if w.Written == m.branch {
+		old = m.base
+	}
+	host, err := f.host(m, t)
+	if err != nil {
+		return written{}, err
+	}
+	if head, err := commits.Head(ctx, m.repo, w.Written); err != nil {
+		return written{}, err
+	} else if head != m.commit {
+		if err := commits.Push(ctx, m.repo, w.Written, old, m.commit); err != nil {
+			if errors.Is(err, pullrequest.ErrMoved) {
+				err = cli.Failed(err, "run the command again, or name another branch with --to")
+			}
+			return written{}, err
+		}
+	}
+	if host != nil {
+		pr, err := host.OpenPullRequest(ctx, forge.NewPullRequest{Head: w.Written, Base: m.branch, Title: m.message, Body: "Set by " + commits.Author.Name + "."})
+		if err != nil {
+			return w, fmt.Errorf("open a pull request for the branch %q: %w", w.Written, err)
+		}
+		w.PullRequest = pr.URL
+	}
+	return w, nil
+}
+
+// host returns the repository on its forge; nil if no pull request is wanted.
+func (f *setFlags) host(m madeCommit, t *terminal.Terminal) (forge.Repository, error) {
+	if !f.pull.wanted {
+		return nil, nil
+	}
+	hosts, _, err := f.pull.forges(t.Env)
+	if err != nil {
+		return nil, err
+	}
+	host, err := hosts.Forge(m.repo)
+	if err != nil {
+		return nil, err
+	}
+	return host.Repository(m.repo)
+}
+
+// show prints problems and what was written, and is the answer no if a value is not allowed.
+func (f *setFlags) show(out io.Writer, t *terminal.Terminal, m madeCommit, w written) {
+	for _, p := range m.problems {
+		fmt.Fprintf(out, "%s  %s\n    %s\n    %s\n", output.SeverityCell(t.OutStyle, p.Severity).String(), terminal.Printable(p.Message),
+			t.OutStyle.Dim(terminal.Printable(p.Position.String())), t.OutStyle.Dim(terminal.Printable(p.Hint)))
+	}
+	switch {
+	case m.commit == "":
+		fmt.Fprintln(out, "nothing to do: the file has these values")
+	case len(m.problems) > 0:
+		fmt.Fprintln(out, "nothing was written")
+	case w.Written == "":
+		fmt.Fprintln(out, "a dry run: nothing was written")
+	default:
+		fmt.Fprintf(out, "commit %s on the branch %s\n", fleet.ShortCommit(m.commit), terminal.Printable(w.Written))
+	}
+	if w.PullRequest != "" {
+		fmt.Fprintln(out, terminal.Printable(w.PullRequest))
+	}
+}

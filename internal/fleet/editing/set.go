@@ -1,0 +1,330 @@
+package editing
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// maxDocuments is the maximum number of documents in a file that is edited.
+const maxDocuments = 1000
+
+// Set returns a YAML text in which the value at a path of keys, in one of its documents, is another one. Maps that do not exist are added. Only
+// lines of the value change; if that is not possible, as within {a: 1}, the file is formatted again, with its comments. A text without documents
+// gets one.
+//
+// It is an error if something on the path is not a map, or is an alias.
+func Set(text []byte, document int, path []string, value *yaml.Node) ([]byte, error) {
+	e, err := newEdit(text, document, path, value)
+	if err != nil {
+		return nil, err
+	}
+	for _, edit := range []func() ([]byte, bool){e.inLine, e.lines, e.formatted} {
+		if changed, ok := edit(); ok && e.holds(changed) {
+			return changed, nil
+		}
+	}
+	return nil, fmt.Errorf("%s cannot be set in this file; write it by hand", strings.Join(path, "."))
+}
+
+// edit is a value to be set in a text.
+type edit struct {
+	text     []byte
+	document int
+	path     []string
+	value    *yaml.Node
+
+	roots []*yaml.Node
+	// within is the innermost map on the path that exists, rest the path below it. key and old are the first element of rest in
+	// it; nil if it does not exist.
+	within   *yaml.Node
+	rest     []string
+	key, old *yaml.Node
+	wanted   []any
+}
+
+func newEdit(text []byte, document int, path []string, value *yaml.Node) (*edit, error) {
+	if len(path) == 0 {
+		return nil, errors.New("no key is given")
+	}
+	roots, line, err := fleet.ParseYAML(text, maxDocuments)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	if len(roots) == 0 && document == 0 {
+		roots = []*yaml.Node{{Kind: yaml.MappingNode}}
+	}
+	if document >= len(roots) {
+		return nil, fmt.Errorf("the file has no document %d", document+1)
+	}
+	if roots[document].ShortTag() == "!!null" {
+		roots[document].Kind, roots[document].Tag, roots[document].Value = yaml.MappingNode, "!!map", ""
+	}
+	e := &edit{text: text, document: document, path: path, value: value, roots: roots, within: roots[document], rest: path}
+	if e.within.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: it is not a map", e.within.Line)
+	}
+	if err := e.find(); err != nil {
+		return nil, err
+	}
+	return e, e.want()
+}
+
+// find follows the path.
+func (e *edit) find() error {
+	for {
+		e.key, e.old = nil, nil
+		for i := 0; i+1 < len(e.within.Content); i += 2 {
+			if e.within.Content[i].Value == e.rest[0] {
+				e.key, e.old = e.within.Content[i], e.within.Content[i+1]
+			}
+		}
+		if e.old != nil && e.old.Kind == yaml.AliasNode {
+			return fmt.Errorf("line %d: %s is an alias; write its value instead", e.old.Line, e.rest[0])
+		}
+		if len(e.rest) == 1 || e.old == nil || isEmpty(e.old) {
+			return nil
+		}
+		if e.old.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: %s is not a map, so that nothing below it can be set", e.old.Line, e.rest[0])
+		}
+		e.within, e.rest = e.old, e.rest[1:]
+	}
+}
+
+// isEmpty reports whether a value is an empty map, or none.
+func isEmpty(n *yaml.Node) bool {
+	return n.Kind == yaml.MappingNode && len(n.Content) == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+// want determines what the text should hold in the end.
+func (e *edit) want() error {
+	for i, root := range e.roots {
+		var data any
+		if err := root.Decode(&data); err != nil {
+			return err
+		}
+		if i == e.document {
+			top, ok := data.(map[string]any)
+			if data != nil && !ok {
+				return errors.New("it has keys that are not texts")
+			}
+			if top == nil {
+				top = map[string]any{}
+			}
+			if err := put(top, e.path, e.value); err != nil {
+				return err
+			}
+			data = top
+		}
+		e.wanted = append(e.wanted, data)
+	}
+	return nil
+}
+
+func put(in map[string]any, path []string, value *yaml.Node) error {
+	for _, key := range path[:len(path)-1] {
+		next, ok := in[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			in[key] = next
+		}
+		in = next
+	}
+	var data any
+	err := value.Decode(&data)
+	in[path[len(path)-1]] = data
+	return err
+}
+
+// holds reports whether a text has the wanted values, and no others.
+func (e *edit) holds(text []byte) bool {
+	roots, _, err := fleet.ParseYAML(text, maxDocuments)
+	if err != nil || len(roots) != len(e.wanted) {
+		return false
+	}
+	for i, root := range roots {
+		var data any
+		if root.Decode(&data) != nil || !reflect.DeepEqual(data, e.wanted[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// inLine replaces a value within its line.
+func (e *edit) inLine() ([]byte, bool) {
+	if e.old == nil || len(e.rest) > 1 || e.old.Kind != yaml.ScalarNode || e.value.Kind != yaml.ScalarNode || e.old.Anchor != "" {
+		return nil, false
+	}
+	value := *e.value
+	if quotes := e.old.Style & (yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle); quotes != 0 && value.ShortTag() == "!!str" {
+		value.Style = quotes
+	}
+	written, err := encode(&value)
+	start := e.offset(e.old.Line, e.old.Column)
+	if err != nil || bytes.Contains(written, []byte("\n")) || start < 0 {
+		return nil, false
+	}
+	old := scalarIn(e.text[start:], e.old)
+	if old == "" {
+		return nil, false
+	}
+	return slices.Concat(e.text[:start], written, e.text[start+len(old):]), true
+}
+
+// scalarIn returns how a scalar is written at the start of a text, if it is in one line.
+func scalarIn(text []byte, n *yaml.Node) string {
+	line, _, _ := strings.Cut(string(text), "\n")
+	var quote byte
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		quote = '"'
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		quote = '\''
+	case n.Style == 0 && n.Value != "" && strings.HasPrefix(line, n.Value):
+		return n.Value
+	default:
+		return ""
+	}
+	for i := 1; i < len(line); i++ {
+		switch {
+		case quote == '"' && line[i] == '\\', quote == '\'' && strings.HasPrefix(line[i:], "''"):
+			i++
+		case line[i] == quote:
+			return line[:i+1]
+		}
+	}
+	return ""
+}
+
+// offset returns the position of a line and column in the text; -1 if there is none.
+func (e *edit) offset(line, column int) int {
+	at := 0
+	for range line - 1 {
+		next := bytes.IndexByte(e.text[at:], '\n')
+		if next < 0 {
+			return -1
+		}
+		at += next + 1
+	}
+	for range column - 1 {
+		if at >= len(e.text) {
+			return -1
+		}
+		_, size := utf8.DecodeRune(e.text[at:])
+		at += size
+	}
+	return at
+}
+
+// lines replaces the lines of a key, or adds lines to a map.
+func (e *edit) lines() ([]byte, bool) {
+	if e.within.Style&yaml.FlowStyle != 0 {
+		return nil, false
+	}
+	lines := strings.SplitAfter(string(e.text), "\n")
+	indent, first, end := 0, e.lastOf(lines), 0
+	if end = first; len(e.within.Content) > 0 {
+		indent = e.within.Content[0].Column - 1
+	}
+	if e.key != nil {
+		first, end = e.key.Line-1, e.endOf(lines, e.key)
+	}
+	added, err := encode(nested(e.rest, e.value))
+	if err != nil || first > len(lines) || end > len(lines) {
+		return nil, false
+	}
+	var b strings.Builder
+	for _, line := range lines[:first] {
+		b.WriteString(line)
+	}
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	for line := range strings.Lines(string(added) + "\n") {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(strings.Repeat(" ", indent))
+		}
+		b.WriteString(line)
+	}
+	for _, line := range lines[end:] {
+		b.WriteString(line)
+	}
+	return []byte(b.String()), true
+}
+
+// lastOf returns the number of lines up to the end of the innermost map.
+func (e *edit) lastOf(lines []string) int {
+	if n := len(e.within.Content); n > 0 {
+		return e.endOf(lines, e.within.Content[n-2])
+	}
+	return len(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return line == "" }))
+}
+
+// endOf returns the number of lines up to the end of a key's value, without comments and empty lines after it.
+func (e *edit) endOf(lines []string, key *yaml.Node) int {
+	end := key.Line
+	for i := key.Line; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], "\r\n")
+		content := strings.TrimLeft(line, " ")
+		indent := len(line) - len(content)
+		switch {
+		case content == "" || strings.HasPrefix(content, "#") && indent < key.Column:
+			continue
+		case indent < key.Column && (indent < key.Column-1 || !strings.HasPrefix(content, "- ")):
+			return end
+		}
+		end = i + 1
+	}
+	return end
+}
+
+// formatted sets the value, and formats the whole text.
+func (e *edit) formatted() ([]byte, bool) {
+	pair := nested(e.rest, e.value).Content
+	if e.old != nil {
+		pair[1].LineComment = e.old.LineComment
+		*e.old = *pair[1]
+	} else {
+		e.within.Content = append(e.within.Content, pair...)
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	for _, root := range e.roots {
+		if err := encoder.Encode(root); err != nil {
+			return nil, false
+		}
+	}
+	return b.Bytes(), encoder.Close() == nil
+}
+
+// nested returns a map with a value at a path.
+func nested(path []string, value *yaml.Node) *yaml.Node {
+	for _, key := range slices.Backward(path) {
+		name := &yaml.Node{}
+		name.SetString(key)
+		value = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{name, value}}
+	}
+	return value
+}
+
+// encode returns a value as YAML, without the line break at its end.
+func encode(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(n); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), encoder.Close()
+}

@@ -1,0 +1,140 @@
+package editing_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
+)
+
+func valueOf(t testing.TB, text string) *yaml.Node {
+	t.Helper()
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	return n.Content[0]
+}
+
+// Setting a value changes its lines only: comments, empty lines and the format of all others stay.
+func TestSetKeepsOtherLines(t *testing.T) {
+	const file = `# Values of eu.
+
+replicas:   2   # more in prod
+image: {repository: shop, tag: "1.3"}   # both
+
+database:
+    host: db   # the primary
+
+    # who connects
+    users:
+    - ann
+    - ben
+# the end
+motd: |
+  hello
+   world
+empty: {}
+`
+	for _, test := range []struct {
+		name        string
+		path        []string
+		value       string
+		was, is     string
+		wholeFormat bool
+	}{
+		{name: "a number", path: []string{"replicas"}, value: "3", was: "replicas:   2   #", is: "replicas:   3   #"},
+		{name: "in a flow map", path: []string{"image", "tag"}, value: `"1.4"`, was: `tag: "1.3"}`, is: `tag: "1.4"}`},
+		{name: "a nested text", path: []string{"database", "host"}, value: "eu-db", was: "host: db   #", is: "host: eu-db   #"},
+		{name: "a list", path: []string{"database", "users"}, value: "[ann]", was: "    users:\n    - ann\n    - ben\n", is: "    users: [ann]\n"},
+		{name: "a block", path: []string{"motd"}, value: "bye", was: "motd: |\n  hello\n   world\n", is: "motd: bye\n"},
+		{name: "a new key of a map", path: []string{"database", "port"}, value: "3306", was: "    - ben\n", is: "    - ben\n    port: 3306\n"},
+		{name: "a new key", path: []string{"size"}, value: "large", was: "empty: {}\n", is: "empty: {}\nsize: large\n"},
+		{name: "new maps", path: []string{"a", "b"}, value: "1", was: "empty: {}\n", is: "empty: {}\na:\n  b: 1\n"},
+		{name: "below an empty map", path: []string{"empty", "x"}, value: "true", was: "empty: {}\n", is: "empty:\n  x: true\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := editing.Set([]byte(file), 0, test.path, valueOf(t, test.value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := replaceOnce(t, file, test.was, test.is)
+			if diff := cmp.Diff(want, string(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func replaceOnce(t *testing.T, text, was, is string) string {
+	t.Helper()
+	for i := 0; i+len(was) <= len(text); i++ {
+		if text[i:i+len(was)] == was {
+			return text[:i] + is + text[i+len(was):]
+		}
+	}
+	t.Fatalf("no %q in the file", was)
+	return ""
+}
+
+// Only the named document of a file changes, and a file without values gets them.
+func TestSetInDocuments(t *testing.T) {
+	got, err := editing.Set([]byte("kind: A\ndata:\n  PORT: \"1\"\n---\nkind: B\ndata:\n  PORT: \"1\"\n"), 1, []string{"data", "PORT"}, valueOf(t, `"2"`))
+	if err != nil || string(got) != "kind: A\ndata:\n  PORT: \"1\"\n---\nkind: B\ndata:\n  PORT: \"2\"\n" {
+		t.Errorf("got %s, %v", got, err)
+	}
+	for _, empty := range []string{"", "# nothing yet\n", "# nothing yet"} {
+		got, err := editing.Set([]byte(empty), 0, []string{"a", "b"}, valueOf(t, "1"))
+		if err != nil || cmp.Diff(map[string]any{"a": map[string]any{"b": 1}}, decoded(t, got)) != "" {
+			t.Errorf("%q becomes %q, %v", empty, got, err)
+		}
+	}
+}
+
+func decoded(t testing.TB, text []byte) map[string]any {
+	t.Helper()
+	var data map[string]any
+	if err := yaml.Unmarshal(text, &data); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return data
+}
+
+// A value cannot be set below a text, in an alias, or in a file that cannot be read.
+func TestSetRefuses(t *testing.T) {
+	for _, test := range []struct{ file, want string }{
+		{"a: text\n", "line 1: a is not a map, so that nothing below it can be set"},
+		{"x: &x {b: 1}\na: *x\n", "line 2: a is an alias; write its value instead"},
+		{"- a\n", "line 1: it is not a map"},
+	} {
+		_, err := editing.Set([]byte(test.file), 0, []string{"a", "b"}, valueOf(t, "1"))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%q: got error %v, want %s", test.file, err, test.want)
+		}
+	}
+}
+
+// Whatever is set is the only difference.
+func FuzzSet(f *testing.F) {
+	for _, text := range []string{"", "a: 1", "a: {b: 1}", "a:\n- b\n", "a: |\n  x\n# c\nb: 1\n", "a: 'x' # y", "---\n---\n", "a:\n  b: 1\r\n  c: 2\r\n", "? a\n: b"} {
+		f.Add([]byte(text), "a", "b", "x: y")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, first, second, value string) {
+		n := &yaml.Node{}
+		n.SetString(value)
+		path := []string{first, second}
+		got, err := editing.Set(text, 0, path, n)
+		if err != nil {
+			return
+		}
+		again, err := editing.Set(got, 0, path, n)
+		if err != nil {
+			t.Fatalf("%v in %q", err, got)
+		}
+		if diff := cmp.Diff(decoded(t, got), decoded(t, again)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
