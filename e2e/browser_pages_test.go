@@ -20,7 +20,7 @@ var views = []harness.View{
 
 // samplePages are those of the tutorial's fleet. The last parts of those with a commit are found on the way.
 var samplePages = []string{
-	"/", "/environments/dev", "/environments/stage", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
+	"/", "/map", "/map?environment=dev", "/environments/dev", "/environments/stage", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
 	"/promotions", "/plan", "/plan?environment=stage", "/plan?branch=dev", "/compare", "/compare?a=dev&b=stage", "/environments/dev/explain?target=hello-world-app/performance-test", "/environments/dev/explain?target=hello-world-app/performance-test&clusterType=large",
 	"/environments/dev/explain?target=hello-world-app/performance-test&clusterType=small", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",
 	"/-/sign-in", "/-/sign-out", "/-/repositories",
@@ -28,7 +28,7 @@ var samplePages = []string{
 
 // largePages are those of the large fleet. The matrix is measured apart from them, since axe looks at each of its cells.
 var largePages = []string{
-	"/", "/environments/prod?find=workload-00", "/workloads", "/workloads/workload-007", "/clusters", "/clusters?environment=prod&state=failed",
+	"/", "/map?environment=prod", "/map?environment=prod&clusterType=type-007", "/map?environment=prod&cluster=type-007-07", "/environments/prod?find=workload-00", "/workloads", "/workloads/workload-007", "/clusters", "/clusters?environment=prod&state=failed",
 	"/clusters/type-007-03", "/promotions", "/plan", "/history?environment=prod", "/figures", "/search?q=type-00", "/compare?a=prod&b=prod",
 }
 

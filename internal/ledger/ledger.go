@@ -136,6 +136,8 @@ type Overviews interface {
 	Registered(ctx context.Context, q RegistrationQuery) ([]Registration, error)
 	// Members counts the members of an environment by cluster type, or their reconcilers by cluster type and state.
 	Members(ctx context.Context, q MembersQuery) ([]MemberCount, error)
+	// MemberStates lists clusters by the states of their reconcilers, sorted by source and state.
+	MemberStates(ctx context.Context, q MemberStatesQuery) ([]MemberStates, error)
 }
 
 // Figures answers which deployments and incidents there were.

@@ -98,3 +98,22 @@ type MemberCount struct {
 	State State
 	Count int
 }
+
+// MemberStatesQuery selects the reconcilers that [Overviews.MemberStates] lists.
+type MemberStatesQuery struct {
+	// Environment selects the branches of an environment, and those that are not recorded. // required
+	Environment string
+	// Source selects the reconcilers that follow it. The zero value lists those of all sources.
+	Source Source
+	// Unready leaves out ready reconcilers. The others are usually few and faster to list.
+	Unready bool
+}
+
+// MemberStates are the clusters with a reconciler of a source in a state.
+type MemberStates struct {
+	Source Source
+	State  State
+	// Clusters are their names, in no order. A cluster with several such reconcilers is repeated. They can be clusters that
+	// are not members of the environment.
+	Clusters []string
+}

@@ -50,7 +50,7 @@ func answer(t *testing.T, o *query.Observer, question string) string {
 		"assignments": asks(o.Assignments), "matrix": asks(o.Matrix), "clusters": asks(o.Clusters), "cluster": asks(o.Cluster),
 		"reconcilers": asks(o.Reconcilers), "versions": asks(o.Versions), "discrepancies": asks(o.Discrepancies), "compare": asks(o.Compare),
 		"history": asks(o.History), "promotions": asks(o.Promotions), "promotion": asks(o.Promotion), "figures": asks(o.Figures),
-		"progress": asks(o.Progress),
+		"progress": asks(o.Progress), "map": asks(o.Map),
 		"course": asks(func(ctx context.Context, q struct {
 			From, To time.Time
 			Parts    int

@@ -204,11 +204,15 @@ func (p planes) ControlPlanes() []query.ControlPlane { return p }
 
 // scheduled returns the result of a scheduling round that assigned every target to every cluster type. text has a
 // line for each target, WORKLOAD TARGET, for each cluster type, TYPE LABEL=VALUE, and
-// for each Cluster object, cluster NAME TYPE.
+// for each Cluster object, cluster NAME TYPE, and for each ring, ring NAME.
 func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Scheduled {
 	s := &fleet.Snapshot{Environment: environment, GitOps: &fleet.GitOpsRepo{Repo: host + "platform-gitops.git", Branch: environment, Path: "clusters"}}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
+		if f[0] == "ring" {
+			s.Rings = append(s.Rings, fleet.Ring{Name: f[1]})
+			continue
+		}
 		if f[0] == "cluster" {
 			s.Clusters = append(s.Clusters, &fleet.Cluster{Name: f[1], Type: f[2], Ring: "canary"})
 			continue

@@ -97,6 +97,24 @@ func Fill(b testing.TB, store *relational.Store) (clusters int) {
 	return clusters
 }
 
+// FillTypes fills a ledger with clusters c100001 and so on, of the cluster types type-0, type-1 and so on in turn, each of which runs the
+// workloads w2 and so on, and the platform.
+func FillTypes(b testing.TB, store *relational.Store, clusters, types, workloads int) {
+	b.Helper()
+	fillFleet(b, store, clusters, workloads+1, 1, time.Hour)
+	for _, statement := range []string{
+		fmt.Sprintf("UPDATE membership SET cluster_type = 'type-' || ((registration_id - 1) %% %d)", types),
+		"DELETE FROM assignment",
+		fmt.Sprintf(`INSERT INTO assignment (branch_id, opened, closed, cluster_type, target, workload, workspace, environment)
+WITH RECURSIVE k (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM k WHERE k < %d)
+SELECT 1, 1, 9223372036854775807, 'type-' || k, 'w' || id || '-t', 'w' || id, 'team', '' FROM branch CROSS JOIN k WHERE id > 1`, types-1),
+	} {
+		if _, err := store.Write.ExecContext(b.Context(), statement); err != nil {
+			b.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
 func factsEach(b testing.TB) int { return number(b, factsVariable, defaultFacts) }
 
 func size(b testing.TB) int {

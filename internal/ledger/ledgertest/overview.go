@@ -1,7 +1,9 @@
 package ledgertest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,6 +144,36 @@ func members(t *testing.T, l ledger.Ledger) {
 	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Silent: true})
 	must(t, err)
 	equal(t, "silent", got, []ledger.MemberCount{{ClusterType: "small", Count: 1}})
+}
+
+func memberStates(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	take(t, l, report("large-01", 1, 1, ledger.StateReady), report("large-02", 1, 1, ledger.StateFailed), report("large-03", 1, 1, ledger.StateFailed),
+		shopReport("large-01", 1, 1, ledger.StateProgressing))
+	large, east := ledger.Source{Repository: platform, Ref: "prod", Path: "large"}, ledger.Source{Repository: shop, Ref: "prod", Path: "east"}
+	for _, tc := range []struct {
+		q    ledger.MemberStatesQuery
+		want []ledger.MemberStates
+	}{
+		{ledger.MemberStatesQuery{Environment: "prod", Unready: true}, []ledger.MemberStates{
+			{Source: large, State: ledger.StateFailed, Clusters: []string{"large-02", "large-03"}},
+			{Source: east, State: ledger.StateProgressing, Clusters: []string{"large-01"}},
+		}},
+		{ledger.MemberStatesQuery{Environment: "prod", Source: ledger.Source{Repository: platform + ".git", Ref: "prod", Path: "./large/"}}, []ledger.MemberStates{
+			{Source: large, State: ledger.StateReady, Clusters: []string{"large-01"}},
+			{Source: large, State: ledger.StateFailed, Clusters: []string{"large-02", "large-03"}},
+		}},
+		{ledger.MemberStatesQuery{Environment: "stage"}, nil},
+	} {
+		got, err := l.MemberStates(t.Context(), tc.q)
+		must(t, err)
+		for _, m := range got {
+			slices.Sort(m.Clusters)
+		}
+		slices.SortFunc(got, func(a, b ledger.MemberStates) int { return cmp.Compare(b.Source.Path, a.Source.Path) })
+		equal(t, fmt.Sprintf("%+v", tc.q), got, tc.want)
+	}
 }
 
 func registered(t *testing.T, l ledger.Ledger) {

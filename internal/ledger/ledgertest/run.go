@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"environments share a branch", sharedBranch},
 		{"appearances", appearances},
 		{"members", members},
+		{"states of members", memberStates},
 		{"registered", registered},
 		{"commits of a time and steps of a kind", recordedBetween},
 		{"promotions", promotions},

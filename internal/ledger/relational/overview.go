@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -182,4 +183,32 @@ func scanMemberCount(row scanner) (c ledger.MemberCount, err error) {
 	err = row.Scan(&c.ClusterType, &severity, &c.Count)
 	c.State = hub.StateOf(severity)
 	return c, err
+}
+
+// MemberStates implements [ledger.Overviews].
+func (s *Store) MemberStates(ctx context.Context, q ledger.MemberStatesQuery) ([]ledger.MemberStates, error) {
+	var w where
+	text := queries.Get("listMemberStates")
+	w.add("(b.environment = '' OR "+ofEnvironment("b")+")", q.Environment)
+	if q.Source != (ledger.Source{}) {
+		w.add("b.repository = ?", ledger.CleanRepository(q.Source.Repository))
+		w.add("b.ref = ?", q.Source.Ref)
+		w.add("s.path = ?", ledger.CleanPath(q.Source.Path))
+	}
+	for _, condition := range w.conditions {
+		text += " AND " + condition
+	}
+	if q.Unready {
+		text += areUnready
+	}
+	text += " GROUP BY b.repository, b.ref, s.path, o.state ORDER BY b.repository, b.ref, s.path, o.state"
+	return read(ctx, s, fmt.Sprintf("states of the members of %q", q.Environment), scanMemberStates, text, w.args...)
+}
+
+func scanMemberStates(row scanner) (m ledger.MemberStates, err error) {
+	var severity int
+	var names string
+	err = row.Scan(&m.Source.Repository, &m.Source.Ref, &m.Source.Path, &severity, &names)
+	m.State, m.Clusters = hub.StateOf(severity), strings.Fields(names)
+	return m, err
 }

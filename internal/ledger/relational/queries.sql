@@ -176,6 +176,13 @@ WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHER
   AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
   AND m.registration_id = g.id AND m.environment = $1;
 
+-- name: listMemberStates
+-- From sources to the clusters whose reconcilers follow them, joined as in currentBySource. The names of a state's clusters come as one
+-- text, because returning that many rows takes databases longer than finding them. Names have no spaces.
+SELECT b.repository, b.ref, s.path, o.state, string_agg(c.name, ' ')
+FROM branch b CROSS JOIN source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c
+WHERE s.branch_id = b.id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
+
 -- name: lastReconciler
 SELECT COALESCE(MAX(reconciler_id), 0) FROM reconciler_state;
 

@@ -164,7 +164,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "hello") + "?environment=dev"
 		case "explain":
 			address = strings.ReplaceAll(address, "{name}", "stage") + "?target=shop/web&clusterType=large&config=*"
-		case "list-assignments", "get-matrix", "get-history":
+		case "list-assignments", "get-matrix", "get-map", "get-history":
 			address += "?environment=dev"
 		}
 		a := w.get(address)

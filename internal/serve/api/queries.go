@@ -32,6 +32,11 @@ type clustersInput struct {
 	Label []string `query:"label,explode" maxItems:"16" maxLength:"400" doc:"Only clusters with this label, as name=value; can be repeated."`
 }
 
+type mapInput struct {
+	query.MapQuery
+	Label []string `query:"label,explode" maxItems:"16" maxLength:"400" doc:"Only clusters with this label, as name=value, and what belongs to them; can be repeated."`
+}
+
 type workloadInput struct {
 	Name string `path:"name" maxLength:"253" doc:"Name of the workload."`
 }
@@ -59,6 +64,16 @@ func registerQueries(s *service) {
 		id: "get-matrix", path: "/matrix", summary: "Get the assignments of an environment as a table",
 		about: "The limit of a page is a number of targets. Each page has all cluster types.",
 	}, o.Matrix)
+
+	ask(s, operation{
+		id: "get-map", path: "/map", summary: "Get how workloads reach clusters: policies, cluster types, rings and clusters, with their states",
+		about: "The limit of a page is a number of clusters; the most urgent come first. Each page has everything else.",
+	}, func(ctx context.Context, in mapInput) (m query.Map, err error) {
+		if in.Labels, err = labels(in.Label); err != nil {
+			return m, err
+		}
+		return o.Map(ctx, in.MapQuery)
+	})
 
 	ask(s, operation{
 		id: "list-applications", path: "/applications", summary: "List the applications that the server delivers",

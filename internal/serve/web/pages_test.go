@@ -219,8 +219,11 @@ func TestJSONEqualsTheQueryResult(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	o, ctx := w.pages.Observer, t.Context()
 	for path, ask := range map[string]func() (any, error){
-		"/":                   func() (any, error) { return o.Environments(ctx, query.EnvironmentsQuery{}) },
-		"/environments/dev":   func() (any, error) { return o.Environment(ctx, query.EnvironmentQuery{Name: "dev"}) },
+		"/":                 func() (any, error) { return o.Environments(ctx, query.EnvironmentsQuery{}) },
+		"/environments/dev": func() (any, error) { return o.Environment(ctx, query.EnvironmentQuery{Name: "dev"}) },
+		"/map?environment=dev": func() (any, error) {
+			return o.Map(ctx, query.MapQuery{Environment: "dev", Paging: query.Paging{Limit: query.MaxLimit}})
+		},
 		"/workloads":          func() (any, error) { return o.Workloads(ctx, query.WorkloadsQuery{}) },
 		"/workloads/hello":    func() (any, error) { return o.Workload(ctx, "hello") },
 		"/clusters":           func() (any, error) { return o.Clusters(ctx, query.ClustersQuery{}) },
@@ -282,6 +285,10 @@ func TestFiltersListAllowedValues(t *testing.T) {
 		says   string
 	}{
 		"/clusters?state=nope":                      {http.StatusBadRequest, `State "nope" is not one of reached, behind, failed, offline, missing.`},
+		"/map?environment=dev&state=nope":           {http.StatusBadRequest, `State "nope" is not one of failed, offline, missing`},
+		"/map?environment=dev&label=nope":           {http.StatusBadRequest, `Label "nope" does not have the form name=value.`},
+		"/map?environment=dev&workload=helo":        {http.StatusNotFound, `No workload "helo"; near it are hello.`},
+		"/map?environment=nope":                     {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
 		"/environments/dev?state=nope":              {http.StatusBadRequest, `State "nope" is not one of failed, held`},
 		"/history?kind=nope":                        {http.StatusBadRequest, `Kind "nope" is not one of promotion, commit`},
 		"/figures?days=nope":                        {http.StatusBadRequest, `Days "nope" is not one of 7, 30, 90.`},

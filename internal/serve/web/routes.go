@@ -20,6 +20,7 @@ var routes = []page{
 	{"environment", "/environments/{name}", "/", (*site).environment},
 	{"explain", "/environments/{name}/explain", "/", (*site).explain},
 	{"explain", "/environments/{name}/what-if", "/", (*site).whatIf},
+	{"map", "/map", "/map", (*site).fleetMap},
 	{"workloads", "/workloads", "/workloads", (*site).workloads},
 	{"workload", "/workloads/{name}", "/workloads", (*site).workload},
 	{"clusters", "/clusters", "/clusters", (*site).clusters},
@@ -40,6 +41,7 @@ func Sections() []Link { return slices.Clone(sections) }
 // sections lists the entries of the navigation.
 var sections = []Link{
 	{"Fleet", "/"},
+	{"Map", "/map"},
 	{"Workloads", "/workloads"},
 	{"Clusters", "/clusters"},
 	{"Promotions", "/promotions"},

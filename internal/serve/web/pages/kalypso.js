@@ -182,6 +182,8 @@
   }
 
   function enhance() {
+    for (const tools of document.querySelectorAll("[data-map-tools][hidden]")) tools.hidden = false;
+    draw();
     for (const button of document.querySelectorAll("[data-copy][hidden]")) {
       if (navigator.clipboard) button.hidden = false;
     }
@@ -189,6 +191,158 @@
       if (input.value) filter(input);
     }
   }
+
+  // ----- The map: one element is transformed, so that zooming stays cheap. -----
+
+  const view = { scale: 1, x: 0, y: 0 };
+  const map = () => document.getElementById("map");
+  let rest = 0;
+
+  function zoomed() {
+    return view.scale !== 1 || view.x !== 0 || view.y !== 0;
+  }
+
+  function draw() {
+    const box = map();
+    if (!box) return;
+    const svg = box.querySelector("svg");
+    box.classList.toggle("zoomed", zoomed());
+    svg.style.transform = zoomed() ? `translate(${view.x}px, ${view.y}px) scale(${view.scale})` : "";
+    box.style.height = view.scale < 1 && zoomed() ? Math.max(240, svg.height.baseVal.value * view.scale + 20) + "px" : "";
+  }
+
+  // While it moves, the drawing is a picture on a layer of its own; at rest it is drawn sharply again.
+  function moving() {
+    const box = map();
+    box.classList.add("moving");
+    clearTimeout(rest);
+    rest = setTimeout(() => box.classList.remove("moving"), 200);
+    requestAnimationFrame(draw);
+  }
+
+  function unscroll(box) {
+    if (zoomed()) return;
+    view.x = -box.scrollLeft;
+    box.scrollLeft = 0;
+  }
+
+  // Keeps the point at x and y, in pixels of the box, where it is.
+  function zoom(factor, x, y) {
+    unscroll(map());
+    const scale = Math.min(8, Math.max(0.1, view.scale * factor));
+    view.x = x - ((x - view.x) * scale) / view.scale;
+    view.y = y - ((y - view.y) * scale) / view.scale;
+    view.scale = scale;
+    moving();
+  }
+
+  function pan(x, y) {
+    unscroll(map());
+    view.x += x;
+    view.y += y;
+    moving();
+  }
+
+  function fit() {
+    const box = map();
+    const svg = box.querySelector("svg");
+    box.scrollLeft = 0;
+    const across = (box.clientWidth - 20) / svg.width.baseVal.value;
+    const down = (window.innerHeight * 0.8) / svg.height.baseVal.value;
+    Object.assign(view, { scale: Math.min(across, down), x: 0, y: 0 });
+    moving();
+  }
+
+  function reset() {
+    Object.assign(view, { scale: 1, x: 0, y: 0 });
+    moving();
+  }
+
+  function zoomBy(what) {
+    const box = map();
+    if (what === "fit") fit();
+    else if (what === "reset") reset();
+    else zoom(what === "in" ? 1.4 : 1 / 1.4, box.clientWidth / 2, Math.min(box.clientHeight, window.innerHeight) / 2);
+  }
+
+  const fingers = new Map();
+  let dragged = false;
+
+  function within(box, event) {
+    const bounds = box.getBoundingClientRect();
+    return [event.clientX - bounds.left, event.clientY - bounds.top];
+  }
+
+  document.addEventListener(
+    "wheel",
+    (event) => {
+      const box = event.target.closest && event.target.closest("#map");
+      if (!box || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      zoom(Math.exp(-Math.max(-50, Math.min(50, event.deltaY)) / 150), ...within(box, event));
+    },
+    { passive: false },
+  );
+
+  document.addEventListener("pointerdown", (event) => {
+    const box = event.target.closest && event.target.closest("#map");
+    if (!box || event.button !== 0) return;
+    fingers.set(event.pointerId, event);
+    dragged = false;
+  });
+
+  document.addEventListener("pointermove", (event) => {
+    const before = fingers.get(event.pointerId);
+    if (!before || !map()) return;
+    const [x, y] = [event.clientX - before.clientX, event.clientY - before.clientY];
+    if (fingers.size === 1) {
+      if (event.pointerType === "touch" && !zoomed()) return; // the page scrolls
+      if (!dragged && Math.hypot(x, y) < 4) return;
+      pan(x, y);
+    } else if (fingers.size === 2) {
+      const other = [...fingers.values()].find((finger) => finger.pointerId !== event.pointerId);
+      const apart = (finger) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY);
+      if (apart(before) > 0) zoom(apart(event) / apart(before), ...within(map(), other));
+    }
+    dragged = true;
+    fingers.set(event.pointerId, event);
+  });
+
+  for (const end of ["pointerup", "pointercancel"]) {
+    document.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  }
+
+  // A drag that ends on a link does not follow it.
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (dragged && event.target.closest && event.target.closest("#map")) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
+      dragged = false;
+    },
+    true,
+  );
+  document.addEventListener("dragstart", (event) => {
+    if (event.target.closest && event.target.closest("#map")) event.preventDefault();
+  });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("[data-zoom]");
+    if (button && map()) zoomBy(button.dataset.zoom);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (!map() || event.target !== map() || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      "+": () => zoomBy("in"), "=": () => zoomBy("in"), "-": () => zoomBy("out"), 0: reset, f: fit,
+      ArrowLeft: () => pan(60, 0), ArrowRight: () => pan(-60, 0), ArrowUp: () => pan(0, 60), ArrowDown: () => pan(0, -60),
+    }[event.key];
+    if (!act || (event.key.startsWith("Arrow") && !zoomed())) return;
+    event.preventDefault();
+    act();
+  });
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest && event.target.closest("[data-copy]");
