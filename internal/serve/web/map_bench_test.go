@@ -47,13 +47,16 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// failSome makes one reconciler in a hundred fail, on the first tenth of the clusters.
+// failSome makes one reconciler in a hundred fail: a tenth of the workloads on a tenth of the cluster types.
 func (w *world) failSome(b *testing.B) {
 	b.Helper()
 	var reports []ledger.Report
-	for i := range mapClusters / 10 {
+	for i := range mapClusters {
 		for k := range mapWorkloads / 10 {
-			n := 2 + (i*7+k*11)%mapWorkloads
+			n := 2 + k
+			if i%mapTypes >= mapTypes/10 {
+				continue
+			}
 			reports = append(reports, ledger.Report{
 				Reconciler: ledger.ReconcilerID{Cluster: fmt.Sprintf("c%d", 100001+i), Kind: "Kustomization", Namespace: "flux-system", Name: fmt.Sprintf("r%d", n)},
 				Outcome: ledger.Outcome{

@@ -260,7 +260,7 @@ func (c *column) place(d *drawing, address addresses) map[string]int {
 	}
 	step := min(60, (d.Height-headHeight)/len(c.nodes))
 	for i, n := range c.nodes {
-		node := nodeAt(n, cmp.Or(c.things, c.thing+"s"), c.width)
+		node := nodeAt(n, c.thing, cmp.Or(c.things, c.thing+"s"), c.width)
 		node.X, node.Y, node.Width, node.Height = c.x, headHeight+i*step, c.width, mapNodeHeight
 		switch {
 		case n.more > 0:
@@ -268,7 +268,6 @@ func (c *column) place(d *drawing, address addresses) map[string]int {
 		case n.Name != "":
 			node.Address = address(c.parameter, n.Name)
 		}
-		node.Label = c.thing + " " + node.Label
 		d.Nodes = append(d.Nodes, node)
 		for _, name := range n.of {
 			middles[name] = node.Y + mapNodeHeight/2
@@ -280,8 +279,8 @@ func (c *column) place(d *drawing, address addresses) map[string]int {
 // charWidth is about the width of a character in a node.
 const charWidth = 7
 
-// nodeAt returns a node without its place.
-func nodeAt(n foldedNode, things string, width int) mapNode {
+// nodeAt returns a node without its place. The label begins with the visible text, so that users of voice control can say what they see.
+func nodeAt(n foldedNode, thing, things string, width int) mapNode {
 	v := mapNode{Name: line(n.Name), State: nodeState(n.MapNode), Parts: partsOf(n.Counts), Note: noteOf(n.Counts)}
 	switch {
 	case n.more > 0:
@@ -289,8 +288,13 @@ func nodeAt(n foldedNode, things string, width int) mapNode {
 	case n.Name == "":
 		v.Name = "not known"
 	}
-	v.Label = fmt.Sprintf("%s %s: %s", v.Name, label(v.State), countsText(n.Counts))
-	v.Name = truncate(v.Name, (width-34-charWidth*len(v.Note))/charWidth)
+	whole := v.Name
+	v.Name = truncate(whole, (width-34-charWidth*len(v.Note))/charWidth)
+	v.Label = strings.TrimSpace(v.Name+" "+v.Note) + ", " + thing
+	if v.Name != whole {
+		v.Label += " " + whole
+	}
+	v.Label += fmt.Sprintf(" %s: %s", label(v.State), countsText(n.Counts))
 	return v
 }
 
@@ -426,9 +430,8 @@ func (f *field) rows() {
 				height = max(height, f.group(row, r, y, sum, named))
 			}
 		}
-		node := nodeAt(row, "cluster types", typesWidth)
+		node := nodeAt(row, "cluster type", "cluster types", typesWidth)
 		node.X, node.Y, node.Width, node.Height, node.Band = typesX, y, typesWidth, height, mapWidth-typesX
-		node.Label = "cluster type " + node.Label
 		node.Address = "#clusterType-table"
 		if row.more == 0 {
 			node.Address = f.address("clusterType", row.Name)

@@ -18,7 +18,7 @@ func TestMapShowsWhatIsWrong(t *testing.T) {
 	p.wants("svg a text", "hello")
 	p.wants("svg g text", "not known")
 	p.wants("tbody tr", "large-03 ✕ failed large – no <b>image</b>; 1 target missing 30 min ago")
-	p.wants("tbody tr", "hello team-a ? missing 1 missing, 2 ready 1 Open hello")
+	p.wants("tbody tr", "hello team-a ? missing 1 missing, 2 ready 1 Open")
 	p.wants("p", "Which policies assign workloads is not known")
 	p.wants(".tabs a[aria-current=page]", "dev")
 	if got := p.texts("h2"); strings.Join(got, ", ") != "Clusters, Workloads, Cluster types" {
