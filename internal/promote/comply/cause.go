@@ -15,10 +15,12 @@ type Cause struct {
 	Count int `json:"count"`
 	// Clusters names the first few of them, sorted: each is a cluster, with the target or the cluster type if that is ambiguous.
 	Clusters []string `json:"clusters"`
-	// Reason is the whole reason of the reconciler that was first in this state. Errors that differ only in numbers and generated names count as the same.
+	// Reason is the whole reason of the reconciler that was first in this state. Errors with the same [Signature] count as the same.
 	Reason string `json:"reason"`
 	// Since is when the first of them was in this state; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
+	// Key identifies the cause in all environments.
+	Key string `json:"-"`
 	// first is the reconciler that Reason is about.
 	first string
 }
@@ -38,7 +40,7 @@ func (v *Verdict) Causes() []Cause {
 		if !known {
 			at = len(causes)
 			index[key] = at
-			causes = append(causes, Cause{State: r.State, Reason: r.Reason, Since: r.Since, first: v.title(i)})
+			causes = append(causes, Cause{State: r.State, Reason: r.Reason, Since: r.Since, Key: key, first: v.title(i)})
 		}
 		c := &causes[at]
 		c.Count++
@@ -95,13 +97,7 @@ func (r *Reconciler) causeKey() string {
 	if r.State != Broken && r.State != Offline {
 		return string(r.State) + " " + r.Reason
 	}
-	words := strings.Fields(strings.ReplaceAll(r.Reason, r.Cluster, "#"))
-	for i, word := range words {
-		if strings.ContainsAny(word, "0123456789") {
-			words[i] = "#"
-		}
-	}
-	return string(r.State) + " " + strings.Join(words, " ")
+	return string(r.State) + " " + Signature(r.Reason, r.Cluster)
 }
 
 // urgency orders states by how soon a user should look at them.
