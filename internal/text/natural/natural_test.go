@@ -2,6 +2,7 @@ package natural_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,12 +13,12 @@ import (
 
 func TestNumbersCount(t *testing.T) {
 	want := []string{
-		"", "-", "007", "7", "8", "10", "18446744073709551616", "18446744073709551617", "large", "large-1", "large-2", "large-02-a", "large-2-a",
+		"", "-", "7", "007", "8", "10", "18446744073709551616", "18446744073709551617", "large", "large-1", "large-2", "large-2-a", "large-02-a",
 		"large-10", "large-10a", "large-a", "small-1",
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, natural.Compare)
+	natural.Sort(got)
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
@@ -33,6 +34,16 @@ func TestOrderIsTotal(t *testing.T) {
 		}
 		if natural.Compare(a, b) < 0 && natural.Compare(b, c) < 0 && natural.Compare(a, c) >= 0 {
 			t.Fatalf("%q, %q and %q are in a circle", a, b, c)
+		}
+	})
+}
+
+func TestKeysCompareLikeNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`[ab.0-2-]{0,12}`), rapid.StringMatching(`a?[0-9]{0,40}b?`))
+		a, b := name.Draw(t, "a"), name.Draw(t, "b")
+		if natural.Compare(a, b) != strings.Compare(natural.Key(a), natural.Key(b)) {
+			t.Errorf("Compare(%q, %q) = %d, their keys are %q and %q", a, b, natural.Compare(a, b), natural.Key(a), natural.Key(b))
 		}
 	})
 }
