@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -77,7 +78,7 @@ func (p *PullRequest) waitsFor(checks []forge.Status, awaited []string, proposal
 		return false
 	}
 	p.Next = since.Add(p.Settle)
-	p.Waits = fmt.Sprintf("checks of the commit may still appear, until %s", p.Next.UTC().Format("15:04:05 MST"))
+	p.Waits = fmt.Sprintf(mayAppear+", until %s", p.Next.UTC().Format("15:04:05 MST"))
 	return true
 }
 
@@ -86,6 +87,15 @@ func (p *PullRequest) now() time.Time {
 		return time.Now()
 	}
 	return p.Now()
+}
+
+// mayAppear begins the explanation that the forge may not know all checks yet.
+const mayAppear = "checks of the commit may still appear"
+
+// WaitsForChecks reports whether the explanation why a pull request is not merged automatically, [PullRequest.Waits], is about checks that still
+// run or may still appear. Then no user has to act.
+func WaitsForChecks(waits string) bool {
+	return strings.HasPrefix(waits, mayAppear) || strings.HasPrefix(waits, "status ") && strings.HasSuffix(waits, " is "+string(forge.Pending))
 }
 
 const waitsForForge = "the forge merges it when everything that the branch requires is done"

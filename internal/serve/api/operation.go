@@ -22,7 +22,7 @@ const listen = "listen"
 var roles = map[string]access.Role{
 	"whoami": anyone,
 
-	"list-environments": access.Reader, "get-environment": access.Reader, "get-progress": access.Reader, "get-matrix": access.Reader, "get-map": access.Reader, "explain": access.Reader,
+	"list-needs": access.Reader, "list-environments": access.Reader, "get-environment": access.Reader, "get-progress": access.Reader, "get-matrix": access.Reader, "get-map": access.Reader, "explain": access.Reader,
 	"list-workloads": access.Reader, "get-workload": access.Reader, "list-targets": access.Reader, "list-assignments": access.Reader,
 	"list-versions": access.Reader, "list-clusters": access.Reader, "get-cluster": access.Reader, "list-reconcilers": access.Reader,
 	"list-discrepancies": access.Reader, "list-promotions": access.Reader, "get-promotion": access.Reader, "get-history": access.Reader,

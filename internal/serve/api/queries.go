@@ -50,6 +50,11 @@ func registerQueries(s *service) {
 	}, o.Environments)
 	ask(s, operation{id: "get-environment", path: "/environments/{name}", summary: "Get an environment"}, o.Environment)
 	ask(s, operation{
+		id: "list-needs", path: "/needs", summary: "List what does not go on without a user",
+		about: "Pull requests to merge, removals and verifications to approve, clusters that fail by cause, missing values, and problems of repositories; each with the " +
+			"action that settles it, the most urgent first. Nothing needs a user only if unsure is empty, too.",
+	}, o.Needs)
+	ask(s, operation{
 		id: "get-progress", path: "/environments/{name}/progress", summary: "Get whether a commit passed, failed or waits",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap.",
 	}, func(ctx context.Context, in progressInput) (query.Progress, error) {

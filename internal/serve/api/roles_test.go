@@ -22,7 +22,7 @@ var rights = map[string]string{
 	"GET /environments": "roa", "GET /environments/{name}": "roa", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa", "GET /matrix": "roa", "GET /map": "roa",
 	"GET /applications": "roa", "GET /applications/{name}": "roa", "GET /applications/{name}/progress": "roa",
 	"GET /workloads": "roa", "GET /workloads/{name}": "roa", "GET /targets": "roa", "GET /assignments": "roa", "GET /versions": "roa",
-	"GET /clusters": "roa", "GET /clusters/{name}": "roa", "GET /reconcilers": "roa", "GET /discrepancies": "roa",
+	"GET /clusters": "roa", "GET /clusters/{name}": "roa", "GET /reconcilers": "roa", "GET /discrepancies": "roa", "GET /needs": "roa",
 	"GET /promotions": "roa", "GET /promotions/{commit}": "roa", "GET /history": "roa", "GET /compare/{a}/{b}": "roa", "GET /figures": "roa",
 	"GET /events": "roa",
 

@@ -17,6 +17,8 @@ type fleetPage struct {
 	// Unread are the control planes that could not be read.
 	Unread []query.Unread
 	Chains []chainView
+	// Needs is what needs a user; nil if only the ledger is known.
+	Needs *needsView
 	// More reports that not all environments are shown.
 	More bool
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
@@ -85,6 +87,10 @@ func (s *site) addCurrent(q *pageRequest, view *fleetPage) error {
 	view.Unread = s.Observer.Unread()
 	if s.Alerts != nil {
 		view.Alerts = s.Alerts()
+	}
+	var err error
+	if view.Needs, err = s.firstNeeds(q); err != nil {
+		return err
 	}
 	return s.countApplications(q, view.Chains)
 }

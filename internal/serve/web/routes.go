@@ -17,6 +17,7 @@ type page struct {
 var routes = []page{
 	{"fleet", "/{$}", "/", (*site).fleet},
 	{"fleet", "/environments", "/", (*site).fleet},
+	{"needs", "/needs", "/", (*site).needs},
 	{"environment", "/environments/{name}", "/", (*site).environment},
 	{"explain", "/environments/{name}/explain", "/", (*site).explain},
 	{"explain", "/environments/{name}/what-if", "/", (*site).whatIf},

@@ -24,7 +24,7 @@ type templates struct {
 // parse reads the embedded templates. Tests execute each of them.
 func parse(p *Pages) templates {
 	shared := template.Must(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error").
-		ParseFS(files, "pages/layout.html", "pages/parts.html"))
+		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/needs.html"))
 	t := templates{frame: shared, pages: map[string]*template.Template{}}
 	names := []string{"failure"}
 	for _, one := range routes {

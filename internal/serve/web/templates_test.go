@@ -23,6 +23,7 @@ var views = map[string]reflect.Type{
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),
 	"explain": reflect.TypeFor[explainPage](), "compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](), "messages": reflect.TypeFor[messagesPage](),
 	"plan": reflect.TypeFor[planPage](), "figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
+	"needs": reflect.TypeFor[needsView](),
 }
 
 // hostile replaces every text: HTML, quotes, control characters and a bidirectional override.

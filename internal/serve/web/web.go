@@ -67,7 +67,7 @@ type Link struct {
 // its owner. The fleet's page is at "/", and static files are below "/-/".
 func Roots() []string {
 	return []string{
-		"environments", "map", "workloads", "clusters", "promotions", "plan", "compare", "history", "figures", "search",
+		"environments", "map", "workloads", "clusters", "promotions", "plan", "compare", "history", "figures", "search", "needs",
 	}
 }
 
