@@ -31,7 +31,7 @@ func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Ap
 			items = append(items, a.summary())
 		}
 	}
-	return cut(items, q.Paging, func(a *Application) string { return key(a.Name, a.Subject, a.ControlPlane) })
+	return cut(items, q.Paging, func(a *Application) string { return names(a.Name, a.Subject, a.ControlPlane) })
 }
 
 // wants reports whether q selects an application.

@@ -112,7 +112,7 @@ func (o *Observer) Assignments(ctx context.Context, q AssignmentsQuery) (Page[As
 			}
 		}
 	}
-	chosen, err := cut(all, q.Paging, func(i *item) string { return key(i.name, i.assignments[i.index].clusterType) })
+	chosen, err := cut(all, q.Paging, func(i *item) string { return names(i.name, i.assignments[i.index].clusterType) })
 	if err != nil {
 		return page, err
 	}
@@ -147,7 +147,7 @@ func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, erro
 			m.Columns = append(m.Columns, Column{ClusterType: name, Clusters: sc.members[name]})
 		}
 	}
-	chosen, err := cut(sc.statuses, q.Paging, func(p *targetStatus) string { return p.name })
+	chosen, err := cut(sc.statuses, q.Paging, func(p *targetStatus) string { return names(p.name) })
 	if err != nil {
 		return m, err
 	}

@@ -129,14 +129,10 @@ type ClusterQuery struct {
 	AsOf time.Time `query:"asOf" doc:"The cluster at this time. Default: now."`
 }
 
-// batch is how many clusters are read at once to find those that match a filter.
-const batch = 500
-
 // Clusters returns clusters by name.
 func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster], error) {
 	page := Page[Cluster]{Items: []Cluster{}}
-	after, err := q.Place()
-	if err != nil {
+	if _, err := q.Place(); err != nil {
 		return page, err
 	}
 	if q.Environment != "" {
@@ -145,79 +141,65 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 		}
 	}
 	v := o.verdicts(q.AsOf)
+	var all []ledger.Cluster
+	var err error
 	if q.State != "" {
-		err := v.inState(ctx, &page, &q, after)
+		all, err = v.inState(ctx, &q)
+	} else {
+		all, err = o.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf})
+	}
+	if err != nil {
 		return page, err
 	}
-	size := q.limit() + 1 // one more shows that there is another page
-	if len(q.Labels) > 0 {
-		size = max(size, batch)
-	}
-	for {
-		clusters, err := o.Ledger.Clusters(ctx, ledger.ClusterQuery{
-			Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf, After: after, Limit: size,
-		})
-		if err != nil {
-			return page, err
-		}
-		full, err := v.fill(ctx, &page, &q, clusters)
-		if err != nil || full || len(clusters) < size {
-			return page, err
-		}
-		after = clusters[len(clusters)-1].Name
-	}
-}
-
-// fill adds matching clusters to a page and reports whether there are more than fit.
-func (v *verdicts) fill(ctx context.Context, page *Page[Cluster], q *ClustersQuery, clusters []ledger.Cluster) (full bool, err error) {
-	for _, c := range clusters {
-		if !hasLabels(c, q.Labels) {
-			continue
-		}
-		if n := len(page.Items); n == q.limit() {
-			page.Next = Cursor(page.Items[n-1].Name)
-			return true, nil
-		}
+	all = slices.DeleteFunc(all, func(c ledger.Cluster) bool { return !hasLabels(c, q.Labels) })
+	chosen, err := cut(all, q.Paging, func(c *ledger.Cluster) string { return names(c.Name) })
+	page.Next = chosen.Next
+	for _, c := range chosen.Items {
 		shown, err := v.cluster(ctx, c)
 		if err != nil {
-			return false, err
+			return page, err
 		}
 		page.Items = append(page.Items, shown)
 	}
-	return false, nil
+	return page, err
 }
 
-// inState fills a page with the clusters in a state. It reads only those that the verdicts name.
-func (v *verdicts) inState(ctx context.Context, page *Page[Cluster], q *ClustersQuery, after string) error {
+// inState returns the clusters in a state. It reads only those that the verdicts name.
+func (v *verdicts) inState(ctx context.Context, q *ClustersQuery) ([]ledger.Cluster, error) {
 	environments, err := v.selected(ctx, q.Environment, q.AsOf)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var names []string
+	wanted := map[string]bool{}
 	for _, e := range environments {
 		if err := v.judgeAll(ctx, e.name); err != nil {
-			return err
+			return nil, err
 		}
 		known := v.environments[e.name].known
 		for i := 0; known != nil && i < len(known.Reconcilers); i++ {
 			r := &known.Reconcilers[i]
-			if r.State == q.State && r.Cluster > after && (q.ClusterType == "" || q.ClusterType == r.ClusterType) {
-				names = append(names, r.Cluster)
+			if r.State == q.State && (q.ClusterType == "" || q.ClusterType == r.ClusterType) {
+				wanted[r.Cluster] = true
 			}
 		}
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		clusters, err := v.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: name, AsOf: q.AsOf})
-		if err != nil {
-			return err
-		}
-		if full, err := v.fill(ctx, page, q, clusters); err != nil || full {
-			return err
-		}
+	if len(wanted) > fewClusters {
+		all, err := v.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: q.Environment, AsOf: q.AsOf})
+		return slices.DeleteFunc(all, func(c ledger.Cluster) bool { return !wanted[c.Name] }), err
 	}
-	return nil
+	var all []ledger.Cluster
+	for name := range wanted {
+		found, err := v.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: name, AsOf: q.AsOf})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
+
+// fewClusters is how many clusters are read one by one; more are faster to read together.
+const fewClusters = 50
 
 // hasLabels reports whether a cluster has all labels.
 func hasLabels(c ledger.Cluster, labels map[string]string) bool {

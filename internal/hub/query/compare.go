@@ -292,4 +292,4 @@ func (sc *environmentView) published() []AssignmentDifference {
 	return all
 }
 
-func (d *AssignmentDifference) key() string { return key(d.Workload, d.Target, d.ClusterType) }
+func (d *AssignmentDifference) key() string { return names(d.Workload, d.Target, d.ClusterType) }

@@ -54,7 +54,7 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	if q.Workload != "" && len(all) == 0 {
 		return page, o.noVersions(ctx, q.Workload)
 	}
-	return cut(all, q.Paging, func(d *Discrepancy) string { return key(d.Environment, d.Cluster, d.ClusterType, d.Target) })
+	return cut(all, q.Paging, func(d *Discrepancy) string { return names(d.Environment, d.Cluster, d.ClusterType, d.Target) })
 }
 
 // selectedVerdicts returns the verdict on an environment, or on each target of a workload there.

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // lastEvents limits the events in the details of one thing.
@@ -71,7 +72,7 @@ func (sc *environmentView) types(reconcilers []comply.Reconciler) []ClusterType 
 		get(r.ClusterType).States.add(r.State)
 	}
 	types := []ClusterType{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range natural.Sort(slices.Collect(maps.Keys(all))) {
 		types = append(types, *all[name])
 	}
 	return types

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // environmentView is what an environment should run, and what it runs.
@@ -275,7 +276,7 @@ func (o *Observer) cells(ctx context.Context, sc *environmentView, p *targetStat
 // count adds counts by cluster type to the cells of a target.
 func (p *targetStatus) count(cells []StateCounts, counts []ledger.MemberCount) {
 	for _, c := range counts {
-		i, ok := slices.BinarySearchFunc(p.assignments, c.ClusterType, func(a assignment, ct string) int { return cmp.Compare(a.clusterType, ct) })
+		i, ok := slices.BinarySearchFunc(p.assignments, c.ClusterType, func(a assignment, ct string) int { return natural.Compare(a.clusterType, ct) })
 		if ok {
 			cells[i].add(c.State, c.Count)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 	"github.com/kalypso-io/kalypso/internal/text/repourl"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -246,7 +247,7 @@ func (sc *environmentView) withoutClusters() []string {
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(types))
+	return natural.Sort(slices.Collect(maps.Keys(types)))
 }
 
 // titleOf returns the first line of a commit's message, or "".

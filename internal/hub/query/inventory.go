@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // inventory holds the targets and assignments that an environment should have. It is immutable.
@@ -41,7 +41,7 @@ func (a *assignment) isPublished() bool { return a.pending != plan.Added }
 
 // clusterTypeNames returns the names of the cluster types, sorted.
 func (inv *inventory) clusterTypeNames() []string {
-	return slices.Sorted(maps.Keys(inv.clusterTypes))
+	return natural.Sort(slices.Collect(maps.Keys(inv.clusterTypes)))
 }
 
 // fullName returns the name of a target in its environment. Deployment
@@ -94,7 +94,7 @@ func (b *builder) build() *inventory {
 	inv := &inventory{clusterTypes: b.clusterTypes}
 	for _, name := range slices.Sorted(maps.Keys(b.targets)) {
 		t := b.targets[name]
-		slices.SortFunc(t.assignments, func(x, y assignment) int { return cmp.Compare(x.clusterType, y.clusterType) })
+		slices.SortFunc(t.assignments, func(x, y assignment) int { return natural.Compare(x.clusterType, y.clusterType) })
 		inv.targets = append(inv.targets, t)
 	}
 	return inv

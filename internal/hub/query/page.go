@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // The bounds of pages.
@@ -74,6 +75,14 @@ func Cursor(key string) string {
 
 // key joins sort keys so that the results sort like the parts.
 func key(parts ...string) string { return strings.Join(parts, "\x00") }
+
+// names joins names so that the results sort as people count: large-2 before large-10.
+func names(parts ...string) string {
+	for i := range parts {
+		parts[i] = natural.Key(parts[i])
+	}
+	return key(parts...)
+}
 
 // bounded shortens a long key and keeps it unique.
 func bounded(key string) string {

@@ -107,4 +107,4 @@ func reconcilerOf(s ledger.ReconcilerState) Reconciler {
 	}
 }
 
-func (r *Reconciler) key() string { return key(r.Cluster, r.Kind, r.Namespace, r.Name) }
+func (r *Reconciler) key() string { return names(r.Cluster, r.Kind, r.Namespace, r.Name) }

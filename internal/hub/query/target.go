@@ -65,7 +65,7 @@ func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], e
 			all = append(all, item{sc, &sc.statuses[i]})
 		}
 	}
-	chosen, err := cut(all, q.Paging, func(i *item) string { return key(i.in.name, i.in.controlPlane, i.name) })
+	chosen, err := cut(all, q.Paging, func(i *item) string { return names(i.in.name, i.in.controlPlane, i.name) })
 	page.Next = chosen.Next
 	for _, i := range chosen.Items {
 		page.Items = append(page.Items, i.in.target(i.targetStatus))

@@ -69,5 +69,5 @@ func (o *Observer) noVersions(ctx context.Context, workload string) error {
 
 // versionKey returns a unique sort key.
 func versionKey(v ledger.Version) string {
-	return key(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace, strconv.FormatInt(v.Built.UnixMicro(), 10))
+	return names(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace, strconv.FormatInt(v.Built.UnixMicro(), 10))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // Workload summarizes a workload.
@@ -75,7 +76,7 @@ func (o *Observer) Workloads(ctx context.Context, q WorkloadsQuery) (Page[Worklo
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		items = append(items, *all[name])
 	}
-	return cut(items, q.Paging, func(w *Workload) string { return w.Name })
+	return cut(items, q.Paging, func(w *Workload) string { return names(w.Name) })
 }
 
 // environmentViews are the environments that are wanted, now.
@@ -84,7 +85,7 @@ func (o *Observer) environmentViews(ctx context.Context, environment string, f t
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(selected, func(a, b standing) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(selected, func(a, b standing) int { return natural.Compare(a.name, b.name) })
 	environmentViews := make([]*environmentView, len(selected))
 	for i, s := range selected {
 		if environmentViews[i], err = o.environmentView(ctx, s, f, time.Time{}); err != nil {

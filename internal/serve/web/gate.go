@@ -58,21 +58,36 @@ func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
 // hundredths rounds to two digits.
 func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
 
+// minPart is the smallest width of a part that is not empty: 4 of 1,203 clusters would be less than a pixel. The largest part is that much smaller,
+// and the numbers beside the bar are exact.
+const minPart = 2.0
+
 // barOf puts the parts of a bar side by side.
 func barOf(counts []stateCount) []barPart {
-	total := 0
+	total, largest := 0, 0
 	for _, c := range counts {
-		total += c.Count
+		total += max(0, c.Count)
+		largest = max(largest, c.Count)
 	}
 	var parts []barPart
-	from := 0.0
+	excess, at := 0.0, 0
 	for _, c := range counts {
 		if c.Count <= 0 {
 			continue
 		}
 		width := 100 * float64(c.Count) / float64(total)
-		parts = append(parts, barPart{tone(c.State), hundredths(from), hundredths(width)})
-		from += width
+		excess += max(0, minPart-width)
+		if c.Count == largest {
+			at = len(parts)
+		}
+		parts = append(parts, barPart{Tone: tone(c.State), Width: max(width, minPart)})
+	}
+	from := 0.0
+	for i := range parts {
+		if i == at {
+			parts[i].Width -= excess
+		}
+		parts[i].From, parts[i].Width, from = hundredths(from), hundredths(parts[i].Width), from+parts[i].Width
 	}
 	return parts
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -226,8 +227,7 @@ type invalidRequest struct{ what, next string }
 func (e *invalidRequest) Error() string { return e.what }
 
 func sorted(all []string) []string {
-	slices.Sort(all)
-	return slices.Compact(all)
+	return slices.Compact(natural.Sort(all))
 }
 
 // planTitle names what is planned.

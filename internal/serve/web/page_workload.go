@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // workloadsPage is the list of workloads.
@@ -46,8 +47,7 @@ func (s *site) environmentNames(q *pageRequest) ([]string, error) {
 			names = append(names, e.Name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(natural.Sort(names)), nil
 }
 
 func (s *site) workload(q *pageRequest) (*pageResult, error) {
