@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -45,7 +47,9 @@ type fileDiff struct {
 	// Hidden is the reason why lines are not shown. Empty if they are.
 	Hidden string
 	Folded bool
-	Hunks  []hunk
+	// Generated means that a program reads the file: an inventory.
+	Generated bool
+	Hunks     []hunk
 	// Notes are annotations of the file, or of lines that are not shown.
 	Notes []forge.Annotation
 }
@@ -118,11 +122,17 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 		return f, err
 	}
 	f.addHunks(unified)
-	f.Folded = f.Added+f.Removed > foldAfter
+	f.Generated = isInventory(f.Name)
+	f.Folded = f.Added+f.Removed > foldAfter || f.Generated
 	if f.Added+f.Removed > left {
 		f.Hunks, f.Hidden = nil, tooManyLines
 	}
 	return f, nil
+}
+
+// isInventory reports whether Kalypso keeps account of generated files in a file, for programs.
+func isInventory(name string) bool {
+	return slices.Contains(strings.Split(path.Dir(name), "/"), ".kalypso") && path.Ext(name) == ".json"
 }
 
 // newKind returns a file's new type if it changed. The lines do not show that: a link's content is its target.

@@ -77,3 +77,14 @@ func TestAnnotationsAreShownAtTheirLines(t *testing.T) {
 		t.Error("what was found in another commit is shown")
 	}
 }
+
+func TestInventoriesAreFolded(t *testing.T) {
+	for name, want := range map[string]bool{
+		"clusters/.kalypso/inventory/large.json": true, ".kalypso/inventory/clusters/edge-1.json": true, "hello/.kalypso/files.json": true,
+		"large/hello/values.json": false, ".kalypso.json": false, ".kalypso/README.md": false,
+	} {
+		if isInventory(name) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+}

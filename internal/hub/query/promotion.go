@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,11 +25,13 @@ type Promotion struct {
 	Workload    string        `json:"workload,omitempty"`
 	Commit      string        `json:"commit"`
 	Environment string        `json:"environment"`
-	// Step is the kind of the last step.
-	Step   string    `json:"step"`
-	Reason string    `json:"reason,omitempty"`
-	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at"`
+	// Step is the kind of the last step. Commit statuses do not count, because they only repeat the step before.
+	Step string `json:"step"`
+	// Phase is the phase that began with the step; empty for other steps.
+	Phase  decide.Phase `json:"phase,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	By     string       `json:"by,omitempty"`
+	At     time.Time    `json:"at"`
 }
 
 // PromotionDetail is the promotion of a commit through its environments.
@@ -114,7 +117,27 @@ func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Prom
 			items = append(items, p)
 		}
 	}
-	return cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
+	page, err := cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
+	for i := range page.Items {
+		if p := &page.Items[i]; p.Step == string(promote.StatusPosted) {
+			if err := o.beforeStatus(ctx, p); err != nil {
+				return page, err
+			}
+		}
+	}
+	return page, err
+}
+
+// beforeStatus replaces a commit status by the step before it. The time stays: pages are sorted by it.
+func (o *Observer) beforeStatus(ctx context.Context, p *Promotion) error {
+	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{
+		Subject: p.Subject, Environment: p.Environment, Commit: p.Commit, WithoutKind: string(promote.StatusPosted), Limit: 1,
+	})
+	for _, s := range steps {
+		before := promotionOf(s)
+		p.Step, p.Phase, p.Reason, p.By = before.Step, before.Phase, before.Reason, before.By
+	}
+	return err
 }
 
 // promotionOf converts the last step of a promotion.
@@ -123,6 +146,10 @@ func promotionOf(s ledger.Step) Promotion {
 		Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
 	}
 	p.Kind, p.Workload = kindOf(s.Subject)
+	var detail promote.Detail
+	if s.Kind == string(promote.StateChanged) && json.Unmarshal(s.Detail, &detail) == nil {
+		p.Phase = detail.Phase
+	}
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -32,6 +33,9 @@ func timelineOf(events []query.Event, here string) []eventView {
 			continue // a status only repeats the step before
 		}
 		v := eventView{Event: e, Address: eventAddress(e)}
+		if e.Step != "" {
+			v.Summary = strings.TrimSuffix(e.Summary, " "+e.Step) // the state has a word for it
+		}
 		if v.Address == here {
 			v.Address = ""
 		}
