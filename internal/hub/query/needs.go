@@ -77,8 +77,8 @@ const (
 	ActRegister NeedAction = "register"
 )
 
-// Need is something that does not go on without a user.
-type Need struct {
+// UserNeed is something that does not go on without a user.
+type UserNeed struct {
 	Kind NeedKind `json:"kind"`
 	// Text describes it in one line.
 	Text string `json:"text"`
@@ -130,7 +130,7 @@ type Unsure struct {
 // Needs is what does not go on without a user.
 type Needs struct {
 	// Items are the needs, the most urgent first.
-	Page[Need]
+	Page[UserNeed]
 	// Total counts the needs of all pages.
 	Total int `json:"total"`
 	// Unsure is what could not be read, at most 20 of it. Nothing needs a user only if there is nothing in it, and no need.
@@ -153,18 +153,18 @@ const maxUnsure = 20
 func (o *Observer) Needs(ctx context.Context, q NeedsQuery) (Needs, error) {
 	found := &needs{Observer: o, ctx: ctx, q: q, index: map[string]int{}}
 	if err := found.gather(); err != nil {
-		return Needs{Page: Page[Need]{Items: []Need{}}, Unsure: []Unsure{}}, err
+		return Needs{Page: Page[UserNeed]{Items: []UserNeed{}}, Unsure: []Unsure{}}, err
 	}
-	all := slices.DeleteFunc(found.all, func(n Need) bool {
+	all := slices.DeleteFunc(found.all, func(n UserNeed) bool {
 		return q.Kind != "" && q.Kind != n.Kind || q.Environment != "" && !slices.Contains(n.Environments, q.Environment)
 	})
-	page, err := cut(all, q.Paging, (*Need).key)
+	page, err := cut(all, q.Paging, (*UserNeed).key)
 	unsure := append([]Unsure{}, found.unsure[:min(len(found.unsure), maxUnsure)]...)
 	return Needs{Page: page, Total: len(all), Unsure: unsure}, err
 }
 
 // key sorts by urgency.
-func (n *Need) key() string {
+func (n *UserNeed) key() string {
 	since := "9" // unknown
 	if !n.Since.IsZero() {
 		since = "0" + utc(n.Since).Format(time.RFC3339Nano)
@@ -181,7 +181,7 @@ type needs struct {
 	*Observer
 	ctx    context.Context
 	q      NeedsQuery
-	all    []Need
+	all    []UserNeed
 	index  map[string]int
 	unsure []Unsure
 }
@@ -207,7 +207,7 @@ func (s *needs) gather() error {
 			}
 		}
 		if cp.Promotion != nil {
-			s.problems(Need{ControlPlane: cp.URL, Environments: []string{}}, cp.Promotion.Problems)
+			s.problems(UserNeed{ControlPlane: cp.URL, Environments: []string{}}, cp.Promotion.Problems)
 		}
 		for _, a := range cp.Applications {
 			s.application(a)
@@ -254,7 +254,7 @@ func (s *needs) unknown(u Unsure) {
 const maxNamed = 5
 
 // add adds a need, or joins it with the one that has the same cause.
-func (s *needs) add(n Need) {
+func (s *needs) add(n UserNeed) {
 	n.Since = utc(n.Since)
 	i, known := s.index[n.cause]
 	if n.cause == "" || !known {

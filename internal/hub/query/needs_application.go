@@ -9,7 +9,7 @@ import (
 
 // application adds the needs of an application in all its environments.
 func (s *needs) application(a *Application) {
-	all := Need{ControlPlane: a.ControlPlane, Application: a.Name, Subject: a.Subject, Environments: []string{}}
+	all := UserNeed{ControlPlane: a.ControlPlane, Application: a.Name, Subject: a.Subject, Environments: []string{}}
 	at := Unsure{ControlPlane: a.ControlPlane, Application: a.Name}
 	switch {
 	case a.Error != "":
@@ -36,7 +36,7 @@ func (s *needs) application(a *Application) {
 }
 
 // delivery adds the needs of an application in one environment.
-func (s *needs) delivery(n Need, e *ApplicationEnvironment) {
+func (s *needs) delivery(n UserNeed, e *ApplicationEnvironment) {
 	detail := e.detail()
 	if g := e.Gate; g != nil {
 		s.causes(n, &comply.Verdict{Result: g.Result}, g.Causes)

@@ -19,7 +19,7 @@ import (
 
 // environment adds the needs of a control plane's environment.
 func (s *needs) environment(at *standing) error {
-	n := Need{ControlPlane: at.controlPlane, Environments: []string{at.name}}
+	n := UserNeed{ControlPlane: at.controlPlane, Environments: []string{at.name}}
 	if p := at.promotion; p != nil {
 		n.Commit = p.Commit
 		s.promotion(n, p)
@@ -37,7 +37,7 @@ func (s *needs) environment(at *standing) error {
 }
 
 // promotion adds what the promotion of an environment waits for.
-func (s *needs) promotion(n Need, p *promote.Standing) {
+func (s *needs) promotion(n UserNeed, p *promote.Standing) {
 	s.causes(n, &p.Verdict, p.Verdict.Causes())
 	s.verifications(n, p.Phase, p.Checks)
 	rings := RingsOf(p.Rings)
@@ -70,14 +70,14 @@ func (s *needs) promotion(n Need, p *promote.Standing) {
 	}
 }
 
-func (s *needs) paused(n Need, p *decide.Pause) {
+func (s *needs) paused(n UserNeed, p *decide.Pause) {
 	n.Kind, n.Action, n.Since, n.Commit = NeedResume, ActResume, p.At, ""
 	n.Text, n.Reason = fmt.Sprintf("Promotions to %s are paused by %s", place(n), secret.Line(p.By)), secret.Line(p.Why)
 	s.add(n)
 }
 
 // place names the environment or ring of a need.
-func place(n Need) string {
+func place(n UserNeed) string {
 	if n.Ring != "" {
 		return decide.RingName(n.Environments[0], n.Ring)
 	}
@@ -85,7 +85,7 @@ func place(n Need) string {
 }
 
 // causes adds the clusters that do not run what they should. Those that are only behind catch up by themselves, until the gate gives up.
-func (s *needs) causes(n Need, v *comply.Verdict, causes []comply.Cause) {
+func (s *needs) causes(n UserNeed, v *comply.Verdict, causes []comply.Cause) {
 	for i := range causes {
 		c := &causes[i]
 		one := n
@@ -112,7 +112,7 @@ func (s *needs) causes(n Need, v *comply.Verdict, causes []comply.Cause) {
 }
 
 // verifications adds failed verifications, and those that wait for users.
-func (s *needs) verifications(n Need, phase decide.Phase, checks []decide.CheckProgress) {
+func (s *needs) verifications(n UserNeed, phase decide.Phase, checks []decide.CheckProgress) {
 	for i := range checks {
 		c := &checks[i]
 		one := n
@@ -135,7 +135,7 @@ func (s *needs) verifications(n Need, phase decide.Phase, checks []decide.CheckP
 }
 
 // files adds what the pull request with an environment's generated files waits for.
-func (s *needs) files(n Need, o *schedule.Outcome) {
+func (s *needs) files(n UserNeed, o *schedule.Outcome) {
 	var pending pendingFiles
 	if o.Plan != nil {
 		pending.removals = o.Plan.Budget.Removals
@@ -160,7 +160,7 @@ type pendingFiles struct {
 }
 
 // pullRequest adds what a pull request waits for: an approval of removals, checks, or a merge; c is nil if none is open.
-func (s *needs) pullRequest(n Need, c *Change, files pendingFiles) {
+func (s *needs) pullRequest(n UserNeed, c *Change, files pendingFiles) {
 	if c == nil {
 		return
 	}
@@ -182,7 +182,7 @@ func (s *needs) pullRequest(n Need, c *Change, files pendingFiles) {
 	s.add(n)
 }
 
-func (s *needs) closed(n Need, c *Change) {
+func (s *needs) closed(n UserNeed, c *Change) {
 	if c == nil {
 		return
 	}
@@ -193,7 +193,7 @@ func (s *needs) closed(n Need, c *Change) {
 }
 
 // problems adds the problems of repositories. Environments that read the same file have one need together.
-func (s *needs) problems(n Need, problems []fleet.Problem) {
+func (s *needs) problems(n UserNeed, problems []fleet.Problem) {
 	for i := range problems {
 		p := problems[i]
 		one := n
@@ -220,7 +220,7 @@ func (s *needs) problems(n Need, problems []fleet.Problem) {
 }
 
 // withoutClusters adds the cluster types that have published assignments and no clusters.
-func (s *needs) withoutClusters(n Need, at *standing) error {
+func (s *needs) withoutClusters(n UserNeed, at *standing) error {
 	inv := at.scheduled.targets()
 	if inv == nil {
 		return nil

@@ -33,7 +33,7 @@ func needsOf(t *testing.T, cp query.ControlPlane, q query.NeedsQuery) query.Need
 }
 
 // inShort returns needs, one per line.
-func inShort(all []query.Need) []string {
+func inShort(all []query.UserNeed) []string {
 	var lines []string
 	for _, n := range all {
 		line := fmt.Sprintf("%s: %s -> %s (%s)", n.Kind, n.Text, n.Action, strings.Join(n.Environments, " "))

@@ -179,8 +179,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		if err := schema.Validate(answer); err != nil {
 			t.Errorf("%s: %v\n%s", address, err, a.body)
 		}
-		if strings.Contains(string(a.body), `"items":[]`) {
-			t.Errorf("%s: there is nothing in it", address)
+		// Only rounds know the policies of the map, and the environment has no rings.
+		if strings.Contains(strings.ReplaceAll(string(a.body), `:{"total":0,"items":[]}`, ""), `"items":[]`) {
+			t.Errorf("%s: there is nothing in it: %s", address, a.body)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type needKindView struct{ Name, Label string }
 
 // needView is a need with what settles it.
 type needView struct {
-	query.Need
+	query.UserNeed
 	// Tone and Symbol show its urgency, and Label its kind.
 	Tone, Symbol, Label string
 	// Places are the pages of its environments, and of its application.
@@ -127,8 +127,8 @@ func (s *site) needsOf(q *pageRequest, of query.NeedsQuery) (*needsView, error) 
 }
 
 // needView adds the action that the user's role allows.
-func (s *site) needView(q *pageRequest, n query.Need) needView {
-	v := needView{Need: n, Others: max(0, n.Count-len(n.Clusters))}
+func (s *site) needView(q *pageRequest, n query.UserNeed) needView {
+	v := needView{UserNeed: n, Others: max(0, n.Count-len(n.Clusters))}
 	for _, l := range needLabels {
 		if l.kind == n.Kind {
 			v.Label, v.Tone, v.Symbol = l.label, l.tone, toneSymbols[l.tone]
@@ -161,7 +161,7 @@ func (s *site) addAction(v *needView, operator bool) {
 		}
 		v.Do = onForge
 		if operator && v.Application == "" {
-			v.Do = Link{"Review and merge", needEnvironment(v.Need, v.Environments[0], "/approve") + "&of=" + of}
+			v.Do = Link{"Review and merge", needEnvironment(v.UserNeed, v.Environments[0], "/approve") + "&of=" + of}
 		}
 	case query.ActAllow, query.ActReview:
 		v.Do = onForge
@@ -177,10 +177,10 @@ func (s *site) addAction(v *needView, operator bool) {
 	case query.ActInspect:
 		v.Do = Link{"Show", v.page()}
 		if v.State != "" && v.Application == "" {
-			v.Do = Link{"Show clusters", needClusters(v.Need)}
+			v.Do = Link{"Show clusters", needClusters(v.UserNeed)}
 		}
 	case query.ActRegister:
-		v.Do = Link{"Show clusters", needClusters(v.Need)}
+		v.Do = Link{"Show clusters", needClusters(v.UserNeed)}
 		if v.Kind == query.NeedCluster {
 			v.Do = Link{}
 			v.Command = s.command("cluster", "register", "NAME", "--member", v.Environments[0]+"/"+v.ClusterTypes[0])
@@ -200,7 +200,7 @@ func (s *site) addCommand(v *needView, operator bool, name, path, command string
 		}
 		v.Command = s.command(append(words, "--application", v.Application)...)
 	default:
-		v.Do = Link{name, needEnvironment(v.Need, v.Environments[0], path)}
+		v.Do = Link{name, needEnvironment(v.UserNeed, v.Environments[0], path)}
 		for _, pair := range [][2]string{{"ring", v.Ring}, {"check", v.Check}} {
 			if pair[1] != "" {
 				v.Do.Address += "&" + pair[0] + "=" + url.QueryEscape(pair[1])
@@ -215,7 +215,7 @@ func (v *needView) page() string {
 	case v.Application != "":
 		return workloadAddress(v.Application)
 	case len(v.Environments) > 0:
-		return needEnvironment(v.Need, v.Environments[0], "")
+		return needEnvironment(v.UserNeed, v.Environments[0], "")
 	}
 	return "/"
 }
@@ -223,12 +223,12 @@ func (v *needView) page() string {
 func workloadAddress(name string) string { return "/workloads/" + url.PathEscape(name) }
 
 // needEnvironment returns the page of a need's environment, or of an action there.
-func needEnvironment(n query.Need, name, action string) string {
+func needEnvironment(n query.UserNeed, name, action string) string {
 	return "/environments/" + url.PathEscape(name) + action + "?controlPlane=" + url.QueryEscape(n.ControlPlane)
 }
 
 // needClusters returns the list of the clusters of a need.
-func needClusters(n query.Need) string {
+func needClusters(n query.UserNeed) string {
 	environment := ""
 	if len(n.Environments) == 1 {
 		environment = n.Environments[0]

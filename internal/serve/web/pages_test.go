@@ -189,7 +189,7 @@ func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	w.see("/compare").wants(".empty", "Choose two environments")
 	p = w.see("/history?environment=dev")
 	p.wants(".timeline .day", "Friday, 20 November 2026")
-	p.wants(".timeline li", "dev: 1111111 published")
+	p.wants(".timeline li", "published dev: 1111111")
 	p.wants(".timeline li", "◐ deploying dev: 1111111")
 	p.wants(".command code", "kalypso history environment dev")
 	if a := w.ask("/history?environment=dev&asOf=2026-11-20T11:00"); a.Code != http.StatusSeeOther || a.Header().Get("Location") != "/environments/dev?asOf=2026-11-20T11%3A00%3A00Z" {
