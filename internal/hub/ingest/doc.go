@@ -5,6 +5,8 @@
 //	Argo CD ─► ReadBody ─► ParseArgoNotification ─► Intake.TakeArgo ├► one clock ─► ledger
 //	file    ─► lines, each of them signed ────────► Intake.TakeFile ┘
 //
+//	a service that clusters report to, such as Azure Resource Graph ─► Intake.TakeObserved ─► ledger
+//
 //	operator, or join token ─► Registrar ─► memberships and a credential ─► ledger
 //
 // All input is untrusted: bodies are limited in size before and after decompression, errors do not quote them, and text is reduced
@@ -33,5 +35,6 @@
 // If a clock turns out to be behind, the cluster is asked to send all its states again,
 // because reports since its clock was set back may have looked old.
 //
-// A cluster's last report is the time of arrival; for a file, the time when it was written, but not later than its arrival.
+// A cluster's last report is the time of arrival; for a file, the time when it was written, but not later than its arrival; for a service,
+// the time at which the cluster reported to it.
 package ingest
