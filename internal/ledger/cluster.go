@@ -34,6 +34,9 @@ type Cluster struct {
 	Registration Registration `json:"registration,omitzero"`
 	// LastHeard is the time of the last report; zero means never.
 	LastHeard time.Time `json:"lastHeard,omitzero"`
+	// ReadUntil is when the service to which the cluster reports was last read; zero if it reports to the server. The server sets it; ledgers
+	// do not store it.
+	ReadUntil time.Time `json:"-"`
 }
 
 // ClusterQuery selects clusters. Empty fields match all.

@@ -118,7 +118,7 @@ func (p *Promoter) history(ctx context.Context, place EnvironmentState, states [
 
 // ClusterOf converts a cluster for package comply.
 func ClusterOf(c ledger.Cluster) comply.Cluster {
-	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard}
+	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard, ReadUntil: c.ReadUntil}
 	for _, m := range c.Registration.Memberships {
 		member.Memberships = append(member.Memberships, comply.Membership(m))
 	}

@@ -67,6 +67,8 @@ type Config struct {
 	Notifications NotificationsConfig `json:"notifications,omitempty"`
 	// Access configures who has access.
 	Access AccessConfig `json:"access,omitempty"`
+	// ResourceGraph are the parts of Azure whose clusters report there, and not to this server. Default: none.
+	ResourceGraph []ResourceGraphConfig `json:"resourceGraph,omitempty"`
 	// Poll is the interval at which everything is read again, besides events. Default: 1m.
 	Poll metav1.Duration `json:"poll,omitempty"`
 	// Workers is the number of environments that are processed concurrently, and also that of applications. Default: 4.
@@ -293,7 +295,7 @@ func (c *Config) Check() error {
 	if u, err := url.Parse(c.Tracing.Endpoint); c.Tracing.Endpoint != "" && (err != nil || u.Host == "" || u.User != nil) {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
-	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers), c.Notifications.Check())...)
+	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers), CheckResourceGraph(c.ResourceGraph), c.Notifications.Check())...)
 }
 
 func (v *VerifyCredential) check() error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
@@ -237,7 +238,7 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, erro
 	}
 	// A gate may set another time; without a gate, the default counts.
 	if !judged && v.asOf.IsZero() {
-		shown.Offline = v.Now().Sub(c.LastHeard) >= comply.DefaultOfflineAfter
+		shown.Offline = promote.ClusterOf(c).Silent(v.Now()) >= comply.DefaultOfflineAfter
 	}
 	return shown, nil
 }

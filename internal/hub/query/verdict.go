@@ -265,7 +265,7 @@ func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
 	for i, c := range clusters {
 		members[i] = promote.ClusterOf(c)
 		if !v.asOf.IsZero() {
-			members[i].Heard = v.asOf
+			members[i].Heard, members[i].ReadUntil = v.asOf, time.Time{}
 		}
 	}
 	return members

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -107,23 +106,4 @@ func assigned(cluster string, of []*Configuration) (Assigned, []Problem) {
 	}
 	a.Reports = slices.DeleteFunc(a.Reports, func(r hub.Report) bool { return count[r.Reconciler()] > 1 })
 	return a, problems
-}
-
-// Named returns the clusters of resource IDs as [Assign] wants them. The error says what is wrong with them.
-func Named(clusters map[string]string) (map[string]string, error) {
-	named, taken := map[string]string{}, map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(clusters)) {
-		name, key := clusters[id], strings.ToLower(strings.TrimSuffix(id, "/"))
-		if !ClusterID(key) {
-			return nil, fmt.Errorf("%.200q is not the resource ID of a cluster", id)
-		}
-		if other, twice := taken[name]; twice && other != key {
-			return nil, fmt.Errorf("two resources stand for the cluster %.100q", name)
-		}
-		if before, twice := named[key]; twice && before != name {
-			return nil, fmt.Errorf("%.200q has two clusters", id)
-		}
-		named[key], taken[name] = name, key
-	}
-	return named, nil
 }

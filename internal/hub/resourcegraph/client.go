@@ -32,8 +32,8 @@ const (
 		" | where type =~ 'microsoft.kubernetesconfiguration/fluxconfigurations'" +
 		" | project id, properties | order by id asc"
 	// pageSize is the number of configurations in a page. Each can have the states of hundreds of objects.
-	pageSize = 100
-	// maxPages limits a read, to 50,000 configurations.
+	pageSize = 500
+	// maxPages limits a read, to 50,000 configurations in full pages.
 	maxPages = 500
 	// maxPage limits an answer, in bytes.
 	maxPage = 32 << 20
@@ -170,7 +170,7 @@ func (c *Client) Read(ctx context.Context) ([]Configuration, []Problem, error) {
 		}
 		seen[next] = true
 	}
-	return nil, nil, fmt.Errorf("read Azure Resource Graph: more than %d pages of %d configurations; read fewer subscriptions", maxPages, pageSize)
+	return nil, nil, fmt.Errorf("read Azure Resource Graph: more than %d pages; read fewer subscriptions", maxPages)
 }
 
 // page is an answer with the result format objectArray.

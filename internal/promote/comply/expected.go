@@ -17,6 +17,20 @@ type Cluster struct {
 	// Heard is when the cluster last reported, by the clock of the server. For a report file that was carried by hand, it is when the
 	// file was written, but not later than its arrival. If zero, the newest observation counts.
 	Heard time.Time
+	// ReadUntil is when the service to which the cluster reports was last read; zero if it reports to the server. What it reported since then
+	// is not known, so that it is not silent because of that.
+	ReadUntil time.Time
+}
+
+// Silent returns how long a cluster has not reported, as far as that is known. A cluster that was heard after its service could last be
+// read reports in another way, and counts like any other.
+func (c Cluster) Silent(now time.Time) time.Duration { return silence(c.Heard, c.ReadUntil, now) }
+
+func silence(heard, readUntil, now time.Time) time.Duration {
+	if !readUntil.IsZero() && readUntil.Before(now) && !heard.After(readUntil) {
+		now = readUntil
+	}
+	return now.Sub(heard)
 }
 
 // Membership is an environment that a cluster serves, and the cluster type it serves as.
@@ -37,6 +51,7 @@ type Expected struct {
 	// AnyParent accepts the folder below any parent, where the root of the branch is unknown.
 	AnyParent bool
 	Heard     time.Time // of the cluster
+	ReadUntil time.Time // of the cluster
 }
 
 // Folders are the clusters that have a folder of their own in a platform GitOps branch.
@@ -59,7 +74,7 @@ func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source, f
 			if folders.Types[c.Name] == ct {
 				source.Path = own
 			}
-			e := Expected{Cluster: c.Name, ClusterType: ct, Source: source, Heard: c.Heard}
+			e := Expected{Cluster: c.Name, ClusterType: ct, Source: source, Heard: c.Heard, ReadUntil: c.ReadUntil}
 			if folders.Unknown {
 				e.Or = own
 			}
@@ -85,7 +100,7 @@ func ExpectTargets(clusters []Cluster, environment string, targets []Target) []E
 		for _, ct := range c.clusterTypes(environment) {
 			for _, t := range targets {
 				if slices.Contains(t.ClusterTypes, ct) {
-					expected = append(expected, Expected{Cluster: c.Name, ClusterType: ct, Target: t.Name, Source: t.Source, Heard: c.Heard})
+					expected = append(expected, Expected{Cluster: c.Name, ClusterType: ct, Target: t.Name, Source: t.Source, Heard: c.Heard, ReadUntil: c.ReadUntil})
 				}
 			}
 		}

@@ -29,6 +29,7 @@ type question struct {
 	Gate     *v1alpha1.Gate
 	Clusters []struct {
 		Name, Heard string
+		ReadUntil   string `json:"readUntil"`
 		Memberships []string
 	}
 	// Folders are clusters with folders of their own, with their types there.
@@ -104,7 +105,7 @@ func (q *question) folder(cluster string) string {
 func (q *question) expected() []comply.Expected {
 	var clusters []comply.Cluster
 	for _, c := range q.Clusters {
-		cluster := comply.Cluster{Name: c.Name, Heard: at(c.Heard)}
+		cluster := comply.Cluster{Name: c.Name, Heard: at(c.Heard), ReadUntil: at(c.ReadUntil)}
 		for _, m := range c.Memberships {
 			environment, clusterType, _ := strings.Cut(m, "/")
 			cluster.Memberships = append(cluster.Memberships, comply.Membership{Environment: environment, ClusterType: clusterType})

@@ -17,7 +17,7 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 	switch {
 	case heard.IsZero():
 		r.Reason = "has not reported yet"
-	case j.now.Sub(heard) >= j.Gate.offlineAfter():
+	case silence(heard, e.ReadUntil, j.now) >= j.Gate.offlineAfter():
 		r.State, r.Since = Offline, heard
 		r.Reason = "no report since " + clock(heard, j.now)
 		if len(mine) > 0 {

@@ -18,7 +18,7 @@ import (
 //go:generate go run . -out ../../../docs/schemas/serve.json
 
 // sources are the Go files with the type Config and the types of its fields.
-var sources = []string{"../config.go", "../config_scheduler.go", "../config_notifications.go", "../../forge/connection.go", "../../forge/person.go"}
+var sources = []string{"../config.go", "../config_scheduler.go", "../config_notifications.go", "../config_resourcegraph.go", "../../forge/connection.go", "../../forge/person.go"}
 
 func main() {
 	out := flag.String("out", "", "`file` the schema is written to")
@@ -63,6 +63,7 @@ var rules = map[string]schema{
 	"RouteConfig.severity":  {"enum": []message.Severity{message.Info, message.Error}},
 	"RouteConfig.receivers": {"minItems": 1},
 	"VerifyCredential":      {"oneOf": []schema{having("tokenEnv"), {"required": []string{"userEnv", "passwordEnv"}}}},
+	"ResourceGraphConfig":   {"oneOf": []schema{having("subscriptions"), having("managementGroups")}},
 	"LogConfig.format":      {"enum": []string{"text", "json"}},
 	"LogConfig.level":       {"enum": []string{"debug", "info", "warn", "error"}},
 }

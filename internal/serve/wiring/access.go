@@ -123,6 +123,11 @@ func Secrets(config *serve.Config, env map[string]string) []secret.Value {
 			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
 		}
 	}
+	for i := range config.ResourceGraph {
+		if text, err := os.ReadFile(config.ResourceGraph[i].SecretFile); err == nil {
+			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
+		}
+	}
 	for i := range config.Schedulers {
 		names = append(names, config.Schedulers[i].TokenEnv)
 	}

@@ -63,14 +63,14 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		hosts: knownHosts(s.Config), links: pageLinks(s.Config.URL),
 		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.Flows.Client}, Ledger: s.Ledger, Now: time.Now},
 		promoter: &promote.Promoter{
-			Ledger: wakingLedger{s.Ledger, s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
+			Ledger: wakingLedger{s.heard(), s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
 			Checks:  verifier,
 			Checked: s.Keeper.RunChain,
 			People:  s.Flows.people,
 		},
 	}
 	s.API = &api.Server{
-		Observer: &query.Observer{Ledger: s.Ledger, Fleet: s.Flows.board, Now: time.Now},
+		Observer: &query.Observer{Ledger: s.heard(), Fleet: s.Flows.board, Now: time.Now},
 		Control:  &promote.Control{Ledger: s.Ledger, Branches: repository.NewDeliveryReader(s.Flows.Client)},
 		Intake:   &ingest.Intake{Ledger: s.Ledger, Stored: s.Keeper.HandleReports},
 		Registrar: &ingest.Registrar{

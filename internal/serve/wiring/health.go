@@ -26,6 +26,11 @@ func (s *Server) health() serve.Health {
 		h.Warnings = append(h.Warnings, counted(n, "repository does", "repositories do")+
 			" not answer in time; the metric kalypso_source_unavailable_timestamp_seconds names them")
 	}
+	for _, g := range s.graphs {
+		if g.failing() {
+			h.Warnings = append(h.Warnings, fmt.Sprintf("Azure Resource Graph (%s) cannot be read; the log has the reason", g.config.Title()))
+		}
+	}
 	if n := len(s.server.Keeper.Overdue(overdueAfter)); n > 0 {
 		h.Warnings = append(h.Warnings, counted(n, "environment has", "environments have")+
 			" had no successful round for half an hour; the metric kalypso_scheduled_timestamp_seconds names them")
@@ -43,6 +48,9 @@ func (s *Server) alerts() []web.Alert {
 		})
 	}
 	all = append(all, sourceAlerts(s.Flows.Client.Unavailable())...)
+	for _, g := range s.graphs {
+		all = append(all, g.alerts()...)
+	}
 	return append(all, overdueAlerts(s.server.Keeper.Overdue(overdueAfter))...)
 }
 

@@ -82,6 +82,8 @@ type Server struct {
 	// replica is this server among those that share the ledger; nil if none can.
 	replica *replica.Member
 	disk    *disk
+	// graphs are the parts of Azure whose clusters report there.
+	graphs []*graphSource
 	// closers are called in reverse order.
 	closers []func()
 }
@@ -137,7 +139,7 @@ func (s *Server) wire(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func() error{
-		s.wireNotifications, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.openSessions(ctx) },
+		s.wireNotifications, s.wireResourceGraph, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.openSessions(ctx) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -221,6 +223,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	wait.Go(func() { s.compactLedger(ctx) })
 	wait.Go(func() { s.notifications.Run(ctx) })
+	for _, g := range s.graphs {
+		wait.Go(func() { g.run(ctx) })
+	}
 	if s.replica != nil {
 		held, release := context.WithCancel(context.WithoutCancel(ctx))
 		wait.Go(func() { s.replica.Run(held) })
