@@ -25,6 +25,8 @@ type Proposer struct {
 	Committer pullrequest.Committer
 	// Forges host them. // required
 	Forges pullrequest.Forges
+	// Accept is called with each draft before anything is written, which its error prevents; optional.
+	Accept func(*Draft) error
 }
 
 // Outcome is the result of a round.
@@ -61,6 +63,9 @@ type Outcome struct {
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
 	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: request})
 	r := &round{Proposer: p, Draft: draft, environment: request.Environment, outcome: draft.Outcome()}
+	if err == nil && p.Accept != nil {
+		err = p.Accept(draft)
+	}
 	if err != nil {
 		return r.outcome, err
 	}
