@@ -68,7 +68,7 @@
 //	internal/sample/simulate       simulated clusters, which follow Git and report
 //
 //	internal/sqlfile               opens SQLite files, migrates schemas, reads statements
-//	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas, the order of names
+//	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas, order of and typos in names
 //	cmd/kalypso                    the command line
 //	cmd/kalypso-agent              the agent as a program of its own
 //	cmd/kalypso-operator           the operator

@@ -1,29 +1,37 @@
-package fleet_test
+package nearest
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-func TestNearest(t *testing.T) {
+func TestName(t *testing.T) {
 	known := []string{"west-us", "east-us", "size", "Region"}
 	for word, want := range map[string]string{
 		"esat-us":                   "east-us", // neighbours swapped
 		"west-u":                    "west-us", // closer than east-us
 		"region":                    "Region",
 		"sizes":                     "size",
+		"szie":                      "size",
 		"zise":                      "", // two of four are too many
 		"north":                     "",
 		"":                          "",
 		strings.Repeat("size", 100): "",
 	} {
-		if got := fleet.Nearest(word, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		if got := Name(word, known); got != want {
+			t.Errorf("Name(%q) = %q, want %q", word, got, want)
 		}
 	}
-	if got := fleet.Nearest("b", []string{"c", "a"}); got != "a" {
+	if got := Name("b", []string{"c", "a"}); got != "a" {
 		t.Errorf("of two equally near ones it is %q, want the first by name", got)
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	known := []string{"control-plane", "config", "environment"}
+	for word, want := range map[string]string{"conf": "config", "con": "", "enviroment": "environment", "env": "environment", "": "", "x": ""} {
+		if got := Beginning(word, known); got != want {
+			t.Errorf("Beginning(%q) = %q, want %q", word, got, want)
+		}
 	}
 }

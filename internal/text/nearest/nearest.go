@@ -1,0 +1,60 @@
+// Package nearest suggests what a mistyped name may stand for: a command, a flag, a field, an environment.
+package nearest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// maxWord bounds the quadratic work. It is the length of the longest name in Kubernetes.
+const maxWord = 253
+
+// Name returns the candidate most similar to a word, ignoring case, or "" if none is similar enough to be a typo:
+// two of five letters may differ. Two neighbours that are swapped count as one. Ties are resolved by name.
+func Name(word string, candidates []string) string {
+	best, distance := "", max(1, len(word)*2/5)+1
+	if len(word) > maxWord {
+		return ""
+	}
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if d := distanceOf(strings.ToLower(word), strings.ToLower(c)); d < distance {
+			best, distance = c, d
+		}
+	}
+	return best
+}
+
+func distanceOf(a, b string) int {
+	d := levenshtein.ComputeDistance(a, b)
+	if d == 2 && swapped(a, b) {
+		return 1
+	}
+	return d
+}
+
+// swapped reports whether two words differ in two neighbours that are swapped.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
+}
+
+// Beginning is [Name], or else the only candidate that begins with the word.
+func Beginning(word string, candidates []string) string {
+	if near := Name(word, candidates); near != "" || word == "" {
+		return near
+	}
+	longer := slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return !strings.HasPrefix(c, word) })
+	if len(longer) == 1 {
+		return longer[0]
+	}
+	return ""
+}
