@@ -41,6 +41,7 @@ func (f *appFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.path, "path", "", "the `folder` of the Workload in the source (default: anywhere)")
 	flags.StringVar(&f.workload, "workload", "", "the `name` of the Workload, where there are several")
 	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
+	cli.FlagGroup(cmd, cli.GroupApplication, "source", "config", "branch", "path", "workload", "map")
 	for _, name := range []string{"source", "config"} {
 		_ = cmd.MarkFlagDirname(name) // the error only says that the flag does not exist
 	}
@@ -49,11 +50,13 @@ func (f *appFlags) bind(cmd *cobra.Command) {
 // bindEnvironment adds the flag that names an environment.
 func (f *appFlags) bindEnvironment(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
+	cli.FlagGroup(cmd, cli.GroupApplication, "environment")
 }
 
 // bindGitOps adds the flag for the GitOps repository.
 func (f *appFlags) bindGitOps(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.gitops, "gitops", "", "its GitOps repository, a `folder or URL` (default: what the Delivery says)")
+	cli.FlagGroup(cmd, cli.GroupApplication, "gitops")
 	_ = cmd.MarkFlagDirname("gitops") // the error only says that the flag does not exist
 }
 
@@ -66,6 +69,7 @@ func (f *appFlags) bindBuild(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.set, "set", nil, "set a value, as in helm: `replicas=2`; may be repeated")
 	flags.StringArrayVar(&f.setString, "set-string", nil, "set a text, as in helm: `tag=007`; may be repeated")
 	flags.StringArrayVar(&f.vars, "var", nil, "let values refer to `NAME=VALUE` as $NAME; NAME alone takes it from the environment")
+	cli.FlagGroup(cmd, cli.GroupBuild, "commit", "version", "image-tag", "set", "set-string", "var")
 }
 
 // leaveOut refuses the named flags if they are given. because says why they would have no effect.

@@ -69,7 +69,7 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.app.bindBuild(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub).Of(appChecked{})
 	c.platform.bind(cmd)
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
 	return cmd

@@ -50,7 +50,7 @@ It exits with 3 when the author may not edit a value, and names the value, its l
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.author.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub).Of(editReport{})
 	cmd.Flags().StringVar(&c.edit.Base, "base", "", "the `revision` of the configuration that the change is compared with")
 	cmd.Flags().StringVar(&c.edit.Head, "head", "", "the `revision` of the configuration with the change (default: the head of the environment's branch)")
 	return cmd

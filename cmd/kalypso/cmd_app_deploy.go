@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // appDeployCommand is "kalypso app deploy".
@@ -76,7 +77,7 @@ kalypso/scan, which is pending until the scans have run: --scan does it here, wi
 	c.app.bindEnvironment(cmd)
 	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appDeployed{}, api.RecordedBuild{})
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger to put the build on record in")
 	c.place.BindServer(cmd, "tell the server at a `URL`, which delivers the application, what was built")
@@ -89,6 +90,7 @@ kalypso/scan, which is pending until the scans have run: --scan does it here, wi
 func bindForges(cmd *cobra.Command, f *pullRequestFlags) {
 	cmd.Flags().StringVar(&f.config, "forge-config", "", "a configuration `file` of kalypso serve, for its forges")
 	cmd.Flags().StringVar(&f.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
+	cli.FlagGroup(cmd, cli.GroupForge, "pull-request", "forge-config", "forge-kind")
 }
 
 func (c *appDeployCommand) run(cmd *cobra.Command) error {

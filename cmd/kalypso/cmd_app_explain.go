@@ -56,7 +56,7 @@ Values that no configuration sets are the chart's own, and not listed.`,
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.app.bindBuild(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(explainedTarget{})
 	return cmd
 }
 

@@ -47,7 +47,7 @@ It is what a pull request would show; nothing is written.`,
 	c.app.bindEnvironment(cmd)
 	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown).Of(appPlan{})
 	cmd.Flags().BoolVar(&c.diff, "diff", false, "show the unified difference of every object")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
 	return cmd

@@ -25,6 +25,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
@@ -96,7 +97,7 @@ plane it is unknown what is to be scanned: pull requests get no status kalypso/s
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications and scans may take all in all")
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPromoted{}, appDeployed{}, api.Accepted{})
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	c.place.BindServer(cmd, "request it from the server at a `URL`, which delivers the application")

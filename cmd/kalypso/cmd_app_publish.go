@@ -69,7 +69,7 @@ Registries are used with the credentials of "docker login".`,
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.app.bindGitOps(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPublished{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.to, "to", "", "where to: `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout")
 	flags.StringArrayVar(&c.tags, "tag", nil, "also give the version this `tag`, which is immutable; may be repeated")

@@ -75,7 +75,7 @@ A server that delivers the application knows all of this already: name the workl
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.app.bindGitOps(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.ApplicationDetail{}, appStatus{})
 	bindForges(cmd, &c.forges)
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, applicationNames))

@@ -39,7 +39,7 @@ the manifests of each environment. Versions that are ranges are left alone; the 
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(deliver.Updated{})
 	bindForges(cmd, &c.forges)
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would be proposed, and do nothing")
 	return cmd

@@ -78,7 +78,7 @@ same commits.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(bundled{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.clusterType, "cluster-type", "", "the `name` of the cluster type")
 	flags.StringVar(&c.out, "out", "", "write the bundle to this `file`")

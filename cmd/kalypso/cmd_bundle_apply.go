@@ -61,7 +61,7 @@ The branch ` + carry.StateBranch("ENVIRONMENT", "CLUSTER-TYPE") + ` of the GitOp
 		Args: cli.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(bundleApplied{})
 	flags := cmd.Flags()
 	flags.StringVarP(&c.site.Environment, "environment", "e", "", "the `name` of the environment of this site")
 	flags.StringVar(&c.site.ClusterType, "cluster-type", "", "the `name` of the cluster type of this site")

@@ -32,6 +32,31 @@ type clusterImportCommand struct {
 	propose bool
 	source  sourceFlags
 	forges  pullRequestFlags
+	output  *cli.Output
+}
+
+// importedClusters is the result of the command.
+type importedClusters struct {
+	// Folder has a file for each cluster: of this machine, or with Environment of its branch.
+	Folder      string `json:"folder"`
+	Environment string `json:"environment,omitempty"`
+	// Clusters is how many the list has. Their files are New, Changed or Unchanged.
+	Clusters  int `json:"clusters"`
+	New       int `json:"new"`
+	Changed   int `json:"changed"`
+	Unchanged int `json:"unchanged"`
+	// Elsewhere are clusters that the environment branch has in other files.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+	// PullRequest is open; absent without one.
+	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	// Done lists what was done on the forge, in order, and Waits why the pull request is not opened.
+	Done  []string `json:"done,omitempty"`
+	Waits string   `json:"waits,omitempty"`
+}
+
+// counts says in words what became of the clusters.
+func (i importedClusters) counts() string {
+	return fmt.Sprintf("%s: %d new, %d changed, %d unchanged in %s", terminal.Count(i.Clusters, "cluster"), i.New, i.Changed, i.Unchanged, terminal.Printable(i.Folder))
 }
 
 func newClusterImport(t *terminal.Terminal) *cobra.Command {
@@ -70,6 +95,8 @@ GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 	flags.StringVar(&c.source.controlPlane, "control-plane", "", "with --pull-request: the `URL` of the control plane")
 	flags.StringVarP(&c.source.environment, "environment", "e", "", "with --pull-request: the `name` of the environment")
 	bindForges(cmd, &c.forges)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(importedClusters{})
+	cli.FlagGroup(cmd, cli.GroupControlPlane, "control-plane", "environment")
 	return cmd
 }
 
@@ -136,29 +163,32 @@ func (c *clusterImportCommand) open(ctx context.Context, clusters []v1alpha1.Clu
 		return err
 	}
 	s.progress.End()
-	return c.showProposed(result, len(clusters))
-}
-
-// showProposed says what was done.
-func (c *clusterImportCommand) showProposed(r *schedule.Imported, count int) error {
-	for _, where := range r.Elsewhere {
+	for _, where := range result.Elsewhere {
 		fmt.Fprintln(c.t.Err, "left alone: "+terminal.Printable(where))
 	}
-	fmt.Fprintf(c.t.Out, "%s: %d new, %d changed, %d unchanged in %s of %s\n", terminal.Count(count, "cluster"),
-		len(r.New), len(r.Changed), r.Unchanged, terminal.Printable(c.out), terminal.Printable(c.source.environment))
-	for _, line := range r.Did {
-		fmt.Fprintln(c.t.Out, terminal.Printable(line))
+	r := importedClusters{
+		Folder: c.out, Environment: c.source.environment, Clusters: len(clusters), New: len(result.New), Changed: len(result.Changed), Unchanged: result.Unchanged,
+		Elsewhere: result.Elsewhere, PullRequest: pullRequestOf(result.PullRequest), Done: result.Did, Waits: result.Waits,
+	}
+	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return showImported(w, r) })
+}
+
+// showImported says what was done for a pull request.
+func showImported(w io.Writer, r importedClusters) error {
+	fmt.Fprintf(w, "%s of %s\n", r.counts(), terminal.Printable(r.Environment))
+	for _, line := range r.Done {
+		fmt.Fprintln(w, terminal.Printable(line))
 	}
 	line := "nothing to propose: the environment branch has all of them"
 	switch {
 	case r.Waits != "":
 		line = "waits: " + r.Waits
-	case r.PullRequest != nil && len(r.New)+len(r.Changed) > 0 && len(r.Did) == 0:
+	case r.PullRequest != nil && r.New+r.Changed > 0 && len(r.Done) == 0:
 		line = "up to date: " + r.PullRequest.URL
-	case r.PullRequest != nil && len(r.New)+len(r.Changed) > 0:
+	case r.PullRequest != nil && r.New+r.Changed > 0:
 		line = r.PullRequest.URL
 	}
-	_, err := fmt.Fprintln(c.t.Out, terminal.Printable(line))
+	_, err := fmt.Fprintln(w, terminal.Printable(line))
 	return err
 }
 
@@ -190,9 +220,13 @@ func (c *clusterImportCommand) write(clusters []v1alpha1.Cluster) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(c.t.Out, "%s: %d new, %d changed, %d unchanged in %s\n", terminal.Count(len(clusters), "cluster"),
-		len(names)-len(differ), len(differ), len(clusters)-len(names), terminal.Printable(c.out))
-	return err
+	r := importedClusters{
+		Folder: c.out, Clusters: len(clusters), New: len(names) - len(differ), Changed: len(differ), Unchanged: len(clusters) - len(names),
+	}
+	return c.output.Write(c.t.Out, r, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, r.counts())
+		return err
+	})
 }
 
 func (c *clusterImportCommand) read(file string) ([]byte, error) {

@@ -41,7 +41,7 @@ Clusters that are not registered are listed as unknown: their reports are stored
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Page[query.Cluster]{})
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "only members of the environment with this `name`")
 	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))

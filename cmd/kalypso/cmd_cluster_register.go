@@ -67,7 +67,7 @@ On a server, this needs the token of an admin, or a join token; see "kalypso tok
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(registered{})
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.members, "member", nil, "a membership, as `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
 	flags.StringToStringVar(&c.labels, "label", nil, "a label of the cluster, as `KEY=VALUE`; may be repeated")

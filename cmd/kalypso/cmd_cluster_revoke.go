@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // clusterRevokeCommand is "kalypso cluster revoke".
@@ -33,7 +34,7 @@ Earlier reports stay in the ledger. To bring the cluster back with another crede
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Credential{})
 	return cmd
 }
 
@@ -71,7 +72,7 @@ the new one. The agent reads the file before each attempt and needs no restart.`
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(registered{})
 	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to a new `file` instead of showing it")
 	return cmd
 }

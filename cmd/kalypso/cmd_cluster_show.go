@@ -31,7 +31,7 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, clusterNames))
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.ClusterDetail{})
 	return cmd
 }
 

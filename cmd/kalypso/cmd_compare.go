@@ -37,7 +37,7 @@ Targets are matched by workload and name.`,
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFleet(&c.place, t, environmentNames)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Comparison{})
 	cmd.Flags().Var(&c.asOf, "as-of", "compare the state at this time: 2026-11-17T10:00, or 36h or 7d ago")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 if the environments differ")
 	return cmd

@@ -51,7 +51,7 @@ It exits with 3 when the author may not edit a value, and names the value, its l
 	}
 	c.source.bind(cmd, t)
 	c.author.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub).Of(editReport{})
 	cmd.Flags().StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	cmd.Flags().StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
 	return cmd

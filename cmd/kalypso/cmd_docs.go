@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -25,7 +28,26 @@ func newMan() *cobra.Command {
 
 // newDocs generates the reference of the commands, docs/cli, as Markdown.
 func newDocs() *cobra.Command {
-	return newGenerator("docs", "Write the reference of the commands to a folder", doc.GenMarkdownTree)
+	return newGenerator("docs", "Write the reference of the commands to a folder", writeReference)
+}
+
+// writeReference writes a page for a command, and for those below it.
+func writeReference(cmd *cobra.Command, dir string) error {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
+			if err := writeReference(sub, dir); err != nil {
+				return err
+			}
+		}
+	}
+	var page bytes.Buffer
+	if err := doc.GenMarkdown(cmd, &page); err != nil {
+		return err
+	}
+	flags := cmd.NonInheritedFlags()
+	grouped := strings.TrimPrefix(cli.FlagsByGroup(flags), "Flags:\n")
+	text := strings.Replace(page.String(), "```\n"+flags.FlagUsages()+"```\n", "```\n"+grouped+"```\n", 1)
+	return os.WriteFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "_")+".md"), []byte(text), 0o644)
 }
 
 func newGenerator(name, short string, generate func(*cobra.Command, string) error) *cobra.Command {

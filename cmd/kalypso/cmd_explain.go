@@ -65,9 +65,10 @@ With --what-if it explains an imagined change of the environment, without a comm
 	}
 	c.source.bind(cmd, t)
 	cmd.ValidArgsFunction = c.source.completePairs(t)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(schedule.Explanation{})
 	c.whatIf.bind(cmd)
 	cmd.Flags().StringVar(&c.cluster, "cluster", "", "explain one `cluster` instead of a cluster type")
+	completeFlag(cmd, "cluster", c.source.completeClusters(t))
 	cmd.Flags().StringVar(&c.key, "config", "", "show where the value of a configuration `key` comes from; '*' shows all keys")
 	return cmd
 }

@@ -56,7 +56,7 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 	}
 	cmd.ValidArgsFunction = c.complete
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Page[query.Event]{}, then{})
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "for a workload: only events in the environment with this `name`")
 	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))

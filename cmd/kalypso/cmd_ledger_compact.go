@@ -42,7 +42,7 @@ smaller, but is filled again before it grows. "kalypso ledger backup" writes a s
 	}
 	c.ledger.Bind(cmd, "the ledger to compact")
 	cmd.Flags().DurationVar(&c.retention, "retention", 0, "delete what clusters ran before this `duration`, at least 24h (default: keep it)")
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(compacted{})
 	return cmd
 }
 

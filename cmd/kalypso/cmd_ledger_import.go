@@ -25,8 +25,32 @@ import (
 
 // ledgerImportCommand is "kalypso ledger import".
 type ledgerImportCommand struct {
-	t     *terminal.Terminal
-	place backend.Flags
+	t      *terminal.Terminal
+	place  backend.Flags
+	output *cli.Output
+}
+
+// importedFiles is the result of the command.
+type importedFiles struct {
+	Files []importedFile `json:"files"`
+}
+
+// importedFile is what a file had.
+type importedFile struct {
+	File string `json:"file"`
+	// Reports is how many signed reports it had, and Clusters which clusters they are of; absent for exported facts.
+	Reports  int      `json:"reports,omitempty"`
+	Clusters []string `json:"clusters,omitempty"`
+
+	signed bool
+}
+
+// String says it in words.
+func (f importedFile) String() string {
+	if !f.signed {
+		return "imported the exported facts"
+	}
+	return fmt.Sprintf("imported %s of %s", terminal.Count(f.Reports, "report"), terminal.Printable(strings.Join(f.Clusters, ", ")))
 }
 
 func newLedgerImport(t *terminal.Terminal) *cobra.Command {
@@ -48,6 +72,7 @@ A server accepts signed reports from an admin.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(importedFiles{})
 	return cmd
 }
 
@@ -68,35 +93,41 @@ func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
 }
 
 func (c *ledgerImportCommand) importAll(ctx context.Context, files []string, to importer) error {
+	done := importedFiles{Files: []importedFile{}}
 	for _, file := range files {
-		if err := c.importFile(ctx, file, to); err != nil {
+		imported, err := c.importFile(ctx, file, to)
+		if err != nil {
 			return err
 		}
+		done.Files = append(done.Files, imported)
+		if c.output.Format == cli.FormatText {
+			fmt.Fprintf(c.t.Out, "%s: %s\n", terminal.Printable(imported.File), imported)
+		}
 	}
-	return nil
+	return c.output.Write(c.t.Out, done, func(io.Writer) error { return nil })
 }
 
-// importFile imports one file and prints a summary.
-func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to importer) error {
+// importFile imports one file.
+func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to importer) (importedFile, error) {
 	in, name := c.t.In, "stdin"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return fmt.Errorf("import: %w", err)
+			return importedFile{}, fmt.Errorf("import: %w", err)
 		}
 		defer f.Close() //nolint:errcheck // it was only read
 		in, name = f, file
 	}
-	what, err := addTo(ctx, bufio.NewReader(in), to)
+	imported, err := addTo(ctx, bufio.NewReader(in), to)
+	imported.File = name
 	var f *cli.Failure
 	switch {
 	case errors.As(err, &f):
-		return fmt.Errorf("%s: %w", terminal.Printable(name), err)
+		return imported, fmt.Errorf("%s: %w", terminal.Printable(name), err)
 	case err != nil:
-		return cli.Failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
+		return imported, cli.Failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
 	}
-	fmt.Fprintf(c.t.Out, "%s: %s\n", terminal.Printable(name), what)
-	return nil
+	return imported, nil
 }
 
 // importer imports files into a ledger or a server.
@@ -106,13 +137,13 @@ type importer interface {
 	Signed(ctx context.Context, in io.Reader) (ingest.Imported, error)
 }
 
-// addTo imports a file and returns a summary.
-func addTo(ctx context.Context, in *bufio.Reader, to importer) (string, error) {
+// addTo imports a file.
+func addTo(ctx context.Context, in *bufio.Reader, to importer) (importedFile, error) {
 	if !isSigned(in) {
-		return "imported the exported facts", to.Facts(ctx, in)
+		return importedFile{}, to.Facts(ctx, in)
 	}
 	taken, err := to.Signed(ctx, in)
-	return fmt.Sprintf("imported %s of %s", terminal.Count(taken.Reports, "report"), terminal.Printable(strings.Join(taken.Clusters, ", "))), err
+	return importedFile{Reports: taken.Reports, Clusters: taken.Clusters, signed: true}, err
 }
 
 // localImport imports into a ledger.

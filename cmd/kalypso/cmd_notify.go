@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
@@ -35,8 +36,16 @@ The server sends messages to the receivers of its configuration: webhooks, Slack
 
 // notifyTestCommand is "kalypso notify test".
 type notifyTestCommand struct {
-	t    *terminal.Terminal
-	file string
+	t      *terminal.Terminal
+	output *cli.Output
+	file   string
+}
+
+// testMessage is the result of the command: a message that was accepted.
+type testMessage struct {
+	Receiver string `json:"receiver"`
+	// Message is its ID.
+	Message string `json:"message"`
 }
 
 func newNotifyTest(t *terminal.Terminal) *cobra.Command {
@@ -50,6 +59,7 @@ that the configuration names, as the server does. The outbox is not involved.`,
 		Args:    cli.Exactly("RECEIVER"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(testMessage{})
 	cmd.Flags().StringVar(&c.file, "config", "", "the configuration `file` of kalypso serve (required)")
 	_ = cmd.MarkFlagFilename("config") // the error only says that the flag does not exist
 	return cmd
@@ -91,8 +101,10 @@ func (c *notifyTestCommand) run(cmd *cobra.Command, name string) error {
 	if err := senders[name].Send(cmd.Context(), e); err != nil {
 		return cli.Failed(fmt.Errorf("receiver %q: %w", name, err), "check its address and its secret; nothing is tried again")
 	}
-	_, err = fmt.Fprintf(c.t.Out, "%s accepted the message %s\n", name, e.ID)
-	return err
+	return c.output.Write(c.t.Out, testMessage{name, e.ID}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s accepted the message %s\n", name, e.ID)
+		return err
+	})
 }
 
 // notifyStatusCommand is "kalypso notify status".
@@ -120,7 +132,7 @@ It needs the token of an operator, or direct access to the ledger.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Messages{})
 	return cmd
 }
 

@@ -27,6 +27,8 @@ type planCommand struct {
 	diff     bool
 	exitCode bool
 	whatIf   whatIfFlag
+	// out is the file that the plan is saved to; empty to only show it.
+	out string
 }
 
 func newPlan(t *terminal.Terminal) *cobra.Command {
@@ -44,7 +46,9 @@ Without --base-ref and --base-main it compares what the control plane wants with
 With them it compares two states of the control plane, as for a pull request to it.
 
 With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
-and with --commit what promoting a commit of main would do. Nothing is written in any case.
+and with --commit what promoting a commit of main would do.
+
+With --out it saves the plan to a file, which kalypso schedule --plan carries out unchanged or refuses. Nothing else is written in any case.
 
 With --what-if it plans an imagined change of the environment, without a commit:
 
@@ -52,13 +56,14 @@ With --what-if it plans an imagined change of the environment, without a commit:
 		Example: `  kalypso plan -e dev
   kalypso plan -e dev --base-ref HEAD~1 --diff
   kalypso plan -e stage --base-main v1.4 -o markdown
+  kalypso plan -e dev --out plan.json
   kalypso plan -e dev --what-if clusterType:large=absent
   kalypso plan -e dev --control-plane https://github.com/acme/control-plane --branch new-region`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown).Of(schedule.Report{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
@@ -66,9 +71,13 @@ With --what-if it plans an imagined change of the environment, without a commit:
 	flags.StringVar(&c.trial.Branch, "branch", "", "plan merging this `branch` of the control plane")
 	flags.StringVar(&c.trial.Into, "into", "", "the `branch` that it would be merged into (default main)")
 	flags.StringVar(&c.trial.Commit, "commit", "", "plan promoting this `commit` of main")
+	completeFlag(cmd, "commit", c.source.completeCommits(t))
+	completeFlag(cmd, "base-main", c.source.completeCommits(t))
 	c.whatIf.bind(cmd)
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
+	flags.StringVar(&c.out, "out", "", "save the plan to a new `file` for kalypso schedule --plan")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
+	cli.FlagGroup(cmd, cli.GroupOutput, "diff", "exit-code", "out")
 	return cmd
 }
 
@@ -92,6 +101,9 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	session.progress.End()
+	if err := c.save(draft); err != nil {
+		return err
+	}
 	if err := c.output.Write(c.t.Out, draft.Report(), func(w io.Writer) error { return c.show(w, draft) }); err != nil {
 		return err
 	}
@@ -99,6 +111,18 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return cli.AnswerNo()
 	}
 	return nil
+}
+
+// save writes the file of --out.
+func (c *planCommand) save(d *schedule.Draft) error {
+	if c.out == "" {
+		return nil
+	}
+	saved, err := d.Save(cli.Version())
+	if err != nil {
+		return cli.Failed(err, "leave out --out")
+	}
+	return writeSavedPlan(c.out, saved)
 }
 
 func (c *planCommand) show(w io.Writer, d *schedule.Draft) error {
@@ -113,6 +137,8 @@ func (c *planCommand) show(w io.Writer, d *schedule.Draft) error {
 func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 	tried := c.trial.Branch != "" || c.trial.Commit != ""
 	switch {
+	case c.out != "" && (len(c.whatIf) > 0 || c.baseRef != "" || c.baseMain != "" || c.trial.Branch != ""):
+		return cli.Usage(cmd, "--out saves what schedule can write, compared with what is published: leave out --what-if, --base-ref, --base-main and --branch")
 	case tried && len(c.whatIf) > 0:
 		return cli.Usage(cmd, "--what-if imagines changes of the environment as it is: leave out --branch and --commit")
 	case c.trial.Branch != "" && c.trial.Commit != "":

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // promoteCommand is "kalypso promote".
@@ -57,10 +58,11 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Page[query.EnvironmentDetail]{}, api.Accepted{})
 	cmd.Flags().StringVar(&c.to, "to", "", "request the commit for the environment or ring with this `name`")
 	completeFlag(cmd, "to", completeFleet(&c.place.Flags, t, placeNames))
 	c.request.bind(cmd, true)
+	completeFlag(cmd, "commit", completeFleet(&c.place.Flags, t, commitNames))
 	cmd.AddCommand(
 		newPromoteRound(t),
 		newPromoteAction(t, backend.Pause, "Stop promoting commits to an environment",

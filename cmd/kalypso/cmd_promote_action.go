@@ -61,8 +61,11 @@ func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *co
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, placeNames))
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Accepted{})
 	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback || action == backend.Skip)
+	if cmd.Flags().Lookup("commit") != nil {
+		completeFlag(cmd, "commit", completeFleet(&c.place, t, commitNames))
+	}
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
 	return cmd
 }

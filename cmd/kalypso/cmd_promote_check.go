@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // promoteCheckCommand is "kalypso promote approve" and bypass.
@@ -26,8 +27,9 @@ func newPromoteCheck(t *terminal.Terminal, action, short, long, why string) *cob
 	}
 	c.place.Bind(cmd)
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, environmentNames))
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Accepted{})
 	c.request.bind(cmd, true)
+	completeFlag(cmd, "commit", completeFleet(&c.place, t, commitNames))
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
 	cmd.Flags().StringVar(&c.application, "application", "", "the `name` of the application, for a verification of an application's environment; needs a server")
 	return cmd

@@ -63,7 +63,7 @@ configuration file names people; without it, they are not read.`,
 	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges, its people and what verifications may do")
 	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(promote.Outcome{})
 	return cmd
 }
 

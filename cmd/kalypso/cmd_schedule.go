@@ -37,6 +37,9 @@ type scheduleCommand struct {
 	allowDeletions bool
 	strict         bool
 	pullRequest    pullRequestFlags
+	// plan is the file of a plan to carry out, and saved its content; empty and nil to write whatever is wanted now.
+	plan  string
+	saved *schedule.SavedPlan
 }
 
 // scheduled is the result of the command.
@@ -77,26 +80,32 @@ a pull request shows it, with a status that fails until the label kalypso/allow-
 A change that a check refuses is not written to a folder or to the GitOps branch itself. It can be proposed: a pull request
 shows the findings, with a status that fails until they are corrected.
 
+With --plan it carries out a plan that kalypso plan --out saved, unchanged or not at all: the environment is read again, and has to write
+exactly the files of the plan, over the commit of the GitOps branch that the plan was compared with. Otherwise the command says what
+differs, writes nothing, and exits with 3.
+
 For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
 GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 		Example: `  kalypso schedule -e dev --out rendered
   kalypso schedule -e dev --commit
   kalypso schedule -e dev --commit --branch proposal
-  kalypso schedule -e dev --pull-request`,
+  kalypso schedule -e dev --pull-request
+  kalypso schedule -e dev --plan plan.json --commit`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(scheduled{}, proposed{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.out, "out", "", "write to this `folder`, which stands in for the GitOps branch")
 	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
 	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
 	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
+	flags.StringVar(&c.plan, "plan", "", "carry out the plan of this `file` of kalypso plan --out, or nothing")
 	flags.BoolVar(&c.strict, "strict", false, "exit with 3 for errors and held assignments")
 	c.pullRequest.bind(cmd)
-	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
+	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagFilename("plan", "json") // the errors only say that the flag does not exist
 	return cmd
 }
 
@@ -123,6 +132,11 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	defer session.close()
 	if source := c.source.within(session.request.ControlPlane, c.out); source != "" {
 		return cli.Usage(cmd, "--out %s is part of the source %s; name a folder for generated files alone", c.out, source)
+	}
+	if c.plan != "" {
+		if c.saved, err = readSavedPlan(c.plan); err != nil {
+			return err
+		}
 	}
 	if c.pullRequest.wanted {
 		return c.propose(cmd.Context(), session)
@@ -202,6 +216,9 @@ func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled,
 func (c *scheduleCommand) attempt(ctx context.Context, s *session) (*scheduled, error) {
 	draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: s.request, Folder: c.out})
 	if err != nil {
+		return nil, err
+	}
+	if err := c.carriesOut(draft); err != nil {
 		return nil, err
 	}
 	result := &scheduled{Plan: draft.Plan, Findings: draft.Findings}

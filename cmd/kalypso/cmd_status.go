@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,22 +45,27 @@ An environment with rings has a line for each of them, such as prod/canary. Its 
 GATE counts the reconcilers that run the commit, of those that are expected to. While a commit is only proposed, it counts those
 that run the previous commit. Applications that a server delivers follow, with their build in each environment.
 
+With --watch it shows the status again whenever it changes, until you end it: it follows the events of the server, and connects again
+when the connection is lost; a ledger is read every two seconds. On a terminal it is redrawn, elsewhere each status follows the one before,
+and with -o json each is one line.
+
 A ledger alone does not know open pull requests, held assignments and the next commit. Add --control-plane to read them.`,
 		Example: `  kalypso status --server https://kalypso.example.com
   kalypso status --ledger kalypso-data/ledger.db
   kalypso status --ledger kalypso-data/ledger.db --control-plane https://github.com/acme/control-plane
-  kalypso status --watch`,
+  kalypso status --watch
+  kalypso status --watch -o json`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(fleetStatus{})
 	cmd.Flags().BoolVarP(&c.watch, "watch", "w", false, "show the status again whenever it changes")
 	return cmd
 }
 
 func (c *statusCommand) run(cmd *cobra.Command) error {
-	if c.watch && c.output.Format != cli.FormatText {
+	if c.watch && c.output.Format == cli.FormatYAML {
 		return cli.Usage(cmd, "--watch cannot be combined with -o %s", c.output.Format)
 	}
 	fleet, err := c.place.open(cmd, c.t)
@@ -109,6 +117,30 @@ func environments(ctx context.Context, fleet backend.Querier, controlPlane strin
 	return found, err
 }
 
+// line returns the status as JSON on one line, and what has to change for another one: the time of the last round does not count.
+func (f fleetStatus) line() (text, state string, err error) {
+	whole, err := json.Marshal(f)
+	if err != nil {
+		return "", "", err
+	}
+	f.Items = slices.Clone(f.Items)
+	for i := range f.Items {
+		f.Items[i].LastRound = time.Time{}
+	}
+	rest, err := json.Marshal(f)
+	return string(whole) + "\n", string(rest), err
+}
+
+// frame returns what is shown of a status, and what has to change for the next one.
+func (c *statusCommand) frame(found fleetStatus) (text, state string, err error) {
+	if c.output.Format == cli.FormatJSON {
+		return found.line()
+	}
+	var b strings.Builder
+	err = c.show(&b, found)
+	return b.String(), b.String(), err
+}
+
 // watchIt prints the status whenever it changes, until the context ends.
 func (c *statusCommand) watchIt(ctx context.Context, fleet *backend.Fleet) error {
 	shown := ""
@@ -123,13 +155,13 @@ func (c *statusCommand) watchIt(ctx context.Context, fleet *backend.Fleet) error
 		if err != nil {
 			return err
 		}
-		var text strings.Builder
-		if err := c.show(&text, found); err != nil {
+		text, state, err := c.frame(found)
+		if err != nil {
 			return err
 		}
-		if text.String() != shown {
-			shown = text.String()
-			if err := c.redraw(shown); err != nil {
+		if state != shown {
+			shown = state
+			if err := c.redraw(text); err != nil {
 				return err
 			}
 		}
@@ -139,10 +171,15 @@ func (c *statusCommand) watchIt(ctx context.Context, fleet *backend.Fleet) error
 	}
 }
 
-// redraw replaces the content of a terminal. Elsewhere it appends the status, with the time.
+// redraw replaces the content of a terminal. Elsewhere it appends the status, with the time unless it is JSON.
 func (c *statusCommand) redraw(text string) error {
-	if terminal.IsTerminal(c.t.Out) {
-		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)
+	switch {
+	case c.output.Format == cli.FormatJSON:
+		_, err := io.WriteString(c.t.Out, text)
+		return err
+	case terminal.IsTerminal(c.t.Out):
+		// Each line is overwritten, and what is left of the one before erased: clearing everything first would flicker.
+		_, err := fmt.Fprint(c.t.Out, "\x1b[H", strings.ReplaceAll(text, "\n", "\x1b[K\n"), "\x1b[J")
 		return err
 	}
 	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", output.NewPrinter(c.t).When(c.t.Now()), text)

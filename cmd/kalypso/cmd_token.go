@@ -68,7 +68,7 @@ or cluster type.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(issuedToken{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join (required)")
 	flags.StringVar(&c.expires, "expires", "", "expire after this `duration`, such as 24h or 90d (default: never; 24h for --role join)")
@@ -175,7 +175,7 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Tokens{})
 	cmd.Flags().BoolVar(&c.ended, "all", false, "include expired and revoked tokens")
 	return cmd
 }
@@ -240,7 +240,7 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Token{})
 	return cmd
 }
 

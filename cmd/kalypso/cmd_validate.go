@@ -53,7 +53,7 @@ It exits with 3 when there are errors, with --strict also for warnings.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub).Of(validationReport{})
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
 	cmd.Flags().BoolVar(&c.original, "compare-original", false, "also list what differs from the original scheduler, with both results")
 	return cmd

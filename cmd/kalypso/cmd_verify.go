@@ -73,7 +73,7 @@ with the first line that does.`,
 		Args: cli.Exactly("ARTIFACT"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(verified{})
 	flags := cmd.Flags()
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	flags.StringVar(&c.keyFile, "key", "", "the public key that must have signed it, in this `file`")

@@ -65,7 +65,7 @@ A gate without expected clusters never passes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Progress{})
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment (required)")
 	flags.StringVar(&c.ring, "ring", "", "wait for this `ring` of the environment")
@@ -74,6 +74,7 @@ A gate without expected clusters never passes.`,
 	completeFlag(cmd, "environment", completeFleet(&c.place.Flags, t, environmentNames))
 	completeFlag(cmd, "application", completeFleet(&c.place.Flags, t, applicationNames))
 	flags.StringVar(&c.commit, "commit", "", "a `commit` of main or of the application's source, or at least seven digits of it (default: the environment's current commit)")
+	completeFlag(cmd, "commit", completeFleet(&c.place.Flags, t, commitNames))
 	flags.DurationVar(&c.timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
 	flags.DurationVar(&c.failing, "failing-for", time.Minute, "how `long` clusters have to fail before this command gives up")
 	return cmd

@@ -77,6 +77,12 @@ func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, reques
 		result.Existing = head.Hash
 		return nil
 	}
+	if result.Base == "" && head.Hash != request.Parent.Hash {
+		// The commit would replace what was published since the draft was made.
+		return &git.Error{
+			Kind: git.ErrMoved, Op: fmt.Sprintf("commit to branch %q of", result.Branch), Where: repo.Name, Detail: "it moved since it was read", Hint: "run the command again",
+		}
+	}
 	if result.Base != "" && head.Hash != "" && !schedule.IsCommitMessage(head.Message) {
 		if merged, err := repo.IsAncestor(ctx, head.Hash, request.Parent); err != nil || !merged {
 			return cli.Failed(fmt.Errorf("branch %q ends with commit %s, which Kalypso did not make and %s does not have", result.Branch, terminal.Short(head.Hash), result.Base),

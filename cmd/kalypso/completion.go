@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,26 +18,45 @@ import (
 )
 
 // completionTimeout is how long a shell waits for names at most.
-const completionTimeout = 2 * time.Second
+const completionTimeout = time.Second
 
 // complete turns a list of names into a completion. What cannot be read has no names: a shell has no place for errors.
 func complete(list func(ctx context.Context, cmd *cobra.Command, args []string) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
-		names, err := list(ctx, cmd, args)
+		names, err := within(ctx, func() ([]string, error) { return list(ctx, cmd, args) })
 		if err != nil {
 			cobra.CompDebugln(err.Error(), false)
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var matching []cobra.Completion
 		for _, name := range names {
-			// A terminal would interpret control characters, and a line break would be another name.
-			if strings.HasPrefix(name, word) && terminal.Printable(name) == name {
+			// A terminal would interpret control characters, and a line break would be another name. A description follows a tab.
+			if strings.HasPrefix(name, word) && terminal.Printable(name) == strings.Replace(name, "\t", `\t`, 1) {
 				matching = append(matching, name)
 			}
 		}
 		return matching, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// within returns the result of do, or the error of a context that ends before. What do does then ends with the process.
+func within(ctx context.Context, do func() ([]string, error)) ([]string, error) {
+	type result struct {
+		names []string
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		names, err := do()
+		done <- result{names, err}
+	}()
+	select {
+	case r := <-done:
+		return r.names, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -85,6 +105,28 @@ func (f *sourceFlags) completePairs(t *terminal.Terminal) cobra.CompletionFunc {
 		}
 		for _, target := range snapshot.Targets {
 			names = append(names, target.Workload+"/"+target.ShortName)
+		}
+		return names, nil
+	})
+}
+
+// completeClusters completes with the Cluster objects of the environment.
+func (f *sourceFlags) completeClusters(t *terminal.Terminal) cobra.CompletionFunc {
+	return complete(func(ctx context.Context, _ *cobra.Command, _ []string) (names []string, err error) {
+		if f.environment == "" {
+			return nil, nil
+		}
+		session, err := f.open(ctx, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer session.close()
+		loaded, err := session.drafter.Loader.Load(ctx, session.request)
+		if err != nil {
+			return nil, err
+		}
+		for _, cluster := range loaded.Snapshot.Clusters {
+			names = append(names, cluster.Name)
 		}
 		return names, nil
 	})
@@ -146,6 +188,50 @@ func ringNames(environment *string) func(context.Context, *backend.Fleet) ([]str
 		}
 		return names, err
 	}
+}
+
+// commitNames are the commits that environments run, and those that are promoted next, in short with the first line of their messages.
+func commitNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
+	add := func(commit, about string) {
+		if commit = terminal.Short(commit); commit != "" && !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, commit) }) {
+			names = append(names, cobra.CompletionWithDesc(commit, terminal.Printable(about)))
+		}
+	}
+	for i := range page.Items {
+		e := &page.Items[i]
+		add(e.Commit, strings.TrimSpace("runs in "+e.Name+"  "+e.Title))
+	}
+	for i := range page.Items {
+		add(page.Items[i].Candidate, "is next in "+page.Items[i].Name)
+	}
+	return names, err
+}
+
+// completeCommits completes with commits of main that were merged last.
+func (f *sourceFlags) completeCommits(t *terminal.Terminal) cobra.CompletionFunc {
+	const newest = 50
+	return complete(func(ctx context.Context, _ *cobra.Command, _ []string) (names []string, err error) {
+		session, err := f.open(ctx, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer session.close()
+		repo, err := session.client.Open(ctx, session.request.ControlPlane)
+		if err != nil {
+			return nil, err
+		}
+		head, err := repo.Resolve(ctx, schedule.DefaultBase, "")
+		if err != nil {
+			return nil, err
+		}
+		commits, _, err := repo.History(ctx, head, nil, newest)
+		for _, c := range commits {
+			title, _, _ := strings.Cut(c.Message, "\n")
+			names = append(names, cobra.CompletionWithDesc(terminal.Short(c.Hash), terminal.Printable(title)))
+		}
+		return names, err
+	})
 }
 
 func clusterNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {

@@ -34,6 +34,7 @@ func (f *fleetFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.controlPlane, "control-plane", "", "only this control plane, a `folder or URL`; beside a ledger, it is read as well")
 	flags.StringSliceVar(&f.chain, "chain", nil, "beside a ledger: the `environments` one after the other, where they have no rules, as in dev,stage,prod")
 	flags.Var((*mapFlag)(&f.maps), "map", "beside a ledger: read the repository `URL=PATH` from a path; may be repeated")
+	cli.FlagGroup(cmd, cli.GroupControlPlane, "control-plane", "chain", "map")
 	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
 }
 

@@ -23,6 +23,7 @@ type platformFlags struct {
 func (f *platformFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`, for its rules")
 	cmd.Flags().BoolVar(&f.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
+	cli.FlagGroup(cmd, cli.GroupControlPlane, "control-plane", "scan")
 	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -22,10 +24,7 @@ Kalypso matches the two and writes a folder of manifests for each assignment, fr
 
 Exit codes:
 
-    0   the command succeeded
-    1   the command failed; the message says what to do next
-    2   the command line is invalid; nothing was done
-    3   the answer is no: there are problems, changes are pending, or a gate did not open`,
+` + strings.TrimRight(cli.ExitCodesText(), "\n"),
 		Example: `  kalypso init control-plane my-control-plane
   kalypso plan -e dev --control-plane my-control-plane`,
 		Version: cli.Version(),
@@ -57,11 +56,13 @@ Exit codes:
 		newToken(t),
 		newNotify(t),
 		newMCP(t),
+		newSchema(t),
 		newLedger(t),
 		clusteragent.New(t, "kalypso agent"),
 		newOperator(),
 		newMan(),
 		newDocs(),
+		cli.ExitCodesTopic(),
 	)
 	// Cobra adds its completion command later, and reports success for an unknown shell.
 	root.InitDefaultCompletionCmd()

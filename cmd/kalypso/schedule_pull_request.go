@@ -40,6 +40,7 @@ func (f *pullRequestFlags) bind(cmd *cobra.Command) {
 	flags.BoolVar(&f.wanted, "pull-request", false, "open the pull request of the environment, or bring it up to date, as kalypso serve does")
 	flags.StringVar(&f.config, "config", "", "with --pull-request: a configuration `file` of kalypso serve, for its forges")
 	flags.StringVar(&f.kind, "forge-kind", "", "with --pull-request: the `kind` of the forge, where its host does not say it: "+strings.Join(kindsOfTokens(), ", "))
+	cli.FlagGroup(cmd, cli.GroupForge, "pull-request", "config", "forge-kind")
 }
 
 // check refuses combinations that make no sense.
@@ -89,10 +90,13 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if commits.Signer, err = repository.Signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
-	p := &schedule.Proposer{Drafter: s.drafter, Committer: commits, Forges: hosts}
+	p := &schedule.Proposer{Drafter: s.drafter, Committer: commits, Forges: hosts, Accept: c.carriesOut}
 	outcome, err := p.Round(ctx, s.request)
 	for err == nil && !outcome.Next.IsZero() {
 		done := outcome.Did
+		if c.saved != nil {
+			c.saved.GitOps.Commit = outcome.Head // the round may have started the branch
+		}
 		if err = sleepUntil(ctx, outcome.Next); err == nil {
 			outcome, err = p.Round(ctx, s.request)
 			outcome.Did = append(done, outcome.Did...)
@@ -125,11 +129,14 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 }
 
 func proposedOf(o *schedule.Outcome) *proposed {
-	result := &proposed{Plan: o.Plan, Findings: o.Findings, Waits: o.Waits, Done: append([]string{}, o.Did...)}
-	if o.PullRequest != nil {
-		result.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
+	return &proposed{Plan: o.Plan, Findings: o.Findings, PullRequest: pullRequestOf(o.PullRequest), Waits: o.Waits, Done: append([]string{}, o.Did...)}
+}
+
+func pullRequestOf(p *forge.PullRequest) *pullRequest {
+	if p == nil {
+		return nil
 	}
-	return result
+	return &pullRequest{Number: p.Number, URL: p.URL, Title: p.Title, State: p.State}
 }
 
 // showProposed says what was done, after the plan.

@@ -37,6 +37,7 @@ func (f *schedulerFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(f, "scheduler", "ask the external scheduler or extender `NAME=WHERE`: a program with its arguments, a URL, or a file or folder of PlacementDecisions; may be repeated")
 	flags.StringVar(&f.config, "schedulers", "", "a configuration `file` of kalypso serve, for its schedulers")
+	cli.FlagGroup(cmd, cli.GroupScheduler, "scheduler", "schedulers")
 	_ = cmd.MarkFlagFilename("schedulers") // the error only says that the flag does not exist
 }
 

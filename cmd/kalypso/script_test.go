@@ -5,21 +5,26 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
@@ -34,7 +39,24 @@ var update = func() flag.Getter {
 
 func TestMain(m *testing.M) {
 	sandbox.Main(os.Args[1:]) // commands that run in the process of a test render charts, too
-	testscript.Main(m, map[string]func(){"kalypso": main, "masked": masked})
+	testscript.Main(m, map[string]func(){"kalypso": checked, "masked": masked})
+}
+
+// checked is the program, with a check of a command that prints JSON: its exit code is in the table, and the output matches its schema.
+func checked() {
+	sandbox.Main(os.Args[1:])
+	if !slices.Contains(os.Args, "json") {
+		main()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	var out bytes.Buffer
+	code := execute(ctx, terminal.New(os.Environ(), os.Stdin, io.MultiWriter(os.Stdout, &out), os.Stderr), os.Args[0], os.Args[1:])
+	if err := checkResult(os.Args[1:], code, out.Bytes()); err != nil {
+		fmt.Fprintln(os.Stderr, "the test found:", err)
+		code = 70
+	}
+	os.Exit(code)
 }
 
 // TestScript runs testdata/script/<command>_<scenario>.txtar: the directory listing is the list of features.

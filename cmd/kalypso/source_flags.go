@@ -41,6 +41,7 @@ func (f *sourceFlags) bind(cmd *cobra.Command, t *terminal.Terminal) {
 		// The error only says that the flag does not exist.
 		_ = cmd.MarkFlagDirname(name)
 	}
+	cli.FlagGroup(cmd, cli.GroupControlPlane, "control-plane", "environment", "map", "main", "env-dir")
 	f.schedulers.bind(cmd)
 	completeFlag(cmd, "environment", f.completeEnvironments(t))
 }

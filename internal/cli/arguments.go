@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Group makes cmd a command with subcommands only. Without one it shows its help; an unknown one is an error.
@@ -22,17 +27,37 @@ func Group(cmd *cobra.Command) *cobra.Command {
 // UnknownWord returns the error for an unknown subcommand, with a suggestion.
 func UnknownWord(cmd *cobra.Command, word string) error {
 	err := fmt.Errorf("%s has no command %q", cmd.CommandPath(), word)
-	cmd.SuggestionsMinimumDistance = max(cmd.SuggestionsMinimumDistance, 2) // two letters that are swapped, for example
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		return &Failure{ExitUsage, err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near[0])}
-	}
 	var names []string
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
 			names = append(names, sub.Name())
 		}
 	}
+	if near := nearest.Beginning(word, names); near != "" {
+		return &Failure{ExitUsage, err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near)}
+	}
 	return &Failure{ExitUsage, err, "there is: " + strings.Join(names, ", ")}
+}
+
+// unknownFlag makes an error about an unknown flag a [Failure] with a suggestion; nil if it is another error, or no flag is similar.
+func unknownFlag(cmd *cobra.Command, err error) *Failure {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return nil
+	}
+	var names []string
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	near := nearest.Beginning(unknown.GetSpecifiedName(), names)
+	if near == "" {
+		return nil
+	}
+	return &Failure{ExitUsage, fmt.Errorf("%s has no flag --%s", cmd.CommandPath(), secret.Redact(unknown.GetSpecifiedName())), "did you mean --" + near + "?"}
 }
 
 // Help returns a help command that fails for an unknown topic, unlike cobra's.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,40 @@ const (
 	// gate did not open.
 	ExitNo ExitCode = 3
 )
+
+// ExitCodes are all exit codes of all commands, with their meanings.
+func ExitCodes() []ExitMeaning {
+	return []ExitMeaning{
+		{ExitDone, "the command succeeded, or a watch was ended"},
+		{ExitFailed, "the command failed; the message says what to do next"},
+		{ExitUsage, "the command line is invalid; nothing was done"},
+		{ExitNo, "the answer is no: there are problems, changes are pending, a gate did not open, or a saved plan is out of date"},
+	}
+}
+
+// ExitMeaning is what an exit code means.
+type ExitMeaning struct {
+	Code    ExitCode
+	Meaning string
+}
+
+// ExitCodesText is [ExitCodes] as an indented table.
+func ExitCodesText() string {
+	var b strings.Builder
+	for _, e := range ExitCodes() {
+		fmt.Fprintf(&b, "    %d   %s\n", e.Code, e.Meaning)
+	}
+	return b.String()
+}
+
+// ExitCodesTopic returns the help topic "exit-codes".
+func ExitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use: "exit-codes", Short: "What the exit codes of commands mean",
+		Long:    "All commands have these exit codes:\n\n" + ExitCodesText(),
+		Example: "  kalypso help exit-codes",
+	}
+}
 
 // Failure is an error with an exit code. Every other error has [ExitFailed].
 type Failure struct {
@@ -56,6 +91,9 @@ func AsUsage(cmd *cobra.Command, err error) error {
 	var f *Failure
 	if errors.As(err, &f) {
 		return err
+	}
+	if f := unknownFlag(cmd, err); f != nil {
+		return f
 	}
 	err = errors.New(secret.Redact(err.Error()))
 	return &Failure{ExitUsage, err, fmt.Sprintf("%s --help shows what it takes", cmd.CommandPath())}
@@ -97,6 +135,7 @@ func Prepare(root *cobra.Command, t *terminal.Terminal) {
 	root.SetOut(t.Out)
 	root.SetErr(t.Err)
 	root.SetFlagErrorFunc(AsUsage)
+	root.SetUsageFunc(usage)
 }
 
 // Execute runs a command line, prints its error, and returns the exit code.

@@ -10,10 +10,11 @@ import (
 )
 
 func TestOutputFormats(t *testing.T) {
-	value := struct {
+	type result struct {
 		ClusterType string   `json:"clusterType"`
 		Policies    []string `json:"policies"`
-	}{"drone <1>", []string{"a", "b"}}
+	}
+	value := &result{"drone <1>", []string{"a", "b"}}
 	text := func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "drone by a and b")
 		return err
@@ -25,7 +26,7 @@ func TestOutputFormats(t *testing.T) {
 		"yaml": "clusterType: drone <1>\npolicies:\n- a\n- b\n",
 	} {
 		cmd := &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error { return nil }}
-		output := OutputFlag(cmd, FormatText, FormatJSON, FormatYAML)
+		output := OutputFlag(cmd, FormatText, FormatJSON, FormatYAML).Of(result{})
 		if format != "" {
 			if err := cmd.ParseFlags([]string{"-o", format}); err != nil {
 				t.Fatal(err)
@@ -45,5 +46,19 @@ func TestOutputRefusesOtherFormats(t *testing.T) {
 	want := `invalid argument "json" for "-o, --output" flag: want text|sarif`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestOutputHasOnlyDeclaredTypes(t *testing.T) {
+	cmd := &cobra.Command{Use: "show"}
+	output := OutputFlag(cmd, FormatText, FormatJSON).Of(Failure{})
+	if err := cmd.ParseFlags([]string{"-o", FormatJSON}); err != nil {
+		t.Fatal(err)
+	}
+	if err := output.Write(io.Discard, []string{"other"}, nil); err == nil {
+		t.Error("a type without a schema is written")
+	}
+	if got := Results(cmd); len(got) != 1 || got[0].Name() != "Failure" {
+		t.Errorf("got the results %v", got)
 	}
 }

@@ -35,6 +35,7 @@ func (f *Flags) Bind(cmd *cobra.Command) {
 	flags.StringVar(&f.Server, "server", "", "the server's `URL` (default: $"+EnvServer+")")
 	flags.StringVar(&f.tokenFile, "token-file", "", "a `file` with your token for the server (default: the token in $"+EnvToken+")")
 	f.Ledger.Bind(cmd, "use a ledger directly, without a server")
+	cli.FlagGroup(cmd, cli.GroupServer, "server", "token-file")
 	_ = cmd.MarkFlagFilename("token-file") // the error only says that the flag does not exist
 }
 
@@ -73,6 +74,7 @@ func (f *Flags) Given(t *terminal.Terminal) bool {
 func (f *Flags) BindServer(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.Server, "server", "", usage)
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a `file` with your token for the server (default: the token in $"+EnvToken+")")
+	cli.FlagGroup(cmd, cli.GroupServer, "server", "token-file")
 	_ = cmd.MarkFlagFilename("token-file") // the error only says that the flag does not exist
 }
 

@@ -20,6 +20,7 @@ type LedgerFlag struct{ at string }
 // Bind adds the flag to a command.
 func (f *LedgerFlag) Bind(cmd *cobra.Command, about string) {
 	cmd.Flags().StringVar(&f.at, "ledger", "", about+": a `file or postgres:// URL` (default: $"+EnvLedger+")")
+	cli.FlagGroup(cmd, cli.GroupServer, "ledger")
 	_ = cmd.MarkFlagFilename("ledger") // the error only says that the flag does not exist
 }
 

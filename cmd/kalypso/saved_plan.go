@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// writeSavedPlan writes a plan to a file, all of it or nothing.
+func writeSavedPlan(file string, saved *schedule.SavedPlan) error {
+	var text bytes.Buffer
+	if err := cli.WriteJSON(&text, saved); err != nil {
+		return err
+	}
+	if text.Len() > schedule.MaxSavedPlan {
+		return fmt.Errorf("the plan has %d MiB; a file of one has up to %d", text.Len()>>20, schedule.MaxSavedPlan>>20)
+	}
+	part := file + ".part"
+	err := os.WriteFile(part, text.Bytes(), 0o644)
+	if err == nil {
+		err = os.Rename(part, file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("save the plan: %w", err), os.Remove(part))
+	}
+	return nil
+}
+
+// readSavedPlan reads the file of --plan.
+func readSavedPlan(file string) (*schedule.SavedPlan, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	saved, err := schedule.ReadSavedPlan(f)
+	if err != nil {
+		return nil, cli.Failed(fmt.Errorf("read the plan %q: %w", file, err), "make another one with kalypso plan --out FILE")
+	}
+	return saved, nil
+}
+
+// carriesOut returns an error if a draft is not what the saved plan says. Without a plan, every draft is.
+func (c *scheduleCommand) carriesOut(d *schedule.Draft) error {
+	if c.saved == nil {
+		return nil
+	}
+	err := c.saved.Check(d)
+	if err == nil {
+		return nil
+	}
+	next := "look at a new plan: kalypso plan " + c.source.args() + " --out FILE"
+	if version := cli.Version(); c.saved.Kalypso != version {
+		next += fmt.Sprintf("\nthe plan was made by kalypso %s, and this is %s", secret.Redact(c.saved.Kalypso), version)
+	}
+	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("nothing was written: %w", err), Next: next}
+}
