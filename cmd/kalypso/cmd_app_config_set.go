@@ -48,7 +48,7 @@ A key has dots for what is in maps: image.tag. A value is YAML: 3 is a number, "
 	c.app.bind(cmd)
 	c.app.bindEnvironment(cmd)
 	c.set.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appConfigSet{})
 	cmd.Flags().StringVar(&c.target, "target", "", "the `name` of a target: its folder gets the values")
 	cmd.Flags().StringVar(&c.folder, "folder", "", "a `folder` of the configuration that gets the values; . is its root")
 	return cmd

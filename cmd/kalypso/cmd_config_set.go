@@ -43,7 +43,7 @@ A key with dots, as in LOGGING.level, leads into a text that is a map.`,
 	}
 	c.source.bind(cmd, t)
 	c.set.bind(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(configSet{})
 	return cmd
 }
 

@@ -75,7 +75,7 @@ It exits with 3 if a file cannot be read, or the result cannot be used as it is.
 	flags.StringVar(&c.options.Name, "name", "", "the `name` of the application (default: that of the folder)")
 	flags.StringVarP(&c.options.Environment, "environment", "e", "dev", "the `name` of the environment of the targets")
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(imported{})
 	return cmd
 }
 

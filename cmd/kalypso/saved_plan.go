@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 
@@ -26,7 +25,8 @@ func writeSavedPlan(file string, saved *schedule.SavedPlan) error {
 		err = os.Rename(part, file)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("save the plan: %w", err), os.Remove(part))
+		_ = os.Remove(part) // it may not exist
+		return fmt.Errorf("save the plan: %w", err)
 	}
 	return nil
 }
