@@ -27,7 +27,7 @@ type appConfigSetCommand struct {
 // appConfigSet is the result of the command.
 type appConfigSet struct {
 	*deliver.Setting
-	written
+	Place
 }
 
 func newAppConfigSet(t *terminal.Terminal) *cobra.Command {

@@ -102,6 +102,9 @@ func (c *bundleCommand) run(cmd *cobra.Command) error {
 	case (c.out == "") != (c.keyFile == ""):
 		return cli.Usage(cmd, "--out and --key go together")
 	}
+	if err := replaceable(c.out); err != nil {
+		return err
+	}
 	var key ed25519.PrivateKey
 	if c.keyFile != "" {
 		text, err := os.ReadFile(c.keyFile)

@@ -23,7 +23,7 @@ type configSetCommand struct {
 // configSet is the result of the command.
 type configSet struct {
 	*schedule.Setting
-	written
+	Place
 }
 
 func newConfigSet(t *terminal.Terminal) *cobra.Command {

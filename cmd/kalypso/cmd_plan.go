@@ -75,7 +75,7 @@ With --what-if it plans an imagined change of the environment, without a commit:
 	completeFlag(cmd, "base-main", c.source.completeCommits(t))
 	c.whatIf.bind(cmd)
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
-	flags.StringVar(&c.out, "out", "", "save the plan to a new `file` for kalypso schedule --plan")
+	flags.StringVar(&c.out, "out", "", "save the plan to a `file` for kalypso schedule --plan")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
 	cli.FlagGroup(cmd, cli.GroupOutput, "diff", "exit-code", "out")
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -19,14 +20,19 @@ func writeSavedPlan(file string, saved *schedule.SavedPlan) error {
 	if text.Len() > schedule.MaxSavedPlan {
 		return fmt.Errorf("the plan has %d MiB; a file of one has up to %d", text.Len()>>20, schedule.MaxSavedPlan>>20)
 	}
-	part := file + ".part"
-	err := os.WriteFile(part, text.Bytes(), 0o644)
-	if err == nil {
-		err = os.Rename(part, file)
-	}
-	if err != nil {
-		_ = os.Remove(part) // it may not exist
+	if err := replaceable(file); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
+	}
+	if err := agent.WriteFile(file, text.Bytes()); err != nil {
+		return fmt.Errorf("save the plan: %w", err)
+	}
+	return nil
+}
+
+// replaceable returns an error if a path is that of something other than a file. Root can replace a device by renaming a file to it.
+func replaceable(file string) error {
+	if is, err := os.Stat(file); err == nil && !is.Mode().IsRegular() {
+		return cli.Failed(fmt.Errorf("%q is not a file", file), "name a file with --out")
 	}
 	return nil
 }
@@ -54,9 +60,8 @@ func (c *scheduleCommand) carriesOut(d *schedule.Draft) error {
 	if err == nil {
 		return nil
 	}
-	next := "look at a new plan: kalypso plan " + c.source.args() + " --out FILE"
 	if version := cli.Version(); c.saved.Kalypso != version {
-		next += fmt.Sprintf("\nthe plan was made by kalypso %s, and this is %s", secret.Redact(c.saved.Kalypso), version)
+		err = fmt.Errorf("%w\n  it was made by kalypso %q, and this is %q", err, secret.Redact(c.saved.Kalypso), version)
 	}
-	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("nothing was written: %w", err), Next: next}
+	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("nothing was written: %w", err), Next: "look at a new plan: kalypso plan " + c.source.args() + " --out FILE"}
 }

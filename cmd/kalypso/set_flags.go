@@ -86,8 +86,8 @@ type madeCommit struct {
 	problems                                         []fleet.Problem
 }
 
-// written is where the commit went.
-type written struct {
+// Place is where the commit went. It is exported because schemas know no embedded types that are not.
+type Place struct {
 	// Written is the branch; empty if nothing was written.
 	Written string `json:"written,omitempty"`
 	// PullRequest is its URL.
@@ -95,16 +95,16 @@ type written struct {
 }
 
 // write moves a branch to the commit, and opens the pull request.
-func (f *setFlags) write(ctx context.Context, commits repository.Committer, m madeCommit, t *terminal.Terminal) (written, error) {
+func (f *setFlags) write(ctx context.Context, commits repository.Committer, m madeCommit, t *terminal.Terminal) (Place, error) {
 	if m.commit == "" || f.dryRun || len(m.problems) > 0 {
-		return written{}, nil
+		return Place{}, nil
 	}
-	w := written{Written: f.branch}
+	w := Place{Written: f.branch}
 	if w.Written == "" {
 		w.Written = "set/" + m.environment + "-" + fleet.ShortCommit(m.commit)
 	}
 	if f.pull.wanted && w.Written == m.branch {
-		return written{}, cli.Failed(errors.New("a pull request needs a branch of its own"), "leave out --to, or name another one")
+		return Place{}, cli.Failed(errors.New("a pull request needs a branch of its own"), "leave out --to, or name another one")
 	}
 	old := ""
 	if w.Written == m.branch {
@@ -112,16 +112,16 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 	}
 	host, err := f.host(m, t)
 	if err != nil {
-		return written{}, err
+		return Place{}, err
 	}
 	if head, err := commits.Head(ctx, m.repo, w.Written); err != nil {
-		return written{}, err
+		return Place{}, err
 	} else if head != m.commit {
 		if err := commits.Push(ctx, m.repo, w.Written, old, m.commit); err != nil {
 			if errors.Is(err, pullrequest.ErrMoved) {
 				err = cli.Failed(err, "run the command again, or name another branch with --to")
 			}
-			return written{}, err
+			return Place{}, err
 		}
 	}
 	if host != nil {
@@ -151,7 +151,7 @@ func (f *setFlags) host(m madeCommit, t *terminal.Terminal) (forge.Repository, e
 }
 
 // show prints problems and what was written, and is the answer no if a value is not allowed.
-func (f *setFlags) show(out io.Writer, t *terminal.Terminal, m madeCommit, w written) {
+func (f *setFlags) show(out io.Writer, t *terminal.Terminal, m madeCommit, w Place) {
 	for _, p := range m.problems {
 		fmt.Fprintf(out, "%s  %s\n    %s\n    %s\n", output.SeverityCell(t.OutStyle, p.Severity).String(), terminal.Printable(p.Message),
 			t.OutStyle.Dim(terminal.Printable(p.Position.String())), t.OutStyle.Dim(terminal.Printable(p.Hint)))

@@ -195,7 +195,7 @@ func (g SavedGitOps) String() string {
 	if g.Folder {
 		return "a folder"
 	}
-	text := fmt.Sprintf("branch %q of %q", g.Branch, g.Repository)
+	text := fmt.Sprintf("branch %q of %q", g.Branch, secret.Redact(g.Repository))
 	if g.Path != "" {
 		text += fmt.Sprintf(", path %q", g.Path)
 	}
