@@ -19,7 +19,11 @@ const (
 	large = "large" // reconciled by Argo CD, of which only the definition of its kind is there
 )
 
-var keep = flag.Bool("keep", false, "keep the folder with data and logs, whatever happens")
+var (
+	keep = flag.Bool("keep", false, "keep the folder with data and logs, whatever happens")
+	// pagesOnly is for the tests of pages: they need a browser and simulated clusters.
+	pagesOnly = flag.Bool("pages", false, "start no forge and no clusters; for -run of tests in browser_*_test.go")
+)
 
 // stack and kalypso are what all tests share. Each test has repositories of its own, and takes from the clusters what it brought.
 var (
@@ -59,7 +63,12 @@ func run(m *testing.M) (code int) {
 }
 
 // start builds what is to be built and starts what all tests share.
-func start(ctx context.Context, lab *harness.Lab) error {
+func start(ctx context.Context, lab *harness.Lab) (err error) {
+	if *pagesOnly {
+		stack = &harness.Stack{Lab: lab}
+		kalypso, err = harness.BuildKalypso(ctx, lab, "..")
+		return err
+	}
 	programs, err := tools.Build(ctx, "tools", func(what string) { fmt.Println(what) })
 	if err != nil {
 		return err

@@ -191,6 +191,7 @@ func (p *samplePlay) hasTour() bool {
 // addTour serves the guided tour, and links it from all pages.
 func (p *samplePlay) addTour() {
 	p.server.Pages.Links = append(p.server.Pages.Links, web.Link{Name: "Tour", Address: tour.Path})
+	p.server.LocalForge.AddPlace(local.Place{Name: "Tour", Address: tour.Path})
 	guided := &tour.Tour{
 		Site: p.folder.State.Site, Client: p.server.Flows.Client, Host: p.server.LocalForge, Observer: p.server.API.Observer, Clusters: p.clusters,
 		As: func(account string) forge.Forge {

@@ -55,6 +55,9 @@ type Place struct {
 	Name, Address string
 }
 
+// AddPlace adds a link to the end of the navigation. Call it before the first page is served.
+func (f *Forge) AddPlace(p Place) { f.later = append(f.later, p) }
+
 // limits are generous: they bound what a page has to show.
 var limits = forge.Limits{Title: 250, Body: 200_000, Comment: 200_000, StatusDescription: 250}
 
@@ -74,6 +77,8 @@ type installation struct {
 	locks  locks
 	events *events
 	merges mergeCache
+	// later are links after those of Options.Places and to the repositories.
+	later []Place
 	// wants are the bytes of the requests of fetches that are being served.
 	wants atomic.Int64
 }

@@ -38,7 +38,7 @@ type frame struct {
 	// Base is the prefix of every link.
 	Base string
 	// Places are the server's other pages.
-	Places []Place
+	Places, Later []Place
 	// Search is the address of the server's search. Optional.
 	Search  string
 	Account string
@@ -72,7 +72,8 @@ type problemPage struct {
 func newPages(f *Forge) http.Handler {
 	p := &pages{f, parsePages()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+p.base()+"/-/style.css", serveStyle)
+	mux.HandleFunc("GET "+p.base()+"/-/style.css", serveFile("style.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET "+p.base()+"/-/logo.svg", serveFile("logo.svg", "image/svg+xml"))
 	for pattern, show := range map[string]func(*request) error{
 		"GET /{$}":                                      p.repositories,
 		"GET /-/repositories":                           p.repositories,
@@ -107,12 +108,15 @@ func parsePages() map[string]*template.Template {
 	return templates
 }
 
-func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	style, _ := pageFiles.ReadFile("pages/style.css") // embedded
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "max-age=300")
-	_, _ = w.Write(style)
+// serveFile serves an embedded file.
+func serveFile(name, kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		content, _ := pageFiles.ReadFile(path.Join("pages", name))
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "max-age=300")
+		_, _ = w.Write(content)
+	}
 }
 
 // request is a visitor's request for a page.
@@ -127,7 +131,7 @@ type request struct {
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Places: p.Places, Search: p.Search, Here: r.URL.RequestURI()}}
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Places: p.Places, Later: p.later, Search: p.Search, Here: r.URL.RequestURI()}}
 		err := p.enter(req)
 		if err == nil {
 			err = show(req)

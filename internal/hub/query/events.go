@@ -202,7 +202,7 @@ func (t *timeline) changesOf(ctx context.Context, b branch, to time.Time, limit 
 	for i, c := range changes {
 		events[i] = Event{
 			At: utc(c.At), Kind: EventChange, Step: c.Kind, Revision: c.Commit, By: c.By, URL: c.URL, Reason: c.Title,
-			Summary: fmt.Sprintf("change %d of %s %s", c.Number, c.Repository, c.Kind),
+			Summary: fmt.Sprintf("pull request %d of %s %s", c.Number, c.Repository, c.Kind),
 		}
 	}
 	return events, err

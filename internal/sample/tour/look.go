@@ -50,12 +50,20 @@ func (a arrival) Done() bool { return a.Published && a.Result == query.ProgressP
 // Failed reports that a cluster could not apply it.
 func (a arrival) Failed() bool { return a.Published && a.Result == query.ProgressFailed }
 
-// look returns the number of the current step and its state; the number of steps if all are done. The steps before one that has begun are done.
+// look returns the number of the current step and its state; the number of steps if all are done. The steps before one that has begun are done:
+// a cluster that is made to fail does not undo them.
 func (t *Tour) look(ctx context.Context) (int, *state, error) {
+	failing, err := t.failing()
+	if err != nil {
+		return 0, nil, err
+	}
 	begun := 0
 	pulls := make([]*forge.PullRequest, len(steps))
 	for i := range steps {
 		one := &steps[i]
+		if one.fails && failing {
+			begun = i
+		}
 		if one.name == "" {
 			continue
 		}
@@ -72,7 +80,7 @@ func (t *Tour) look(ctx context.Context) (int, *state, error) {
 		}
 	}
 	for i := begun; i < len(steps); i++ {
-		s := &state{step: &steps[i], pull: pulls[i]}
+		s := &state{step: &steps[i], pull: pulls[i], failing: failing}
 		if s.recovers {
 			s.pull = pulls[i-1]
 		}
@@ -83,15 +91,14 @@ func (t *Tour) look(ctx context.Context) (int, *state, error) {
 	return len(steps), nil, nil
 }
 
+// failing reports whether the cluster is made to fail.
+func (t *Tour) failing() (bool, error) {
+	o, err := t.Clusters.Cluster(cluster)
+	return o.Behaviour.Mode == simulate.Failing, err
+}
+
 // complete finds out how far a step is.
 func (t *Tour) complete(ctx context.Context, s *state) error {
-	if s.fails || s.recovers {
-		o, err := t.Clusters.Cluster(cluster)
-		if err != nil {
-			return err
-		}
-		s.failing = o.Behaviour.Mode == simulate.Failing
-	}
 	if s.change != nil && !s.merged() {
 		return nil
 	}

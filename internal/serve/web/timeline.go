@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,9 +34,7 @@ func timelineOf(events []query.Event, here string) []eventView {
 			continue // a status only repeats the step before
 		}
 		v := eventView{Event: e, Address: eventAddress(e)}
-		if e.Step != "" {
-			v.Summary = strings.TrimSuffix(e.Summary, " "+e.Step) // the state has a word for it
-		}
+		v.Summary = shortSummary(e)
 		if v.Address == here {
 			v.Address = ""
 		}
@@ -53,6 +52,18 @@ func timelineOf(events []query.Event, here string) []eventView {
 		views = append(views, v)
 	}
 	return views
+}
+
+// shortSummary returns a summary without what the page shows beside it: the state, and the protocol of a repository.
+func shortSummary(e query.Event) string {
+	text := strings.Replace(e.Summary, " of https://", " of ", 1) // the ledger does not know the protocol
+	if e.Step != "" {
+		text = strings.TrimSuffix(text, " "+e.Step)
+	}
+	if e.Kind == query.EventRollout {
+		text = strings.TrimSuffix(text, fmt.Sprintf(" first %s", e.State))
+	}
+	return text
 }
 
 // eventAddress returns the address of an event's details; empty for none.
