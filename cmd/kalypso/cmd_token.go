@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,14 +43,15 @@ ledger: create the first token that way.`,
 
 // tokenCreateCommand is "kalypso token create".
 type tokenCreateCommand struct {
-	t       *terminal.Terminal
-	place   backend.Flags
-	output  *cli.Output
-	role    string
-	expires string
-	members []string
-	uses    int
-	out     string
+	t                        *terminal.Terminal
+	place                    backend.Flags
+	output                   *cli.Output
+	role                     string
+	expires                  string
+	members                  []string
+	workspaces, environments []string
+	uses                     int
+	out                      string
 }
 
 func newTokenCreate(t *terminal.Terminal) *cobra.Command {
@@ -60,9 +62,13 @@ func newTokenCreate(t *terminal.Terminal) *cobra.Command {
 		Long: `Create a token. It is shown once, or written to a file that only you can read. NAME describes the user or program that it is for
 and appears in the audit trail.
 
+With --workspace, the token is only for what belongs to these workspaces, and with --environment only there. The role is then
+reader, approver or operator.
+
 A token with the role join lets clusters register themselves with the memberships given by --member; * matches any environment
 or cluster type.`,
 		Example: `  kalypso token create "pipeline of team a" --role operator --expires 90d
+  kalypso token create "pipeline of the shop" --role operator --workspace shop --environment dev
   kalypso token create "new west clusters" --role join --member dev/large --member 'stage/*' --expires 24h --uses 3`,
 		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -70,9 +76,11 @@ or cluster type.`,
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(issuedToken{})
 	flags := cmd.Flags()
-	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join (required)")
+	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join; with --workspace also approver (required)")
 	flags.StringVar(&c.expires, "expires", "", "expire after this `duration`, such as 24h or 90d (default: never; 24h for --role join)")
 	flags.StringArrayVar(&c.members, "member", nil, "with --role join: an allowed `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
+	flags.StringArrayVar(&c.workspaces, "workspace", nil, "limit the token to the workspace `NAME`; may be repeated")
+	flags.StringArrayVar(&c.environments, "environment", nil, "with --workspace: limit the token to the environment `NAME`; may be repeated")
 	flags.IntVar(&c.uses, "uses", 0, "with --role join: how many clusters can register (default: no limit)")
 	flags.StringVar(&c.out, "out", "", "write the token to a new `file` instead of showing it")
 	return cmd
@@ -112,9 +120,17 @@ type issuedToken struct {
 }
 
 func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.TokenRequest, error) {
-	wanted := &api.TokenRequest{Name: name, Role: c.role}
+	wanted := &api.TokenRequest{Name: name, Role: c.role, Workspaces: c.workspaces, Environments: c.environments}
+	switch limited := len(c.workspaces) > 0; {
+	case !limited && len(c.environments) > 0:
+		return nil, cli.Usage(cmd, "--environment requires --workspace")
+	case limited && !slices.Contains(access.GrantRoles(), access.Role(c.role)):
+		return nil, cli.Usage(cmd, "--workspace requires --role reader, approver or operator")
+	case !limited && c.role == string(access.Approver):
+		return nil, cli.Usage(cmd, "--role approver requires --workspace")
+	}
 	switch access.Role(c.role) {
-	case access.Reader, access.Operator, access.Admin:
+	case access.Reader, access.Approver, access.Operator, access.Admin:
 		if len(c.members) > 0 || c.uses != 0 {
 			return nil, cli.Usage(cmd, "--member and --uses require --role join")
 		}
@@ -148,7 +164,7 @@ func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	if !made.Expires.IsZero() {
 		ends = "expires " + output.NewPrinter(c.t).When(made.Expires)
 	}
-	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
+	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Rights()), ends)
 	if made.File != "" {
 		_, err := fmt.Fprintf(w, "saved to %s; use it with --token-file\n", terminal.Printable(made.File))
 		return err
@@ -218,7 +234,7 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 		case isOver(i, c.t.Now()):
 			expires = terminal.Painted(s.Dim, "expired "+output.NewPrinter(c.t).When(i.Expires))
 		}
-		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(output.NewPrinter(c.t).When(i.Created)), expires, terminal.Plain(i.By))
+		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Rights()), terminal.Plain(output.NewPrinter(c.t).When(i.Created)), expires, terminal.Plain(i.By))
 	}
 	return t.Write(w)
 }

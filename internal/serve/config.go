@@ -18,6 +18,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Config is the configuration file of the server. docs/schemas/serve.json is its JSON Schema.
@@ -144,6 +146,22 @@ type AccessConfig struct {
 	TrustedProxies []string `json:"trustedProxies,omitempty"`
 	// OIDC lets users sign in with an OpenID Connect issuer.
 	OIDC *OIDCConfig `json:"oidc,omitempty"`
+	// Grants give the members of groups of the issuer roles in workspaces. Default: none.
+	Grants []GrantConfig `json:"grants,omitempty"`
+}
+
+// GrantConfig gives the members of groups a role in workspaces.
+type GrantConfig struct {
+	// Role is reader, approver or operator.
+	Role string `json:"role"`
+	// Groups are groups of the issuer. A user needs one of them.
+	Groups []string `json:"groups"`
+	// Workspaces are the workspaces.
+	Workspaces []string `json:"workspaces"`
+	// Environments are the environments. Default: all.
+	Environments []string `json:"environments,omitempty"`
+	// ControlPlane is the URL of the control plane whose workspaces these are. Default: all control planes.
+	ControlPlane string `json:"controlPlane,omitempty"`
 }
 
 // OIDCConfig is an OpenID Connect issuer.
@@ -151,7 +169,7 @@ type OIDCConfig struct {
 	// Issuer is its URL, Audience the client ID of this server.
 	Issuer   string `json:"issuer"`
 	Audience string `json:"audience"`
-	// Roles are the roles of groups: reader, operator or admin. Users in no listed group have no role.
+	// Roles are the roles of groups: reader, operator or admin. Users in no listed group have no role, unless access.grants give them one in workspaces.
 	Roles map[string]string `json:"roles"`
 	// RolesClaim is the claim with the groups. Default: groups.
 	RolesClaim string `json:"rolesClaim,omitempty"`
@@ -277,6 +295,17 @@ func (c *Config) Check() error {
 			problem("access.oidc: %w", err)
 		}
 	}
+	for i, g := range c.AccessGrants() {
+		if err := g.Check(); err != nil {
+			problem("access.grants[%d]: %w", i, err)
+		}
+		if g.ControlPlane != "" && !slices.ContainsFunc(c.ControlPlanes, func(url string) bool { return repourl.Same(url, g.ControlPlane) }) {
+			problem("access.grants[%d].controlPlane: %q is not one of the control planes", i, secret.Redact(g.ControlPlane))
+		}
+	}
+	if len(c.Access.Grants) > 0 && c.Access.OIDC == nil {
+		problem("access.grants: they need access.oidc, which has the groups of users; a token is limited when it is created")
+	}
 	if to, ok := strings.CutPrefix(c.Publish.To, "oci://"); c.Publish.To != "" && (!ok || to == "" || strings.ContainsAny(to, "@? ")) {
 		problem("publish.to: want oci://REGISTRY/PATH, without credentials")
 	}
@@ -296,6 +325,18 @@ func (c *Config) Check() error {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
 	return errors.Join(append(problems, c.CheckForges(), CheckSchedulers(c.Schedulers), CheckResourceGraph(c.ResourceGraph), c.Notifications.Check())...)
+}
+
+// AccessGrants returns the grants of the configuration.
+func (c *Config) AccessGrants() []access.Grant {
+	var all []access.Grant
+	for i, g := range c.Access.Grants {
+		all = append(all, access.Grant{
+			Role: access.Role(g.Role), Groups: g.Groups, Workspaces: g.Workspaces, Environments: g.Environments, ControlPlane: g.ControlPlane,
+			From: fmt.Sprintf("access.grants[%d]", i),
+		})
+	}
+	return all
 }
 
 func (v *VerifyCredential) check() error {

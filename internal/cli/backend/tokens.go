@@ -51,12 +51,12 @@ func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.
 		return api.NewToken{}, err
 	}
 	value, created, err := l.create(ctx, wanted)
-	return api.NewToken{Token: tokenOf(created), Secret: value.Reveal()}, err
+	return api.NewToken{Token: api.TokenOf(created), Secret: value.Reveal()}, err
 }
 
 func (l *localTokens) create(ctx context.Context, wanted api.TokenRequest) (secret.Value, ledger.Token, error) {
 	if wanted.Join == nil {
-		return l.store().Create(ctx, access.TokenRequest{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, localUser(l.t))
+		return l.store().Create(ctx, wanted.Request(), localUser(l.t))
 	}
 	r := NewRegistrar(l.ledger)
 	request := ingest.JoinTokenRequest{Scope: *wanted.Join, Description: wanted.Name, Expires: wanted.Expires}
@@ -67,7 +67,7 @@ func (l *localTokens) List(ctx context.Context) (api.Tokens, error) {
 	all, err := l.store().List(ctx)
 	tokens := api.Tokens{Items: []api.Token{}}
 	for _, t := range all {
-		tokens.Items = append(tokens.Items, tokenOf(t))
+		tokens.Items = append(tokens.Items, api.TokenOf(t))
 	}
 	return tokens, err
 }
@@ -77,13 +77,7 @@ func (l *localTokens) Revoke(ctx context.Context, id string) (api.Token, error) 
 		return api.Token{}, err
 	}
 	revoked, err := l.store().Revoke(ctx, id)
-	return tokenOf(revoked), err
-}
-
-func tokenOf(t ledger.Token) api.Token {
-	return api.Token{
-		ID: t.ID, Name: t.Description, Role: t.Role, By: t.By, Created: t.Created, Expires: t.Expires, Revoked: t.Revoked, Scope: t.Scope,
-	}
+	return api.TokenOf(revoked), err
 }
 
 // serverTokens calls a server, which requires an admin.

@@ -145,6 +145,9 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 	var all []ledger.Cluster
 	var err error
 	if q.State != "" {
+		if err := o.knowsThen(q.AsOf); err != nil {
+			return page, err
+		}
 		all, err = v.inState(ctx, &q)
 	} else {
 		all, err = o.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf})

@@ -149,7 +149,8 @@ type NeedsQuery struct {
 const maxUnsure = 20
 
 // Needs returns what does not go on without a user, as the last rounds found it: the most urgent kind first, within a kind the oldest first.
-// The results of rounds are its only source. What no round has read, or a failed one, is in Unsure.
+// The results of rounds are its only source. What no round has read, or a failed one, is in Unsure. A viewer of [Observer.Within] has those
+// of its applications and of its assignments that are held: not those of the platform, which it cannot settle.
 func (o *Observer) Needs(ctx context.Context, q NeedsQuery) (Needs, error) {
 	found := &needs{Observer: o, ctx: ctx, q: q, index: map[string]int{}}
 	if err := found.gather(); err != nil {
@@ -192,7 +193,11 @@ func (s *needs) gather() error {
 		return nil
 	}
 	planes := s.Fleet.ControlPlanes()
-	if len(planes) == 0 {
+	switch {
+	case len(planes) > 0:
+	case s.Scoped():
+		s.unknown(Unsure{Text: "no round has found anything of these workspaces"})
+	default:
 		s.unknown(Unsure{Text: "no control plane has been read yet"})
 	}
 	for i := range planes {

@@ -20,7 +20,7 @@ import (
 // environment adds the needs of a control plane's environment.
 func (s *needs) environment(at *standing) error {
 	n := UserNeed{ControlPlane: at.controlPlane, Environments: []string{at.name}}
-	if p := at.promotion; p != nil {
+	if p := at.promotion; p != nil && !s.Scoped() { // the platform's, which a role in workspaces cannot settle
 		n.Commit = p.Commit
 		s.promotion(n, p)
 	}
@@ -32,6 +32,9 @@ func (s *needs) environment(at *standing) error {
 	s.files(n, o)
 	if o.Plan != nil {
 		s.problems(n, o.Plan.Problems)
+	}
+	if s.Scoped() {
+		return nil
 	}
 	return s.withoutClusters(n, at)
 }

@@ -17,6 +17,10 @@ type Observer struct {
 	Now func() time.Time
 
 	explaining turns
+
+	// visible is what the viewer sees; nil for all.
+	visible *visible
+	scopes  scopes
 }
 
 // Ledger is what an Observer reads. [ledger.Ledger] implements it.

@@ -61,6 +61,9 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	if q.Application != "" {
 		return o.applicationProgress(ctx, q)
 	}
+	if o.Scoped() {
+		return Progress{}, fmt.Errorf("%w: a role in workspaces shows the progress of their applications: name one", ledger.ErrInvalid)
+	}
 	if q.Ring != "" {
 		return o.ringProgress(ctx, q)
 	}

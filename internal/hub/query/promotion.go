@@ -280,7 +280,7 @@ func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.Promo
 		}
 	}
 	for _, s := range o.standings() {
-		if s.promotion == nil || q.Subject != "" && s.subject() != q.Subject {
+		if s.promotion == nil || o.Scoped() || q.Subject != "" && s.subject() != q.Subject {
 			continue
 		}
 		add(s.subject(), s.promotion.Commit)

@@ -39,7 +39,7 @@ func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address s
 	key := Hash(token)
 	found, state := g.known.find(key, now)
 	if state == fresh {
-		return found, nil
+		return g.Granted(found), nil
 	}
 	if wait := g.failed().Wait(network(address), now); wait > 0 && state == unknown {
 		return Identity{}, tooMany(wait)
@@ -49,7 +49,7 @@ func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address s
 	switch {
 	case err == nil:
 		g.known.put(key, who, now, seen)
-		return who, nil
+		return g.Granted(who), nil
 	case errors.Is(err, ErrUnauthenticated):
 		g.known.remove(key)
 		return Identity{}, g.refused(address, now, err)
@@ -119,7 +119,7 @@ func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
 	refuse := func(what string) (Identity, error) {
 		return Identity{}, &Refusal{Kind: ErrUnauthenticated, Shown: true, What: what, Next: "ask an admin for a new one"}
 	}
-	role, err := ParseRole(t.Role)
+	role, grants, err := rights(t)
 	switch {
 	case !t.Revoked.IsZero():
 		return refuse("the token was revoked")
@@ -132,7 +132,17 @@ func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
 	if name == "" {
 		name = t.ID
 	}
-	return Identity{Name: name, Role: role, Source: ByToken, Token: t.ID, Scope: t.Scope, Expires: t.Expires}, nil
+	return Identity{Name: name, Role: role, Grants: grants, Source: ByToken, Token: t.ID, Scope: t.Scope, Expires: t.Expires}, nil
+}
+
+// rights returns the role of a token or, of one that is limited to workspaces, its grants.
+func rights(t ledger.Token) (Role, []Grant, error) {
+	if t.Role != string(Scoped) {
+		role, err := ParseRole(t.Role)
+		return role, nil, err
+	}
+	limit, err := LimitOf(t)
+	return "", []Grant{limit}, err
 }
 
 // maxName limits the names of identities, in bytes.

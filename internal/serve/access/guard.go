@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,6 +47,8 @@ type Guard struct {
 	Others []Authenticator
 	// Anonymous allows reading without a credential.
 	Anonymous AnonymousRead
+	// Grants returns the grants of groups, which are read for each request. Optional.
+	Grants func() []Grant
 	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 
@@ -67,7 +70,23 @@ func (g *Guard) now() time.Time {
 func (g *Guard) Identify(r *http.Request) (Identity, error) {
 	who, err := g.identify(r)
 	who.Address = Address(r)
-	return who, err
+	return g.Granted(who), err
+}
+
+// Granted returns an identity of the issuer with the grants of its groups, as they are now. Only the issuer's groups count, never names:
+// users can often choose those.
+func (g *Guard) Granted(who Identity) Identity {
+	if g.Grants == nil || len(who.Claimed) == 0 {
+		return who
+	}
+	who.Grants = Granted(g.Grants(), who.Claimed)
+	who.Groups = slices.Clone(who.Groups)
+	for _, grant := range who.Grants {
+		who.Groups = append(who.Groups, grant.Groups...)
+	}
+	slices.Sort(who.Groups)
+	who.Groups = slices.Compact(who.Groups)
+	return who
 }
 
 func (g *Guard) identify(r *http.Request) (Identity, error) {

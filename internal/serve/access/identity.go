@@ -24,8 +24,10 @@ type Identity struct {
 	Name string `json:"name"`
 	// Role is the role; empty for none.
 	Role Role `json:"role,omitempty"`
-	// Groups are those of the issuer's groups that have a role on this server.
+	// Groups are those of the issuer's groups that have a role or a grant on this server.
 	Groups []string `json:"groups,omitempty"`
+	// Grants are the roles in workspaces.
+	Grants []Grant `json:"grants,omitempty"`
 	// Source is how the client authenticated.
 	Source Source `json:"source"`
 	// Cluster is the cluster of the credential, for the role cluster.
@@ -38,6 +40,16 @@ type Identity struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// Address is the client's IP address.
 	Address string `json:"-"`
+	// Claimed are all groups of the issuer, also those that have neither a role nor a grant at the moment.
+	Claimed []string `json:"-"`
+}
+
+// Sees returns what the identity sees: with a role of the server everything, otherwise what its grants are about.
+func (i Identity) Sees() Scope {
+	if i.Role.Includes(Reader) {
+		return Everything()
+	}
+	return Scope{grants: i.Grants}
 }
 
 // String returns the identity for the audit trail. The suffix distinguishes names that users choose from tokens and clusters.
@@ -65,6 +77,11 @@ func (i Identity) May(needed Role) error {
 		return &Refusal{
 			Kind: ErrUnauthenticated, What: "this needs the role " + string(needed),
 			Next: "send a token: Authorization: Bearer kal_...",
+		}
+	case i.Role == "" && len(i.Grants) > 0:
+		return &Refusal{
+			Kind: ErrForbidden, What: fmt.Sprintf("%s has roles in workspaces only, and this needs the role %s of the server", i.Name, needed),
+			Next: "ask an admin",
 		}
 	case i.Role == "":
 		return &Refusal{

@@ -12,9 +12,16 @@ const (
 	Admin    Role = "admin"
 	Cluster  Role = "cluster"
 	Join     Role = "join"
+	// Approver approves what a verification waits for. It is a role in workspaces, not of the server.
+	Approver Role = "approver"
+	// Scoped is the role of tokens that are limited to workspaces; their grants say what they allow. It includes nothing.
+	Scoped Role = "scoped"
 )
 
-// Roles returns all roles, those of users in increasing order.
+// GrantRoles returns the roles that a [Grant] can give, in increasing order.
+func GrantRoles() []Role { return []Role{Reader, Approver, Operator} }
+
+// Roles returns all roles of the server, those of users in increasing order.
 func Roles() []Role { return []Role{Reader, Operator, Admin, Cluster, Join} }
 
 // rank orders the roles of users. The others have rank 0: they include only themselves.
@@ -22,11 +29,13 @@ func (r Role) rank() int {
 	switch r {
 	case Reader:
 		return 1
-	case Operator:
+	case Approver:
 		return 2
-	case Admin:
+	case Operator:
 		return 3
-	case Cluster, Join:
+	case Admin:
+		return 4
+	case Cluster, Join, Scoped:
 	}
 	return 0
 }

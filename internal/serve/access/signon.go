@@ -93,9 +93,10 @@ func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*
 	if err := verified.Claims(&claims); err != nil {
 		return Identity{}, notVerified(err)
 	}
-	role, groups := s.groups(claims)
+	claimed := s.claimed(claims)
+	role, groups := s.known(claimed)
 	return Identity{
-		Name: s.name(claims, verified.Subject), Role: role, Groups: groups, Source: BySignOn, Expires: verified.Expiry,
+		Name: s.name(claims, verified.Subject), Role: role, Groups: groups, Claimed: claimed, Source: BySignOn, Expires: verified.Expiry,
 	}, nil
 }
 
@@ -184,8 +185,11 @@ func (s *SignOn) name(claims map[string]any, subject string) string {
 	return clean(subject)
 }
 
-// groups returns the groups in a token that have a role, sorted, and the highest of their roles.
-func (s *SignOn) groups(claims map[string]any) (most Role, groups []string) {
+// maxClaimed limits the groups of a token.
+const maxClaimed = 2000
+
+// claimed returns the groups in a token, sorted.
+func (s *SignOn) claimed(claims map[string]any) []string {
 	name := s.RolesClaim
 	if name == "" {
 		name = "groups"
@@ -194,10 +198,21 @@ func (s *SignOn) groups(claims map[string]any) (most Role, groups []string) {
 	if !ok {
 		values = []any{claims[name]}
 	}
-	for _, v := range values {
-		text, _ := v.(string)
+	var groups []string
+	for _, v := range values[:min(len(values), maxClaimed)] {
+		if text, _ := v.(string); text != "" {
+			groups = append(groups, text)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// known returns those of some groups that have a role, and the highest of their roles.
+func (s *SignOn) known(claimed []string) (most Role, groups []string) {
+	for _, text := range claimed {
 		r, known := s.Roles[text]
-		if text == "" || !known {
+		if !known {
 			continue
 		}
 		groups = append(groups, text)
@@ -205,6 +220,5 @@ func (s *SignOn) groups(claims map[string]any) (most Role, groups []string) {
 			most = r
 		}
 	}
-	slices.Sort(groups)
-	return most, slices.Compact(groups)
+	return most, groups
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-var scanned = regexp.MustCompile(`^kal_[roacj]_[a-z2-7]{58}$`)
+var scanned = regexp.MustCompile(`^kal_[roacjs]_[a-z2-7]{58}$`)
 
 func TestTokensLookLikeTokens(t *testing.T) {
 	seen := map[string]bool{}
-	for _, role := range Roles() {
+	for _, role := range append(Roles(), Scoped) {
 		token := NewToken(role).Reveal()
 		if !scanned.MatchString(token) || !wellFormed(token) || seen[token] {
 			t.Errorf("%s: the token is %q", role, token)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -25,8 +27,10 @@ var (
 type TokenRequest struct {
 	// Name is the person or program that uses it. // required
 	Name string
-	// Role is reader, operator or admin. // required
+	// Role is reader, operator or admin; with Workspaces, reader, approver or operator. // required
 	Role Role
+	// Workspaces limit the token to what belongs to them; empty means no limit. Environments limit it further.
+	Workspaces, Environments []string
 	// Expires is when it expires; zero means never.
 	Expires time.Time
 }
@@ -44,19 +48,44 @@ func (t Tokens) Create(ctx context.Context, w TokenRequest, by Identity) (secret
 	switch {
 	case name == "" || name != w.Name:
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want a name on one line, of at most %d bytes", ErrInvalidToken, maxName)
-	case w.Role.rank() == 0:
+	case len(w.Workspaces) == 0 && len(w.Environments) > 0:
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: environments limit a token of workspaces: name these, too", ErrInvalidToken)
+	case len(w.Workspaces) == 0 && (w.Role.rank() == 0 || w.Role == Approver):
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want the role reader, operator or admin", ErrInvalidToken)
 	case !w.Expires.IsZero() && !w.Expires.After(now):
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: the expiry is in the past", ErrInvalidToken)
 	}
-	token := NewToken(w.Role)
+	role, scope := w.Role, ""
+	if len(w.Workspaces) > 0 {
+		limit := Grant{Role: w.Role, Workspaces: w.Workspaces, Environments: w.Environments}
+		if err := limit.checkScope(); err != nil {
+			return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: %w", ErrInvalidToken, err)
+		}
+		text, err := json.Marshal(limit)
+		if err != nil {
+			return secret.Value{}, ledger.Token{}, err
+		}
+		role, scope = Scoped, string(text)
+	}
+	token := NewToken(role)
 	stored := ledger.Token{
-		ID: newID(), Hash: Hash(token), Role: string(w.Role), Description: name, By: by.String(), Created: now, Expires: w.Expires,
+		ID: newID(), Hash: Hash(token), Role: string(role), Scope: scope, Description: name, By: by.String(), Created: now, Expires: w.Expires,
 	}
 	if err := t.Store.PutToken(ctx, stored); err != nil {
 		return secret.Value{}, ledger.Token{}, err
 	}
 	return token, stored, nil
+}
+
+// LimitOf returns what a token of the role [Scoped] allows. Older servers do not know the role, and refuse the token.
+func LimitOf(t ledger.Token) (Grant, error) {
+	var limit Grant
+	decoder := json.NewDecoder(strings.NewReader(t.Scope))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&limit); err != nil {
+		return Grant{}, fmt.Errorf("read what a token is limited to: %w", err)
+	}
+	return limit, limit.checkScope()
 }
 
 // List returns all tokens, including expired and revoked ones, newest first.

@@ -110,11 +110,8 @@ func registerApplications(s *service) {
 func (s *service) applicationCommand(
 	ctx context.Context, action string, at ApplicationPath, commit, why string, give func(context.Context, promote.Command) error,
 ) (Accepted, error) {
-	a, err := s.Observer.Application(ctx, at.ApplicationQuery)
+	ctx, a, err := s.changing(ctx, action, at)
 	if err != nil {
-		return Accepted{}, err
-	}
-	if err := hasEnvironment(&a.Application, at.Environment); err != nil {
 		return Accepted{}, err
 	}
 	if commit, err = s.commitOf(ctx, &a.Application, at.Environment, action, commit); err != nil {
@@ -122,6 +119,19 @@ func (s *service) applicationCommand(
 	}
 	w := promote.Command{Subject: a.Subject, Environment: at.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why)}
 	return s.giveApplication(ctx, action, &a.Application, w, give)
+}
+
+// changing returns the application of a command, if the client sees it there and may change it.
+func (s *service) changing(ctx context.Context, action string, at ApplicationPath) (context.Context, query.ApplicationDetail, error) {
+	a, err := s.seen(ctx).Application(ctx, at.ApplicationQuery)
+	if err == nil {
+		err = hasEnvironment(&a.Application, at.Environment)
+	}
+	if err != nil {
+		return ctx, a, err
+	}
+	ctx, err = mayChange(ctx, action+"-application", access.Place{ControlPlane: a.ControlPlane, Workspace: a.Workspace, Environment: at.Environment})
+	return ctx, a, err
 }
 
 // giveApplication records a command about an application in the audit trail, passes it on, and wakes its rounds.
@@ -176,8 +186,11 @@ func (s *service) commitOf(ctx context.Context, a *query.Application, environmen
 
 // recordBuild records a build in the audit trail and in the ledger.
 func (s *service) recordBuild(ctx context.Context, in *buildInput) (RecordedBuild, error) {
-	a, err := s.Observer.Application(ctx, in.ApplicationQuery)
+	a, err := s.seen(ctx).Application(ctx, in.ApplicationQuery)
 	if err != nil {
+		return RecordedBuild{}, err
+	}
+	if ctx, err = mayChange(ctx, "record-build", s.firstPlace(&a.Application)); err != nil {
 		return RecordedBuild{}, err
 	}
 	r := RecordedBuild{
@@ -196,6 +209,19 @@ func (s *service) recordBuild(ctx context.Context, in *buildInput) (RecordedBuil
 	}
 	s.tellApplication(&a.Application, "", r.Build.Commit)
 	return r, nil
+}
+
+// firstPlace returns where a build of an application is delivered first: in the first environment of its chain, which the client may not
+// see. It is promoted from there by the rules.
+func (s *service) firstPlace(a *query.Application) access.Place {
+	p := access.Place{ControlPlane: a.ControlPlane, Workspace: a.Workspace}
+	whole, err := s.Observer.Applications(context.Background(), query.ApplicationsQuery{Name: a.Name, ControlPlane: a.ControlPlane, Paging: query.Paging{Limit: query.MaxLimit}})
+	for _, one := range whole.Items {
+		if err == nil && one.Subject == a.Subject && len(one.Environments) > 0 {
+			p.Environment = one.Environments[0].Environment
+		}
+	}
+	return p
 }
 
 // tellApplication wakes the rounds of an application, and tells listeners.

@@ -23,8 +23,11 @@ func (s *service) assist() http.Handler {
 	schemas := mcp.NewSchemaCache()
 	protocol := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		who := access.From(r.Context())
-		o := assistant.Options{Questions: s.Observer, Drafts: drafts{s, who}, Version: s.config().Info.Version, Schemas: schemas}
-		if allow("pause", who) == nil {
+		o := assistant.Options{Questions: Seen(s.Observer, who), Version: s.config().Info.Version, Schemas: schemas}
+		if who.Sees().All() { // drafts are of whole control planes
+			o.Drafts = drafts{s, who}
+		}
+		if ruleOf("pause").Admit(who) == nil {
 			o.Pause = s.pause(who)
 		}
 		return assistant.New(o)
@@ -36,7 +39,7 @@ func (s *service) assist() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.Guard.Identify(r)
 		if err == nil {
-			err = who.May(access.Reader)
+			err = access.Rule{Role: access.Reader, Scoped: true}.Admit(who)
 		}
 		if err == nil && s.browsers.Check(r) != nil {
 			err = newProblem(http.StatusForbidden, "the request comes from a page of another site", "use a program")

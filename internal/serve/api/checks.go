@@ -82,11 +82,8 @@ func (s *service) verifiedRing(at RingPath, name, commit string) (verified, erro
 func (s *service) applicationCheck(
 	ctx context.Context, action string, at ApplicationPath, in CheckCommand, give func(context.Context, promote.Command) error,
 ) (Accepted, error) {
-	a, err := s.Observer.Application(ctx, at.ApplicationQuery)
+	ctx, a, err := s.changing(ctx, action, at)
 	if err != nil {
-		return Accepted{}, err
-	}
-	if err := hasEnvironment(&a.Application, at.Environment); err != nil {
 		return Accepted{}, err
 	}
 	commit, err := s.commitOf(ctx, &a.Application, at.Environment, action, in.Commit)

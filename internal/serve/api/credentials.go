@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
@@ -31,11 +32,20 @@ type Credential struct {
 type TokenRequest struct {
 	// Name is the person or program that uses it.
 	Name string `json:"name" minLength:"1" maxLength:"128"`
-	Role string `json:"role" enum:"reader,operator,admin,join"`
+	Role string `json:"role" enum:"reader,approver,operator,admin,join"`
+	// Workspaces limit a token of the role reader, approver or operator to what belongs to them. Default: no limit.
+	Workspaces []string `json:"workspaces,omitempty" maxItems:"1000"`
+	// Environments limit a token of workspaces further. Default: all environments.
+	Environments []string `json:"environments,omitempty" maxItems:"1000"`
 	// Expires is required for the role join. Default: never.
 	Expires time.Time `json:"expires,omitzero"`
 	// Join restricts which clusters can join with it; only for the role join.
 	Join *ingest.JoinScope `json:"join,omitempty"`
+}
+
+// Request returns the request of a token that is not for joining.
+func (r *TokenRequest) Request() access.TokenRequest {
+	return access.TokenRequest{Name: r.Name, Role: access.Role(r.Role), Workspaces: r.Workspaces, Environments: r.Environments, Expires: r.Expires}
 }
 
 // Token is a token without its secret.
@@ -49,6 +59,14 @@ type Token struct {
 	Revoked time.Time `json:"revoked,omitzero"`
 	// Scope is the restriction of a join token, as JSON.
 	Scope string `json:"scope,omitempty"`
+	// Workspaces and Environments are what the token is limited to; absent if it is not.
+	Workspaces   []string `json:"workspaces,omitempty"`
+	Environments []string `json:"environments,omitempty"`
+}
+
+// Rights describes what the token allows: its role, and the workspaces and environments that it is limited to.
+func (t *Token) Rights() string {
+	return access.Grant{Role: access.Role(t.Role), Workspaces: t.Workspaces, Environments: t.Environments}.String()
 }
 
 // NewToken is a token with its secret, which is returned only once.
@@ -166,14 +184,15 @@ func (s *service) listTokens(ctx context.Context, _ struct{}) (Tokens, error) {
 	all, err := s.tokens().List(ctx)
 	shown := Tokens{Items: []Token{}}
 	for _, t := range all {
-		shown.Items = append(shown.Items, tokenOf(t))
+		shown.Items = append(shown.Items, TokenOf(t))
 	}
 	return shown, err
 }
 
 func (s *service) createToken(ctx context.Context, in *tokenInput) (NewToken, error) {
 	r := in.Body
-	if err := s.audit(ctx, "create token", r.Name, detail("role", r.Role)); err != nil {
+	about := detail("role", r.Role, "workspaces", strings.Join(r.Workspaces, ","), "environments", strings.Join(r.Environments, ","))
+	if err := s.audit(ctx, "create token", r.Name, about); err != nil {
 		return NewToken{}, err
 	}
 	by := access.From(ctx)
@@ -184,14 +203,16 @@ func (s *service) createToken(ctx context.Context, in *tokenInput) (NewToken, er
 	case r.Role != string(access.Join) && r.Join != nil:
 		err = newProblem(http.StatusUnprocessableEntity, "join is only for the role join", "omit join, or set the role to join")
 	case r.Role != string(access.Join):
-		value, stored, err = s.tokens().Create(ctx, access.TokenRequest{Name: r.Name, Role: access.Role(r.Role), Expires: r.Expires}, by)
+		value, stored, err = s.tokens().Create(ctx, r.Request(), by)
+	case len(r.Workspaces)+len(r.Environments) > 0:
+		err = newProblem(http.StatusUnprocessableEntity, "a join token has no workspaces", "omit workspaces and environments")
 	case r.Join == nil:
 		err = newProblem(http.StatusUnprocessableEntity, "join is required for the role join", `add "join": {"memberships": [...]}`)
 	default:
 		request := ingest.JoinTokenRequest{Scope: *r.Join, Description: r.Name, Expires: r.Expires}
 		value, stored, err = s.Registrar.CreateJoinToken(ctx, request, by.String(), s.now())
 	}
-	return NewToken{Token: tokenOf(stored), Secret: value.Reveal()}, err
+	return NewToken{Token: TokenOf(stored), Secret: value.Reveal()}, err
 }
 
 func (s *service) revokeToken(ctx context.Context, in *tokenID) (Token, error) {
@@ -199,11 +220,19 @@ func (s *service) revokeToken(ctx context.Context, in *tokenID) (Token, error) {
 		return Token{}, err
 	}
 	t, err := s.tokens().Revoke(ctx, in.ID)
-	return tokenOf(t), err
+	return TokenOf(t), err
 }
 
-func tokenOf(t ledger.Token) Token {
-	return Token{
+// TokenOf returns a token without its secret.
+func TokenOf(t ledger.Token) Token {
+	shown := Token{
 		ID: t.ID, Name: t.Description, Role: t.Role, By: t.By, Created: t.Created, Expires: t.Expires, Revoked: t.Revoked, Scope: t.Scope,
 	}
+	if t.Role != string(access.Scoped) {
+		return shown
+	}
+	if limit, err := access.LimitOf(t); err == nil {
+		shown.Role, shown.Scope, shown.Workspaces, shown.Environments = string(limit.Role), "", limit.Workspaces, limit.Environments
+	}
+	return shown
 }

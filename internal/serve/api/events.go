@@ -132,6 +132,18 @@ func (e *Events) since(last uint64) news {
 	return n
 }
 
+// only returns the parts of the signals that a client may know.
+func (n news) only(part func(Signal) (Signal, bool)) news {
+	var signals []Signal
+	for _, s := range n.signals {
+		if s, ok := part(s); ok {
+			signals = append(signals, s)
+		}
+	}
+	n.signals = signals
+	return n
+}
+
 // now returns the number of the last signal.
 func (e *Events) now() uint64 {
 	e.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
@@ -35,7 +36,7 @@ var roles = map[string]access.Role{
 
 	"promote-application": access.Operator, "pause-application": access.Operator, "resume-application": access.Operator,
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
-	"approve-application": access.Operator, "bypass-application": access.Admin,
+	approveApplication: access.Approver, "bypass-application": access.Admin,
 
 	"list-messages": access.Operator, "list-replicas": access.Operator,
 
@@ -50,17 +51,59 @@ var roles = map[string]access.Role{
 	"join-cluster": access.Join,
 }
 
-// allow returns an error if an operation is not allowed.
-func allow(operation string, who access.Identity) error {
-	needed, ok := roles[operation]
-	switch {
-	case !ok:
-		return &access.Refusal{Kind: access.ErrForbidden, What: "this operation is disabled"}
-	case needed == anyone:
-		return nil
-	}
-	return who.May(needed)
+// inWorkspaces has the IDs of operations for which a role in workspaces is enough. Their handlers answer from [service.seen], and what they
+// change they ask [service.mayChange] about. All other operations require a role of the server.
+var inWorkspaces = map[string]bool{
+	"list-environments": true, "get-environment": true, "get-matrix": true, "get-map": true, "list-needs": true, "list-workloads": true, "get-workload": true,
+	"list-targets": true, "list-assignments": true, "list-versions": true, "list-clusters": true, "get-cluster": true,
+	"list-reconcilers": true, "list-discrepancies": true, "list-promotions": true, "get-promotion": true, "get-history": true,
+	"compare": true, "get-figures": true, "list-applications": true, "get-application": true, "get-application-progress": true, listen: true,
+
+	"promote-application": true, "pause-application": true, "resume-application": true, "abort-application": true,
+	"rollback-application": true, "record-build": true, approveApplication: true,
 }
+
+// approveApplication is the operation for which, in workspaces, the role approver is enough.
+const approveApplication = "approve-application"
+
+// ruleOf returns the rule of an operation; that of an unknown one lets no client through.
+func ruleOf(operation string) access.Rule {
+	role, ok := roles[operation]
+	return access.Rule{Role: role, Scoped: inWorkspaces[operation], Public: ok && role == anyone}
+}
+
+// seen returns what the client of a request sees of the fleet.
+func (s *service) seen(ctx context.Context) *query.Observer {
+	return Seen(s.Observer, access.From(ctx))
+}
+
+// Seen returns what a client sees of the fleet.
+func Seen(o *query.Observer, who access.Identity) *query.Observer {
+	scope := who.Sees()
+	if scope.All() {
+		return o
+	}
+	return o.Within(scope.Key(), func(controlPlane, workspace, environment string) bool {
+		return scope.Sees(access.Place{ControlPlane: controlPlane, Workspace: workspace, Environment: environment})
+	})
+}
+
+// within returns a query that is answered from what the client sees.
+func within[I, T any](s *service, answer func(*query.Observer, context.Context, I) (T, error)) func(context.Context, I) (T, error) {
+	return func(ctx context.Context, in I) (T, error) { return answer(s.seen(ctx), ctx, in) }
+}
+
+// mayChange decides whether the client of a request may do an operation to what belongs to a place. It returns a context for
+// [Server.audit], which names the grant.
+func mayChange(ctx context.Context, operation string, p access.Place) (context.Context, error) {
+	grant, err := ruleOf(operation).Allow(access.From(ctx), p)
+	if err != nil || grant == nil {
+		return ctx, err
+	}
+	return context.WithValue(ctx, usedGrant{}, grant.String()), nil
+}
+
+type usedGrant struct{}
 
 // operation describes an operation.
 type operation struct {
@@ -78,12 +121,15 @@ const maxBody = 64 << 10
 
 // described converts an operation for huma. Its tag is the first element of its path.
 func (s *service) described(method string, o operation) huma.Operation {
-	role := roles[o.id]
+	role, where := roles[o.id], ""
+	if inWorkspaces[o.id] {
+		where = " A role in a workspace is enough for what belongs to it."
+	}
 	text := o.about
 	if text != "" {
 		text += "\n\n"
 	}
-	text += "Role: " + string(role) + "."
+	text += "Role: " + string(role) + "." + where
 	if role == anyone {
 		text = o.about
 	}

@@ -47,13 +47,13 @@ func registerQueries(s *service) {
 	ask(s, operation{
 		id: "list-environments", path: "/environments", summary: "List environments",
 		about: "Sorted by control plane, in the order of its chain, with commit, gate, open pull request, problems, and what waits for what.",
-	}, o.Environments)
-	ask(s, operation{id: "get-environment", path: "/environments/{name}", summary: "Get an environment"}, o.Environment)
+	}, within(s, (*query.Observer).Environments))
+	ask(s, operation{id: "get-environment", path: "/environments/{name}", summary: "Get an environment"}, within(s, (*query.Observer).Environment))
 	ask(s, operation{
 		id: "list-needs", path: "/needs", summary: "List what does not go on without a user",
 		about: "Pull requests to merge, removals and verifications to approve, clusters that fail by cause, missing values, and problems of repositories; each with the " +
 			"action that settles it, the most urgent first. Nothing needs a user only if unsure is empty, too.",
-	}, o.Needs)
+	}, within(s, (*query.Observer).Needs))
 	ask(s, operation{
 		id: "get-progress", path: "/environments/{name}/progress", summary: "Get whether a commit passed, failed or waits",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap.",
@@ -64,11 +64,11 @@ func registerQueries(s *service) {
 		id: "explain", path: "/environments/{name}/explain", summary: "Explain why a target is, or is not, on a cluster type, and where its configuration is written",
 		about: "As of the last round: the answer names its commits. The same as kalypso explain for these commits. Values that look like a credential are hidden.",
 	}, o.Explain)
-	ask(s, operation{id: "list-assignments", path: "/assignments", summary: "List which target is on which cluster type, with the states of its clusters"}, o.Assignments)
+	ask(s, operation{id: "list-assignments", path: "/assignments", summary: "List which target is on which cluster type, with the states of its clusters"}, within(s, (*query.Observer).Assignments))
 	ask(s, operation{
 		id: "get-matrix", path: "/matrix", summary: "Get the assignments of an environment as a table",
 		about: "The limit of a page is a number of targets. Each page has all cluster types.",
-	}, o.Matrix)
+	}, within(s, (*query.Observer).Matrix))
 
 	ask(s, operation{
 		id: "get-map", path: "/map", summary: "Get how workloads reach clusters: policies, cluster types, rings and clusters, with their states",
@@ -77,52 +77,52 @@ func registerQueries(s *service) {
 		if in.Labels, err = labels(in.Label); err != nil {
 			return m, err
 		}
-		return o.Map(ctx, in.MapQuery)
+		return s.seen(ctx).Map(ctx, in.MapQuery)
 	})
 
 	ask(s, operation{
 		id: "list-applications", path: "/applications", summary: "List the applications that the server delivers",
 		about: "These are registered by a control plane, and have a Delivery in their source. Each environment has commit, version, image, gate, open pull request, problems, and what it waits for.",
-	}, o.Applications)
-	ask(s, operation{id: "get-application", path: "/applications/{name}", summary: "Get an application"}, o.Application)
+	}, within(s, (*query.Observer).Applications))
+	ask(s, operation{id: "get-application", path: "/applications/{name}", summary: "Get an application"}, within(s, (*query.Observer).Application))
 	ask(s, operation{
 		id: "get-application-progress", path: "/applications/{name}/progress", summary: "Get whether a commit of an application's source passed, failed or waits in an environment",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap. For applications that CI delivers, it is what CI recorded.",
 	}, func(ctx context.Context, in applicationProgressInput) (query.Progress, error) {
-		return o.Progress(ctx, query.ProgressQuery{Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit})
+		return s.seen(ctx).Progress(ctx, query.ProgressQuery{Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit})
 	})
 
-	ask(s, operation{id: "list-workloads", path: "/workloads", summary: "List workloads with their versions in each environment"}, o.Workloads)
+	ask(s, operation{id: "list-workloads", path: "/workloads", summary: "List workloads with their versions in each environment"}, within(s, (*query.Observer).Workloads))
 	ask(s, operation{id: "get-workload", path: "/workloads/{name}", summary: "Get a workload across all environments"},
 		func(ctx context.Context, in workloadInput) (query.WorkloadDetail, error) {
-			return o.Workload(ctx, in.Name)
+			return s.seen(ctx).Workload(ctx, in.Name)
 		})
-	ask(s, operation{id: "list-targets", path: "/targets", summary: "List targets, with what should run and what runs"}, o.Targets)
-	ask(s, operation{id: "list-versions", path: "/versions", summary: "List which version of each workload runs where"}, o.Versions)
+	ask(s, operation{id: "list-targets", path: "/targets", summary: "List targets, with what should run and what runs"}, within(s, (*query.Observer).Targets))
+	ask(s, operation{id: "list-versions", path: "/versions", summary: "List which version of each workload runs where"}, within(s, (*query.Observer).Versions))
 
 	ask(s, operation{id: "list-clusters", path: "/clusters", summary: "List clusters, and whether they run what they should"},
 		func(ctx context.Context, in clustersInput) (page query.Page[query.Cluster], err error) {
 			if in.Labels, err = labels(in.Label); err != nil {
 				return page, err
 			}
-			return o.Clusters(ctx, in.ClustersQuery)
+			return s.seen(ctx).Clusters(ctx, in.ClustersQuery)
 		})
-	ask(s, operation{id: "get-cluster", path: "/clusters/{name}", summary: "Get a cluster"}, o.Cluster)
-	ask(s, operation{id: "list-reconcilers", path: "/reconcilers", summary: "List reconcilers with their source, revision and state"}, o.Reconcilers)
+	ask(s, operation{id: "get-cluster", path: "/clusters/{name}", summary: "Get a cluster"}, within(s, (*query.Observer).Cluster))
+	ask(s, operation{id: "list-reconcilers", path: "/reconcilers", summary: "List reconcilers with their source, revision and state"}, within(s, (*query.Observer).Reconcilers))
 	ask(s, operation{
 		id: "list-discrepancies", path: "/discrepancies", summary: "List clusters that do not run what they should, since when and why",
-	}, o.Discrepancies)
+	}, within(s, (*query.Observer).Discrepancies))
 
-	ask(s, operation{id: "list-promotions", path: "/promotions", summary: "List promotions, each with its last step"}, o.Promotions)
-	ask(s, operation{id: "get-promotion", path: "/promotions/{commit}", summary: "Get the promotion of a commit, step by step"}, o.Promotion)
+	ask(s, operation{id: "list-promotions", path: "/promotions", summary: "List promotions, each with its last step"}, within(s, (*query.Observer).Promotions))
+	ask(s, operation{id: "get-promotion", path: "/promotions/{commit}", summary: "Get the promotion of a commit, step by step"}, within(s, (*query.Observer).Promotion))
 	ask(s, operation{
 		id: "get-history", path: "/history", summary: "List events of an environment, a workload or a cluster, newest first",
 		about: "One of environment, workload and cluster is required.",
 	}, s.history)
-	ask(s, operation{id: "compare", path: "/compare/{a}/{b}", summary: "Compare two environments"}, o.Compare)
+	ask(s, operation{id: "compare", path: "/compare/{a}/{b}", summary: "Compare two environments"}, within(s, (*query.Observer).Compare))
 	ask(s, operation{
 		id: "get-figures", path: "/figures", summary: "Get deployment frequency, lead time, change failure rate and time to restore",
-	}, o.Figures)
+	}, within(s, (*query.Observer).Figures))
 }
 
 // labels parses name=value pairs.
@@ -152,5 +152,5 @@ func (s *service) history(ctx context.Context, q query.HistoryQuery) (page query
 			q.Audits = true
 		}
 	}
-	return s.Observer.History(ctx, q)
+	return s.seen(ctx).History(ctx, q)
 }

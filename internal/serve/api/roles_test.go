@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"sort"
@@ -14,25 +15,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// rights is who may do what, once more: reader, operator, admin, cluster and join, in this order.
-// A new operation has to be added here by somebody who thought about it.
+// rights is who may do what, once more: reader, operator, admin, cluster and join, in this order, and then reader, approver and operator of a
+// workspace, in capitals. A new operation has to be added here after deciding about each of them.
 var rights = map[string]string{
-	"GET /whoami": "roacj",
+	"GET /whoami": "roacjRPO",
 
-	"GET /environments": "roa", "GET /environments/{name}": "roa", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa", "GET /matrix": "roa", "GET /map": "roa",
-	"GET /applications": "roa", "GET /applications/{name}": "roa", "GET /applications/{name}/progress": "roa",
-	"GET /workloads": "roa", "GET /workloads/{name}": "roa", "GET /targets": "roa", "GET /assignments": "roa", "GET /versions": "roa",
-	"GET /clusters": "roa", "GET /clusters/{name}": "roa", "GET /reconcilers": "roa", "GET /discrepancies": "roa", "GET /needs": "roa",
-	"GET /promotions": "roa", "GET /promotions/{commit}": "roa", "GET /history": "roa", "GET /compare/{a}/{b}": "roa", "GET /figures": "roa",
-	"GET /events": "roa",
+	"GET /environments": "roaRPO", "GET /environments/{name}": "roaRPO", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa",
+	"GET /matrix": "roaRPO", "GET /map": "roaRPO",
+	"GET /applications": "roaRPO", "GET /applications/{name}": "roaRPO", "GET /applications/{name}/progress": "roaRPO",
+	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
+	"GET /clusters": "roaRPO", "GET /clusters/{name}": "roaRPO", "GET /reconcilers": "roaRPO", "GET /discrepancies": "roaRPO", "GET /needs": "roaRPO",
+	"GET /promotions": "roaRPO", "GET /promotions/{commit}": "roaRPO", "GET /history": "roaRPO", "GET /compare/{a}/{b}": "roaRPO", "GET /figures": "roaRPO",
+	"GET /events": "roaRPO",
 
 	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
 	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa", "POST /environments/{name}/skip": "oa",
 	"POST /environments/{name}/approve": "oa", "POST /environments/{name}/bypass": "a",
-	"POST /applications/{name}/environments/{environment}/approve": "oa", "POST /applications/{name}/environments/{environment}/bypass": "a",
-	"POST /applications/{name}/environments/{environment}/promote": "oa", "POST /applications/{name}/environments/{environment}/pause": "oa",
-	"POST /applications/{name}/environments/{environment}/resume": "oa", "POST /applications/{name}/environments/{environment}/abort": "oa",
-	"POST /applications/{name}/environments/{environment}/rollback": "oa", "POST /applications/{name}/builds": "oa",
+	"POST /applications/{name}/environments/{environment}/approve": "oaPO", "POST /applications/{name}/environments/{environment}/bypass": "a",
+	"POST /applications/{name}/environments/{environment}/promote": "oaO", "POST /applications/{name}/environments/{environment}/pause": "oaO",
+	"POST /applications/{name}/environments/{environment}/resume": "oaO", "POST /applications/{name}/environments/{environment}/abort": "oaO",
+	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
 
 	"GET /messages": "oa", "GET /replicas": "oa",
 
@@ -42,7 +44,7 @@ var rights = map[string]string{
 	"POST /reports": "c", "POST /reports/flux": "c", "POST /reports/argocd": "c",
 	"POST /clusters/join": "j",
 
-	"GET /deliveries": "c", "GET /deliveries/archives/{digest}": "c", "GET /deliveries/key": "roacj",
+	"GET /deliveries": "c", "GET /deliveries/archives/{digest}": "c", "GET /deliveries/key": "roacjRPO",
 }
 
 // operations are those of the description: method and path below the root.
@@ -75,6 +77,7 @@ func TestRights(t *testing.T) {
 	everybody := map[string]string{
 		"r": w.tokens[access.Reader], "o": w.tokens[access.Operator], "a": w.tokens[access.Admin], "c": credential,
 		"j": w.store(ledger.Token{ID: "join", Role: "join", Scope: `{"memberships":[]}`}, access.Join),
+		"R": w.scoped(access.Reader, "shop"), "P": w.scoped(access.Approver, "shop"), "O": w.scoped(access.Operator, "shop"),
 	}
 	page, err := os.ReadFile("../../../docs/reference/api.md")
 	if err != nil {
@@ -102,10 +105,21 @@ func TestRights(t *testing.T) {
 				t.Errorf("%s as %q: got %d", operation, who, got)
 			}
 		}
-		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "roacj" {
+		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "roacjRPO" {
 			t.Errorf("%s without a token: got %d", operation, got)
 		}
 	}
+}
+
+// scoped stores a token with a role in a workspace.
+func (w *world) scoped(role access.Role, workspace string, environments ...string) string {
+	w.t.Helper()
+	limit, err := json.Marshal(access.Grant{Role: role, Workspaces: []string{workspace}, Environments: environments})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	id := fmt.Sprint(role, "-", workspace, environments)
+	return w.store(ledger.Token{ID: id, Description: id, Role: string(access.Scoped), Scope: string(limit)}, access.Scoped)
 }
 
 // status asks an operation that does not get what it needs: it gets past the door, and no further.

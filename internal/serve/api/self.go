@@ -115,8 +115,29 @@ func (s *service) registerListen() {
 	})
 }
 
-// mayListen reports whether a client may still listen. Its token may have ended.
+// mayListen reports whether a client may still listen. Its token or its grants may have ended.
 func (s *service) mayListen(r *http.Request) bool {
 	who, err := s.Guard.Identify(r)
-	return err == nil && allow(listen, who) == nil
+	return err == nil && ruleOf(listen).Admit(who) == nil
+}
+
+// restrict returns what the client of a request may know of a signal: whether it is about what the client sees, and not what else has
+// changed. It is nil for clients with a role of the server.
+func (s *service) restrict(r *http.Request) func(Signal) (Signal, bool) {
+	who, err := s.Guard.Identify(r)
+	if err != nil {
+		who = access.Identity{} // which sees nothing
+	}
+	if who.Sees().All() {
+		return nil
+	}
+	o := Seen(s.Observer, who)
+	return func(all Signal) (Signal, bool) {
+		about := query.Mentioned{ControlPlane: all.ControlPlane, Environment: all.Environment, Application: all.Application, Cluster: all.Cluster}
+		part := Signal{Type: all.Type, Application: all.Application, Cluster: all.Cluster, Commit: all.Commit}
+		if o.Concerns(query.Mentioned{ControlPlane: all.ControlPlane, Environment: all.Environment}) {
+			part.ControlPlane, part.Environment = all.ControlPlane, all.Environment
+		}
+		return part, all.Type == SignalReset || o.Concerns(about)
+	}
 }

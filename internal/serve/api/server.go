@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -97,6 +99,9 @@ func (s *Server) tokens() access.Tokens { return access.Tokens{Store: s.Ledger, 
 
 // audit records a write before it is done. If that fails, the write must not be done.
 func (s *Server) audit(ctx context.Context, action, subject, detail string) error {
+	if grant, ok := ctx.Value(usedGrant{}).(string); ok {
+		detail = strings.TrimSpace(detail + " grant=" + strconv.Quote(grant))
+	}
 	trail := access.Trail{Store: s.Ledger, Now: s.Now}
 	return trail.Record(ctx, access.From(ctx), action, subject, detail)
 }

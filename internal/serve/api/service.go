@@ -35,7 +35,7 @@ func newService(s *Server) *service {
 		reports: access.Limiter{Burst: reportBurst, Every: reportEvery}, inFlight: make(chan struct{}, maxInFlight),
 		deliveries: access.Limiter{Burst: deliveryBurst, Every: deliveryEvery}, waiting: make(chan struct{}, maxWaiting),
 	}
-	v.stream = stream{events: s.Events, allowed: v.mayListen}
+	v.stream = stream{events: s.Events, allowed: v.mayListen, restrict: v.restrict}
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
@@ -131,7 +131,7 @@ func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	who, err := s.Guard.Identify(r)
 	if err == nil {
-		err = allow(op.OperationID, who)
+		err = ruleOf(op.OperationID).Admit(who)
 	}
 	if err == nil && s.browsers.Check(r) != nil {
 		err = newProblem(http.StatusForbidden, "the request comes from a page of another site", "use a page of this server, or a program")

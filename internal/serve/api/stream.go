@@ -25,7 +25,9 @@ const (
 type stream struct {
 	events *Events
 	// allowed reports whether a client may still listen.
-	allowed   func(r *http.Request) bool
+	allowed func(r *http.Request) bool
+	// restrict returns what the client of a request may know of a signal; nil if it sees all signals. Optional.
+	restrict  func(r *http.Request) func(Signal) (part Signal, ok bool)
 	listeners atomic.Int64
 }
 
@@ -51,12 +53,27 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	out := &sink{w: w, control: http.NewResponseController(w)}
 	last, known := s.begin(r.Header.Get("Last-Event-ID"))
 	fmt.Fprint(out, "retry: 3000\n")
+	if s.part(r) != nil {
+		// IDs would count the signals of others. Without them, clients fetch everything again after they were disconnected.
+		out.signal("", Signal{Type: SignalReset})
+		fmt.Fprint(out, ": listening\n\n")
+		s.follow(r, out, last)
+		return
+	}
 	if !known {
 		out.signal(s.events.id(last), Signal{Type: SignalReset})
 	}
 	// An event without data is ignored, but sets the last ID.
 	fmt.Fprintf(out, ": listening\nid: %s\n\n", s.events.id(last))
 	s.follow(r, out, last)
+}
+
+// part returns what the client of a request may know of a signal; nil if it sees all signals.
+func (s *stream) part(r *http.Request) func(Signal) (Signal, bool) {
+	if s.restrict == nil {
+		return nil
+	}
+	return s.restrict(r)
 }
 
 // begin returns the number to continue from. known is false if missed signals cannot be determined.
@@ -86,7 +103,11 @@ func (s *stream) follow(r *http.Request, out *sink, last uint64) {
 			continue
 		}
 		last = n.last
-		out.news(n, s.events.id(last))
+		if part := s.part(r); part != nil {
+			out.news(n.only(part), "")
+		} else {
+			out.news(n, s.events.id(last))
+		}
 		if !out.flush() || !await(r.Context(), nil, pace) {
 			return
 		}

@@ -100,7 +100,9 @@ type state struct {
 	Name   string      `json:"name,omitempty"`
 	Role   access.Role `json:"role,omitempty"`
 	Groups []string    `json:"groups,omitempty"`
-	SignOn string      `json:"signOn,omitempty"`
+	// Claimed are more groups from the issuer, for grants that change while the session lasts.
+	Claimed []string `json:"claimed,omitempty"`
+	SignOn  string   `json:"signOn,omitempty"`
 	// Begun is when the user signed in, Seen when the user last loaded a page.
 	Begun time.Time `json:"begun"`
 	Seen  time.Time `json:"seen"`
@@ -170,7 +172,7 @@ func (s *Sessions) Authenticate(r *http.Request) (access.Identity, bool, error) 
 	if v == nil {
 		return access.Identity{}, false, nil
 	}
-	who := access.Identity{Name: v.Name, Role: v.Role, Groups: v.Groups}
+	who := access.Identity{Name: v.Name, Role: v.Role, Groups: v.Groups, Claimed: v.Claimed}
 	if v.Token != "" {
 		if who, err = s.Guard.IdentifyHash(r.Context(), v.Token); err != nil {
 			if errors.Is(err, access.ErrUnauthenticated) {

@@ -112,7 +112,8 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	session := state{Token: access.Hash(token)}
 	if who.Source == access.BySignOn { // tokens of the issuer are not stored
-		session = state{Name: who.Name, Role: who.Role, Groups: who.Groups, SignOn: s.fingerprint(), Ends: who.Expires}
+		session = s.signedOnAs(who)
+		session.Ends = who.Expires
 	}
 	s.enter(w, r, session, who, v.To)
 }
@@ -139,7 +140,7 @@ func mayRead(who access.Identity) error {
 			Kind: access.ErrForbidden, What: "this is the token of a cluster", Next: "use one of the role reader, operator or admin",
 		}
 	}
-	return who.May(access.Reader)
+	return access.Rule{Role: access.Reader, Scoped: true}.Admit(who)
 }
 
 // refuse shows the form again, with the error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,7 @@ func (s *Sessions) signedOn(w http.ResponseWriter, r *http.Request) {
 	}
 	s.drop(w, flowCookie) // it can be used once
 	who, err := s.exchanged(r, f)
+	who = s.Guard.Granted(who)
 	if err == nil {
 		err = mayRead(who)
 	}
@@ -101,7 +103,33 @@ func (s *Sessions) signedOn(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, v, err)
 		return
 	}
-	s.enter(w, r, state{Name: who.Name, Role: who.Role, Groups: who.Groups, SignOn: s.fingerprint()}, who, f.To)
+	s.enter(w, r, s.signedOnAs(who), who, f.To)
+}
+
+// maxClaimed limits the groups in a cookie, in bytes: browsers limit cookies to four kilobytes.
+const maxClaimed = 1500
+
+// signedOnAs returns the session of a user of the issuer. Its role and groups are those of the configuration, whose fingerprint it has. Grants
+// are not in it: they are read for each request. Of many groups, it has those with grants now, and others as far as they fit.
+func (s *Sessions) signedOnAs(who access.Identity) state {
+	v := state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint()}
+	size := 0
+	for _, group := range slices.Concat(who.Groups, who.Claimed) {
+		_, has := s.SignOn.Roles[group]
+		switch {
+		case slices.Contains(v.Claimed, group):
+			continue
+		case has:
+			v.Groups = append(v.Groups, group)
+		}
+		granted := slices.Contains(who.Groups, group)
+		if size += len(group) + 3; granted || size <= maxClaimed {
+			v.Claimed = append(v.Claimed, group)
+		}
+	}
+	slices.Sort(v.Groups)
+	v.Groups = slices.Compact(v.Groups)
+	return v
 }
 
 // exchanged exchanges the code for the user's identity.

@@ -158,7 +158,7 @@ func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity,
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
 	f := frame{
-		Title: title, Who: who, Sections: sections, Links: s.links, Section: section, Search: r.URL.Query().Get("q"),
+		Title: title, Who: who, Sections: sectionsOf(who), Links: s.links, Section: section, Search: r.URL.Query().Get("q"),
 		Style: assetAddress("kalypso.css"), Script: assetAddress("kalypso.js"),
 		Main: template.HTML(main), //nolint:gosec // a template made it
 	}

@@ -26,13 +26,13 @@ const maxApplications = 5
 
 // delivered returns the applications of a name, one for each control plane that registers it.
 func (s *site) delivered(q *pageRequest, name string) ([]applicationView, error) {
-	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Name: name, Paging: query.Paging{Limit: maxApplications}})
+	page, err := q.observer.Applications(q.Context(), query.ApplicationsQuery{Name: name, Paging: query.Paging{Limit: maxApplications}})
 	if err != nil {
 		return nil, err
 	}
 	var all []applicationView
 	for _, one := range page.Items {
-		detail, err := s.Observer.Application(q.Context(), query.ApplicationQuery{Name: one.Name, Subject: one.Subject})
+		detail, err := q.observer.Application(q.Context(), query.ApplicationQuery{Name: one.Name, Subject: one.Subject})
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ var urgency = []string{bad, warn, move, off, good}
 
 // countApplications adds the states of applications to environments.
 func (s *site) countApplications(q *pageRequest, chains []chainView) error {
-	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+	page, err := q.observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
 	if err != nil {
 		return err
 	}

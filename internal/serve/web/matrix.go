@@ -71,7 +71,7 @@ var cellStates = []string{"failed", "held", "missing", "progressing", "suspended
 // matrix returns the table of an environment.
 func (s *site) matrix(q *pageRequest, d *query.EnvironmentDetail, controlPlane string, asOf time.Time) (matrixView, error) {
 	limit := min(query.MaxLimit, maxCells/max(1, len(d.ClusterTypes)))
-	m, err := s.Observer.Matrix(q.Context(), query.AssignmentsQuery{
+	m, err := q.observer.Matrix(q.Context(), query.AssignmentsQuery{
 		Environment: d.Name, ControlPlane: controlPlane, AsOf: asOf, Paging: q.paging(limit),
 	})
 	if err != nil {
@@ -94,7 +94,12 @@ func (s *site) matrix(q *pageRequest, d *query.EnvironmentDetail, controlPlane s
 			v.Kept = append(v.Kept, Link{name, value})
 		}
 	}
-	v.fill(d.Name, d.ControlPlane, &m)
+	if q.observer.Scoped() {
+		controlPlane = "" // explanations name the things of others
+	} else {
+		controlPlane = d.ControlPlane
+	}
+	v.fill(d.Name, controlPlane, &m)
 	return v, nil
 }
 

@@ -135,17 +135,17 @@ func (s *site) momentsOf(q *pageRequest, environment string, asOf time.Time) ([]
 		Environment: environment, Kinds: []query.EventKind{query.EventPromotion, query.EventCommit, query.EventChange}, Paging: query.Paging{Limit: maxMoments},
 	}
 	var several *query.AmbiguousError
-	if _, err := s.Observer.ControlPlaneOf(environment, ""); errors.As(err, &several) {
+	if _, err := q.observer.ControlPlaneOf(environment, ""); errors.As(err, &several) {
 		return nil, nil // the history does not tell them apart
 	}
-	page, err := s.Observer.History(q.Context(), h)
+	page, err := q.observer.History(q.Context(), h)
 	if err != nil {
 		return nil, err
 	}
 	events := page.Items
 	if n := len(events); page.Next != "" && !asOf.IsZero() && asOf.Before(events[n-1].At) {
 		h.To = asOf
-		older, err := s.Observer.History(q.Context(), h)
+		older, err := q.observer.History(q.Context(), h)
 		if err != nil {
 			return nil, err
 		}

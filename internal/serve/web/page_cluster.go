@@ -35,7 +35,7 @@ func (s *site) clusters(q *pageRequest) (*pageResult, error) {
 	view := clustersPage{
 		Environment: q.text("environment"), ClusterType: q.text("clusterType"), State: string(state), AsOf: asOf, Now: q.with("asOf", ""), States: states,
 	}
-	view.Page, err = s.Observer.Clusters(q.Context(), query.ClustersQuery{
+	view.Page, err = q.observer.Clusters(q.Context(), query.ClustersQuery{
 		Environment: view.Environment, ClusterType: view.ClusterType, State: state, AsOf: asOf, Paging: q.paging(query.DefaultLimit),
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *site) cluster(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.Observer.Cluster(q.Context(), query.ClusterQuery{Name: name, AsOf: asOf})
+	detail, err := q.observer.Cluster(q.Context(), query.ClusterQuery{Name: name, AsOf: asOf})
 	if err != nil {
 		return nil, err
 	}

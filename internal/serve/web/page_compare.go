@@ -61,13 +61,13 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	}
 	a := &pageResult{title: "Compare", value: struct{}{}}
 	if view.A != "" && view.B != "" {
-		c, err := s.Observer.Compare(q.Context(), query.CompareQuery{A: view.A, B: view.B, AsOf: view.Past, BAsOf: view.PastB})
+		c, err := q.observer.Compare(q.Context(), query.CompareQuery{A: view.A, B: view.B, AsOf: view.Past, BAsOf: view.PastB})
 		if err != nil {
 			return nil, err
 		}
 		view.Comparison, view.Same = &c, c.SameCommit && len(c.Targets) == 0 && len(c.Assignments) == 0 && (c.Configuration == nil || len(c.Configuration.Differences) == 0)
 		a.title, a.value, a.command = line(view.A)+" and "+line(view.B), c, s.command("compare", view.A, view.B)
-		view.addConfiguration(s, &c)
+		view.addConfiguration(s, q, &c)
 		view.Times = view.A == view.B && !view.PastB.Equal(view.Past) && !view.PastB.IsZero()
 		view.Timeline = timelineOf(c.Events, "")
 		view.Files = s.filesBetween(q, &c)
@@ -96,11 +96,11 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 }
 
 // addConfiguration adds the values that differ, with their layers.
-func (v *comparePage) addConfiguration(s *site, c *query.Comparison) {
+func (v *comparePage) addConfiguration(s *site, q *pageRequest, c *query.Comparison) {
 	if c.Configuration == nil {
 		return
 	}
-	a, b := s.placesIn(c.A.Environment), s.placesIn(c.B.Environment)
+	a, b := s.placesIn(q, c.A.Environment), s.placesIn(q, c.B.Environment)
 	for _, d := range c.Configuration.Differences {
 		view := configView{ConfigDifference: d, A: sideOfValue(d.A, a), B: sideOfValue(d.B, b), More: d.Assignments - 1}
 		view.Address = "/environments/" + url.PathEscape(c.A.Environment) + "/explain?" + url.Values{
@@ -111,8 +111,8 @@ func (v *comparePage) addConfiguration(s *site, c *query.Comparison) {
 }
 
 // placesIn finds the pages of positions in an environment's last round.
-func (s *site) placesIn(environment string) places {
-	standing, err := s.Observer.Standing(environment, "")
+func (s *site) placesIn(q *pageRequest, environment string) places {
+	standing, err := q.observer.Standing(environment, "")
 	if err != nil {
 		return s.placesOf(nil)
 	}
@@ -139,7 +139,7 @@ func (s *site) filesBetween(q *pageRequest, c *query.Comparison) string {
 	if c.A.Environment != c.B.Environment || c.A.GitOpsCommit == c.B.GitOpsCommit {
 		return ""
 	}
-	e, err := s.Observer.Environment(q.Context(), query.EnvironmentQuery{Name: c.A.Environment, ControlPlane: q.text("controlPlane")})
+	e, err := q.observer.Environment(q.Context(), query.EnvironmentQuery{Name: c.A.Environment, ControlPlane: q.text("controlPlane")})
 	if err != nil || e.GitOps == nil {
 		return ""
 	}

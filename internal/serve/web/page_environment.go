@@ -57,7 +57,7 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.Observer.Environment(q.Context(), query.EnvironmentQuery{Name: name, ControlPlane: controlPlane, AsOf: asOf})
+	detail, err := q.observer.Environment(q.Context(), query.EnvironmentQuery{Name: name, ControlPlane: controlPlane, AsOf: asOf})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
 	}
 	view.Approvable = detail.Change != nil || slices.ContainsFunc(detail.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
-	if s.Trials != nil && asOf.IsZero() && detail.ControlPlane != "" {
+	if s.Trials != nil && !q.observer.Scoped() && asOf.IsZero() && detail.ControlPlane != "" {
 		view.Preview = PlanAddress(schedule.PlanRequest{ControlPlane: detail.ControlPlane, Environment: name})
 	}
 	words := []string{"history", "environment", name, "--as-of", asOf.Format(time.RFC3339)}
@@ -101,7 +101,7 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 func (s *site) behind(q *pageRequest, d *query.EnvironmentDetail, asOf time.Time) (query.Page[query.Discrepancy], error) {
 	page := query.Page[query.Discrepancy]{}
 	if q.text("controlPlane") == "" {
-		return s.Observer.Discrepancies(q.Context(), query.DiscrepanciesQuery{
+		return q.observer.Discrepancies(q.Context(), query.DiscrepanciesQuery{
 			Environment: d.Name, AsOf: asOf, Paging: query.Paging{Limit: maxBehind},
 		})
 	}

@@ -90,11 +90,11 @@ func (s *site) explain(q *pageRequest) (*pageResult, error) {
 	if question.ClusterType != "" || question.Cluster != "" {
 		question.Config = "*"
 	}
-	found, err := s.Observer.Explain(q.Context(), question)
+	found, err := q.observer.Explain(q.Context(), question)
 	if err != nil {
 		return nil, err
 	}
-	standing, err := s.Observer.Standing(question.Name, question.ControlPlane)
+	standing, err := q.observer.Standing(question.Name, question.ControlPlane)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *site) figures(q *pageRequest) (*pageResult, error) {
 	view := figuresPage{Environment: q.text("environment"), Days: cmp.Or(asked, "30"), ByTeam: q.text("byTeam") != ""}
 	days, _ := strconv.Atoi(view.Days) // it is one of figuresDays
 	figures := query.FiguresQuery{Environment: view.Environment, ByTeam: view.ByTeam, To: q.now, From: q.now.AddDate(0, 0, -days)}
-	if view.Figures, view.Parts, err = s.Observer.Course(q.Context(), figures, min(days, maxParts)); err != nil {
+	if view.Figures, view.Parts, err = q.observer.Course(q.Context(), figures, min(days, maxParts)); err != nil {
 		return nil, err
 	}
 	if view.Environments, err = s.environmentNames(q); err != nil {

@@ -57,7 +57,7 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 	if !asOf.IsZero() {
 		controlPlane = "" // the history does not have it
 	}
-	all, err := s.Observer.Environments(q.Context(), query.EnvironmentsQuery{
+	all, err := q.observer.Environments(q.Context(), query.EnvironmentsQuery{
 		ControlPlane: controlPlane, AsOf: asOf, Paging: query.Paging{Limit: query.MaxLimit},
 	})
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 
 // addCurrent adds what is known of the current state only.
 func (s *site) addCurrent(q *pageRequest, view *fleetPage) error {
-	view.Unread = s.Observer.Unread()
-	if s.Alerts != nil {
+	view.Unread = q.observer.Unread()
+	if s.Alerts != nil && !q.observer.Scoped() { // alerts can name any repository
 		view.Alerts = s.Alerts()
 	}
 	var err error

@@ -86,7 +86,7 @@ func (s *site) fleetMap(q *pageRequest) (*pageResult, error) {
 	}
 	if q.text("environment") == "" {
 		if len(names) > 0 {
-			return &pageResult{title: "Map", to: q.with("environment", s.lastEnvironment(names))}, nil
+			return &pageResult{title: "Map", to: q.with("environment", lastEnvironment(q, names))}, nil
 		}
 		return &pageResult{title: "Map", value: query.Map{}, view: mapPage{}, concerns: []string{operations("environments/")}}, nil
 	}
@@ -97,7 +97,7 @@ func (s *site) fleetMap(q *pageRequest) (*pageResult, error) {
 	if ask.ControlPlane, err = s.choose(q, ask.Environment); err != nil {
 		return nil, err
 	}
-	m, err := s.Observer.Map(q.Context(), ask)
+	m, err := q.observer.Map(q.Context(), ask)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,9 @@ func (s *site) fleetMap(q *pageRequest) (*pageResult, error) {
 }
 
 // lastEnvironment returns the environment that is shown first: the last one of a chain, which most depends on.
-func (s *site) lastEnvironment(names []string) string {
+func lastEnvironment(q *pageRequest, names []string) string {
 	last := names[len(names)-1]
-	for _, standing := range s.Observer.Standings() {
+	for _, standing := range q.observer.Standings() {
 		if standing.Promotion != nil {
 			last = standing.Environment
 		}

@@ -75,7 +75,7 @@ const (
 
 // firstNeeds returns the most urgent needs, for the page of the fleet; nil if no rounds are known.
 func (s *site) firstNeeds(q *pageRequest) (*needsView, error) {
-	if s.Observer.Fleet == nil || len(s.Observer.Fleet.ControlPlanes()) == 0 {
+	if q.observer.Fleet == nil || len(q.observer.Fleet.ControlPlanes()) == 0 {
 		return nil, nil
 	}
 	view, err := s.needsOf(q, query.NeedsQuery{ControlPlane: q.text("controlPlane"), Paging: query.Paging{Limit: maxFirstNeeds}})
@@ -115,7 +115,7 @@ func (s *site) needs(q *pageRequest) (*pageResult, error) {
 }
 
 func (s *site) needsOf(q *pageRequest, of query.NeedsQuery) (*needsView, error) {
-	found, err := s.Observer.Needs(q.Context(), of)
+	found, err := q.observer.Needs(q.Context(), of)
 	if err != nil {
 		return nil, err
 	}

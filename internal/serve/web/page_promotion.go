@@ -35,7 +35,7 @@ func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	environment := q.text("environment")
-	page, err := s.Observer.Promotions(q.Context(), query.PromotionsQuery{Environment: environment, Kind: moves, Paging: q.paging(query.DefaultLimit)})
+	page, err := q.observer.Promotions(q.Context(), query.PromotionsQuery{Environment: environment, Kind: moves, Paging: q.paging(query.DefaultLimit)})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ type stepView struct {
 }
 
 func (s *site) promotion(q *pageRequest) (*pageResult, error) {
-	detail, err := s.Observer.Promotion(q.Context(), query.PromotionQuery{Commit: q.PathValue("commit"), Subject: q.text("subject")})
+	detail, err := q.observer.Promotion(q.Context(), query.PromotionQuery{Commit: q.PathValue("commit"), Subject: q.text("subject")})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *site) promotion(q *pageRequest) (*pageResult, error) {
 				return nil, err
 			}
 		}
-		s.addActions(&v, &detail)
+		s.addActions(q, &v, &detail)
 		v.Rings = ringsOf(q, v.Environment, v.ControlPlane, stage.Rings)
 		view.Stages = append(view.Stages, v)
 	}
@@ -116,8 +116,8 @@ func (s *site) promotion(q *pageRequest) (*pageResult, error) {
 }
 
 // addActions sets the actions that an operator has for a commit in an environment.
-func (s *site) addActions(v *stageView, d *query.PromotionDetail) {
-	for _, standing := range s.Observer.Standings() {
+func (s *site) addActions(q *pageRequest, v *stageView, d *query.PromotionDetail) {
+	for _, standing := range q.observer.Standings() {
 		if ledger.CleanRepository(standing.ControlPlane) != ledger.CleanRepository(d.Subject) || standing.Environment != v.Environment {
 			continue
 		}
@@ -205,7 +205,7 @@ func (s *site) rollout(q *pageRequest, stage query.PromotionStage) (*chart, erro
 	reconcilers := query.ReconcilersQuery{Environment: stage.Environment, State: ledger.StateReady, Paging: query.Paging{Limit: query.MaxLimit}}
 	var arrived []time.Time
 	for seen := 0; seen < maxRollout; {
-		page, err := s.Observer.Reconcilers(q.Context(), reconcilers)
+		page, err := q.observer.Reconcilers(q.Context(), reconcilers)
 		if err != nil {
 			return nil, err
 		}

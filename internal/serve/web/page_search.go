@@ -72,7 +72,7 @@ func (s *site) findCommit(q *pageRequest, p *searchPage) error {
 	if !isHash(text) {
 		return nil
 	}
-	d, err := s.Observer.Promotion(q.Context(), query.PromotionQuery{Commit: text})
+	d, err := q.observer.Promotion(q.Context(), query.PromotionQuery{Commit: text})
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrInvalid) {
 		return nil // it may be a name
 	}
@@ -93,7 +93,7 @@ func (s *site) findEnvironments(q *pageRequest, p *searchPage) error {
 }
 
 func (s *site) findWorkloads(q *pageRequest, p *searchPage) error {
-	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+	page, err := q.observer.Workloads(q.Context(), query.WorkloadsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
 	for _, w := range page.Items {
 		if p.matches(w.Name) || w.Workspace != "" && p.matches(w.Workspace) {
 			p.add(hit{"workload", w.Name, "/workloads/" + url.PathEscape(w.Name), line(w.Workspace)})
@@ -106,7 +106,7 @@ func clusterAddress(name string) string { return "/clusters/" + url.PathEscape(n
 
 // findClusters finds clusters by name and by prefix. There may be many thousands, and the ledger returns them by name.
 func (s *site) findClusters(q *pageRequest, p *searchPage) error {
-	one, err := s.Observer.Cluster(q.Context(), query.ClusterQuery{Name: p.Query})
+	one, err := q.observer.Cluster(q.Context(), query.ClusterQuery{Name: p.Query})
 	var unknown *query.UnknownError
 	switch {
 	case err == nil:
@@ -115,7 +115,7 @@ func (s *site) findClusters(q *pageRequest, p *searchPage) error {
 	default:
 		return err
 	}
-	following, err := s.Observer.Ledger.Clusters(q.Context(), ledger.ClusterQuery{After: p.Query, Limit: maxHits})
+	following, err := q.observer.Ledger.Clusters(q.Context(), ledger.ClusterQuery{After: p.Query, Limit: maxHits})
 	for _, c := range following {
 		if strings.HasPrefix(c.Name, p.Query) {
 			p.add(hit{"cluster", c.Name, clusterAddress(c.Name), ""})

@@ -18,7 +18,7 @@ type workloadsPage struct {
 
 func (s *site) workloads(q *pageRequest) (*pageResult, error) {
 	environment, workspace := q.text("environment"), q.text("workspace")
-	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Environment: environment, Workspace: workspace, Paging: q.paging(500)})
+	page, err := q.observer.Workloads(q.Context(), query.WorkloadsQuery{Environment: environment, Workspace: workspace, Paging: q.paging(500)})
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +35,11 @@ func (s *site) workloads(q *pageRequest) (*pageResult, error) {
 // environmentNames returns the distinct names of all environments.
 func (s *site) environmentNames(q *pageRequest) ([]string, error) {
 	var names []string
-	for _, standing := range s.Observer.Standings() {
+	for _, standing := range q.observer.Standings() {
 		names = append(names, standing.Environment)
 	}
 	if len(names) == 0 {
-		page, err := s.Observer.Environments(q.Context(), query.EnvironmentsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+		page, err := q.observer.Environments(q.Context(), query.EnvironmentsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +52,11 @@ func (s *site) environmentNames(q *pageRequest) ([]string, error) {
 
 func (s *site) workload(q *pageRequest) (*pageResult, error) {
 	name := q.PathValue("name")
-	detail, err := s.Observer.Workload(q.Context(), name)
+	detail, err := q.observer.Workload(q.Context(), name)
 	if err != nil {
 		return nil, err
 	}
-	figures, err := s.Observer.Figures(q.Context(), query.FiguresQuery{Workload: name})
+	figures, err := q.observer.Figures(q.Context(), query.FiguresQuery{Workload: name})
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// pageRequest is a request for a page. It does not have the user: a page is the same for all users of a role.
+// pageRequest is a request for a page. It does not have the user: a page is the same for all users of a role who see the same.
 type pageRequest struct {
 	*http.Request
+	// role is the role of the server; reader for users with roles in workspaces.
 	role access.Role
-	now  time.Time
+	// observer answers about what the user sees. Pages for users with roles in workspaces must not ask another one.
+	observer *query.Observer
+	now      time.Time
 }
 
 // maxText limits a parameter, in bytes.
@@ -88,5 +91,5 @@ func (q *pageRequest) next(after string) string {
 
 // choose returns the control plane of an environment. It is empty if no control plane of this server has the environment.
 func (s *site) choose(q *pageRequest, environment string) (string, error) {
-	return s.Observer.ControlPlaneOf(environment, q.text("controlPlane"))
+	return q.observer.ControlPlaneOf(environment, q.text("controlPlane"))
 }

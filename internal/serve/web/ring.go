@@ -49,7 +49,7 @@ type rollingView struct {
 // rolling returns the environments with rings; environment selects one, and is empty for all.
 func (s *site) rolling(q *pageRequest, environment string) []rollingView {
 	var views []rollingView
-	for _, standing := range s.Observer.Standings() {
+	for _, standing := range q.observer.Standings() {
 		if p := standing.Promotion; p != nil && len(p.Rings) > 0 && (environment == "" || environment == standing.Environment) {
 			views = append(views, rollingView{standing.Environment, ringsOf(q, standing.Environment, standing.ControlPlane, query.RingsOf(p.Rings))})
 		}

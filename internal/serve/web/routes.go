@@ -1,6 +1,10 @@
 package web
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
 
 // page is an entry of the routing table.
 type page struct {
@@ -34,6 +38,27 @@ var routes = []page{
 	{"messages", "/history/messages", "/history", (*site).messages},
 	{"figures", "/figures", "/figures", (*site).figures},
 	{"search", "/search", "", (*site).search},
+}
+
+// inWorkspaces has the names of pages for which a role in workspaces is enough. They are made from [pageRequest.observer]. All other pages
+// require a role of the server.
+var inWorkspaces = map[string]bool{
+	"fleet": true, "needs": true, "environment": true, "map": true, "workloads": true, "workload": true, "clusters": true, "cluster": true,
+	"promotions": true, "promotion": true, "compare": true, "history": true, "figures": true, "search": true,
+}
+
+// ruleOf returns the rule of a page.
+func ruleOf(name string) access.Rule {
+	return access.Rule{Role: access.Reader, Scoped: inWorkspaces[name]}
+}
+
+// sectionsOf returns the entries of the navigation that a user can open.
+func sectionsOf(who access.Identity) []Link {
+	return slices.DeleteFunc(Sections(), func(l Link) bool {
+		return len(who.Grants) > 0 && slices.ContainsFunc(routes, func(p page) bool {
+			return (p.pattern == l.Address || p.pattern == l.Address+"{$}") && ruleOf(p.name).Admit(who) != nil
+		})
+	})
 }
 
 // Sections returns the entries of the navigation, for other pages of the server.

@@ -122,7 +122,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 	if history.To, err = q.when("to"); err != nil {
 		return nil, err
 	}
-	if view.Page, err = s.Observer.History(q.Context(), history); err != nil {
+	if view.Page, err = q.observer.History(q.Context(), history); err != nil {
 		return nil, err
 	}
 	if view.Environments, err = s.environmentNames(q); err != nil {

@@ -134,17 +134,17 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pageTimeout limits the time to render a page.
 const pageTimeout = 10 * time.Second
 
-// serve shows a page to readers.
+// serve shows a page to users whom its rule admits.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
 	who, err := s.Guard.Identify(r)
 	if err == nil {
-		err = who.May(access.Reader)
+		err = ruleOf(one.name).Admit(who)
 	}
 	if err != nil {
 		s.refuse(w, r, who, err)
 		return
 	}
-	made, err := s.render(r, one, who.Role)
+	made, err := s.render(r, one, who)
 	if err != nil {
 		s.refuse(w, r, who, err)
 		return
@@ -152,14 +152,19 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
 	s.send(w, r, who, made)
 }
 
-// render returns a page from the cache, or renders it.
-func (s *site) render(r *http.Request, one page, role access.Role) (*renderedPage, error) {
-	key := string(role) + " " + r.URL.RequestURI()
+// render returns a page from the cache, or renders it. It is shared by users with the same role and the same scope.
+func (s *site) render(r *http.Request, one page, who access.Identity) (*renderedPage, error) {
+	role, scope := who.Role, who.Sees()
+	if !scope.All() {
+		role = access.Reader
+	}
+	observer := api.Seen(s.Observer, who)
+	key := string(role) + " " + scope.Key() + " " + r.URL.RequestURI()
 	return s.cache.get(r.Context(), key, s.now, func() (*renderedPage, error) {
 		// The first client may disconnect while others wait for the same page.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pageTimeout)
 		defer cancel()
-		question := &pageRequest{Request: r.WithContext(ctx), role: role, now: s.now()}
+		question := &pageRequest{Request: r.WithContext(ctx), role: role, observer: observer, now: s.now()}
 		a, err := one.show(s, question)
 		if err != nil {
 			return nil, err

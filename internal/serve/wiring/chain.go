@@ -77,7 +77,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 			Ledger: s.Ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }, Serves: s.serves, ClusterObject: s.clusterObject,
 		},
 		Guard: &access.Guard{
-			Store: s.Ledger, SignOn: signOn(s.Config.Access.OIDC), Anonymous: anonymous(s.Config),
+			Store: s.Ledger, SignOn: signOn(s.Config.Access.OIDC), Anonymous: anonymous(s.Config), Grants: s.Config.AccessGrants,
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: s.Ledger}},
 		},
 		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, Version: s.Version,
