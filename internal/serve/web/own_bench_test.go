@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
 // BenchmarkOwnClusters requests the pages of an environment with 10,000 clusters that have values of their own, and 20 targets on
@@ -46,6 +47,20 @@ func BenchmarkOwnClusters(b *testing.B) {
 		"/", "/environments/dev", "/clusters?environment=dev", "/clusters?environment=dev&state=behind", "/clusters/cluster-00042", "/search?q=cluster-000", "/history?environment=dev",
 	} {
 		b.Run(path, func(b *testing.B) { measure(b, mux, path) })
+	}
+	// The same pages for a user with a role in the workspace that has all targets.
+	token, _, err := access.Tokens{Store: w.ledger, Guard: w.pages.Guard}.Create(b.Context(), access.TokenRequest{
+		Name: "member", Role: access.Reader, Workspaces: []string{snapshot.Targets[0].Workspace},
+	}, access.Identity{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	member := http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token.Reveal())
+		mux.ServeHTTP(a, r)
+	})
+	for _, path := range []string{"/", "/environments/dev", "/clusters?environment=dev", "/clusters?environment=dev&state=behind", "/clusters/cluster-00042"} {
+		b.Run("member"+path, func(b *testing.B) { measure(b, member, path) })
 	}
 }
 

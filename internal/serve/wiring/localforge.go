@@ -97,7 +97,7 @@ func forgeRight(r access.Role) local.Right {
 		return local.Write
 	case access.Admin:
 		return local.Admin
-	case access.Cluster, access.Join:
+	case access.Cluster, access.Join, access.Approver, access.Scoped:
 	}
 	return ""
 }
