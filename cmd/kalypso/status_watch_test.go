@@ -36,10 +36,11 @@ func TestStatusWatchWritesALineForEachChange(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
-	next := func() (prod struct {
+	type environment struct {
 		Phase  string
 		Paused *struct{ Reason string }
-	}) {
+	}
+	next := func() (prod environment) {
 		t.Helper()
 		if !lines.Scan() {
 			t.Fatalf("it ended: %v, %s", lines.Err(), &complaints)
