@@ -2,6 +2,7 @@ package forge
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,11 +21,31 @@ func BrowseAt(kind Kind, repository string) Browse {
 		return Browse{}
 	}
 	at := strings.Trim(u.Path, "/")
-	if kind == AzureDevOps {
+	switch kind {
+	case AzureDevOps:
 		i := strings.LastIndexByte(at, '/')
 		at = at[:i+1] + "_git" + at[max(i, 0):]
+	case BitbucketServer:
+		if at = bitbucketServerPage(at); at == "" {
+			return Browse{}
+		}
 	}
 	return Browse{Kind: kind, URL: u.Scheme + "://" + u.Host + "/" + escaped(at)}
+}
+
+// bitbucketServerPage returns the path of a repository's page from that of its clone: [PREFIX/]scm/PROJECT/NAME, where ~USER is the project
+// of a user. It is empty for other paths.
+func bitbucketServerPage(clone string) string {
+	parts := strings.Split(clone, "/")
+	n := len(parts)
+	if n < 3 || parts[n-3] != "scm" {
+		return ""
+	}
+	owner := []string{"projects", parts[n-2]}
+	if user, ok := strings.CutPrefix(parts[n-2], "~"); ok {
+		owner = []string{"users", user}
+	}
+	return strings.Join(slices.Concat(parts[:n-3], owner, []string{"repos", parts[n-1]}), "/")
 }
 
 // File returns the page of a file at a commit. Lines count from 1; 0 is the whole file.
@@ -45,6 +66,10 @@ func (b Browse) File(commit, path string, line int) string {
 		return b.URL + "/-/blob/" + at + "/" + path + mark
 	case Gitea:
 		return b.URL + "/src/commit/" + at + "/" + path + mark
+	case Bitbucket:
+		return b.URL + "/src/" + at + "/" + path + strings.Replace(mark, "#L", "#lines-", 1)
+	case BitbucketServer:
+		return b.URL + "/browse/" + path + "?at=" + at + strings.Replace(mark, "#L", "#", 1)
 	case Local:
 		return b.URL + "/files/" + path + "?ref=" + at + mark
 	case AzureDevOps:
@@ -71,6 +96,8 @@ func (b Browse) Commit(commit string) string {
 		return b.URL + "/commit/" + at
 	case GitLab:
 		return b.URL + "/-/commit/" + at
+	case Bitbucket, BitbucketServer:
+		return b.URL + "/commits/" + at
 	case Local:
 		return b.URL + "?ref=" + at
 	}
@@ -90,6 +117,10 @@ func (b Browse) Compare(from, to string) string {
 		return b.URL + "/-/compare/" + between
 	case AzureDevOps:
 		return b.URL + "/branchCompare?" + url.Values{"baseVersion": {"GC" + from}, "targetVersion": {"GC" + to}}.Encode()
+	case Bitbucket:
+		return b.URL + "/branches/compare/" + url.PathEscape(to) + ".." + url.PathEscape(from)
+	case BitbucketServer:
+		return b.URL + "/compare/diff?" + url.Values{"sourceBranch": {to}, "targetBranch": {from}}.Encode()
 	case Local:
 	}
 	return ""

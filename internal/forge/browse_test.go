@@ -34,6 +34,23 @@ func TestPagesOfRepositories(t *testing.T) {
 			Local, "http://127.0.0.1:8080/platform/fleet",
 			"http://127.0.0.1:8080/platform/fleet/files/a%20b/c%23.yaml?ref=0123456789abcdef#L7", "http://127.0.0.1:8080/platform/fleet?ref=0123456789abcdef", "",
 		},
+		{
+			Bitbucket, "https://bitbucket.org/acme/fleet",
+			"https://bitbucket.org/acme/fleet/src/0123456789abcdef/a%20b/c%23.yaml#lines-7", "https://bitbucket.org/acme/fleet/commits/0123456789abcdef",
+			"https://bitbucket.org/acme/fleet/branches/compare/def..0123456789abcdef",
+		},
+		{
+			BitbucketServer, "https://git.example.com/bitbucket/scm/plat/fleet",
+			"https://git.example.com/bitbucket/projects/plat/repos/fleet/browse/a%20b/c%23.yaml?at=0123456789abcdef#7",
+			"https://git.example.com/bitbucket/projects/plat/repos/fleet/commits/0123456789abcdef",
+			"https://git.example.com/bitbucket/projects/plat/repos/fleet/compare/diff?sourceBranch=def&targetBranch=0123456789abcdef",
+		},
+		{
+			BitbucketServer, "https://git.example.com/scm/~ann/fleet",
+			"https://git.example.com/users/ann/repos/fleet/browse/a%20b/c%23.yaml?at=0123456789abcdef#7", "https://git.example.com/users/ann/repos/fleet/commits/0123456789abcdef",
+			"https://git.example.com/users/ann/repos/fleet/compare/diff?sourceBranch=def&targetBranch=0123456789abcdef",
+		},
+		{BitbucketServer, "https://git.example.com/fleet", "", "", ""},
 		{Kind("other"), "https://git.example.com/fleet", "", "", ""},
 		{GitHub, "/srv/git/fleet", "", "", ""},
 	} {
