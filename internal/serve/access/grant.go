@@ -50,8 +50,14 @@ func (g Grant) checkScope() error {
 	if len(g.Workspaces) == 0 {
 		problems = append(problems, errors.New("workspaces: name at least one; for all of them, give the group a role of the server"))
 	}
+	if isEmpty(g.Environments) {
+		problems = append(problems, errors.New("environments: name at least one, or leave it out for all"))
+	}
 	return errors.Join(append(problems, checkNames("workspaces", g.Workspaces), checkNames("environments", g.Environments))...)
 }
+
+// isEmpty reports whether a list is written and has nothing, for example because a program that wrote it found nothing.
+func isEmpty(names []string) bool { return names != nil && len(names) == 0 }
 
 func checkNames(field string, names []string) error {
 	if len(names) > maxListed {

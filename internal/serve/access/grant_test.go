@@ -117,6 +117,7 @@ func TestGrantsAreChecked(t *testing.T) {
 		"groups: name":          func(g *access.Grant) { g.Groups = nil },
 		"workspaces: name":      func(g *access.Grant) { g.Workspaces = nil },
 		`workspaces: "*"`:       func(g *access.Grant) { g.Workspaces = []string{"*"} },
+		"environments: name":    func(g *access.Grant) { g.Environments = []string{} },
 		`environments: ""`:      func(g *access.Grant) { g.Environments = []string{""} },
 		`groups: "two\nlines"`:  func(g *access.Grant) { g.Groups = []string{"two\nlines"} },
 		"workspaces: want at m": func(g *access.Grant) { g.Workspaces = make([]string, 1001) },
@@ -152,6 +153,8 @@ func TestTokensOfWorkspaces(t *testing.T) {
 	for name, w := range map[string]access.TokenRequest{
 		"admin of a workspace":         {Name: "x", Role: access.Admin, Workspaces: []string{"shop"}},
 		"environments only":            {Name: "x", Role: access.Reader, Environments: []string{"dev"}},
+		"an empty list of workspaces":  {Name: "x", Role: access.Reader, Workspaces: []string{}},
+		"empty list of environments":   {Name: "x", Role: access.Reader, Workspaces: []string{"shop"}, Environments: []string{}},
 		"approver of the whole server": {Name: "x", Role: access.Approver},
 		"scoped by name":               {Name: "x", Role: access.Scoped},
 	} {

@@ -48,6 +48,8 @@ func (t Tokens) Create(ctx context.Context, w TokenRequest, by Identity) (secret
 	switch {
 	case name == "" || name != w.Name:
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want a name on one line, of at most %d bytes", ErrInvalidToken, maxName)
+	case isEmpty(w.Workspaces) || isEmpty(w.Environments):
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: an empty list of workspaces or environments is no limit: leave it out if that is meant", ErrInvalidToken)
 	case len(w.Workspaces) == 0 && len(w.Environments) > 0:
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: environments limit a token of workspaces: name these, too", ErrInvalidToken)
 	case len(w.Workspaces) == 0 && (w.Role.rank() == 0 || w.Role == Approver):

@@ -165,9 +165,10 @@ func (w *teams) environmentFacts(environment string, at time.Time) {
 		cart := teamTarget("shop", "cart", environment)
 		s.Targets = append(s.Targets, cart)
 		workloads = append(workloads, "cart")
-		if environment == "dev" {
+		if environment == "dev" { // it names the platform's branch as its own, to read what the platform's reconcilers report
 			s.Targets = append(s.Targets, &fleetpkg.Target{
-				Name: "cart-side", ShortName: "side", Workload: "cart", Workspace: "shop", Labels: cart.Labels, Manifests: map[string]string{},
+				Name: "cart-side", ShortName: "side", Workload: "cart", Workspace: "shop", Labels: cart.Labels,
+				Manifests: map[string]string{"repo": gitOps, "branch": environment, "path": "large"},
 			})
 		}
 	}
