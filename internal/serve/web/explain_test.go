@@ -105,7 +105,7 @@ func TestExplainShowsPolicyAndLayers(t *testing.T) {
 	p.wants("header .state", "assigned")
 	p.wants(".why li", "west-only assigns it")
 	p.wants(".values tr", "PORT what if PORT had another value 8080")
-	p.wants(".values .lost", "everywhere, 0 labels 80")
+	p.wants(".values .lost", "everywhere, for all cluster types 80")
 	p.wants(".values tr", "computed by 'http://localhost:' + config.PORT , from config.PORT")
 	p.wants(".small", "at ")
 	p.wants(".command code", "kalypso explain -e dev shop-web large --config")

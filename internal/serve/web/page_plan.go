@@ -27,6 +27,8 @@ type planPage struct {
 	Environments  []string
 	// own are the environments of the selected control plane.
 	own []string
+	// Open are the open pull requests, if nothing is planned.
+	Open []openList
 	// Question is what to plan; Requested reports that the address has it.
 	Question  schedule.PlanRequest
 	Requested bool
@@ -51,11 +53,13 @@ type planView struct {
 
 // planAnswer is the page as JSON. Without parameters it lists what can be planned.
 type planAnswer struct {
-	ControlPlanes []string                   `json:"controlPlanes"`
-	Environments  []string                   `json:"environments"`
-	Plans         []schedule.Report          `json:"plans,omitempty"`
-	Problems      map[string][]fleet.Problem `json:"problems,omitempty"`
-	Planned       time.Time                  `json:"planned,omitzero"`
+	ControlPlanes []string `json:"controlPlanes"`
+	Environments  []string `json:"environments"`
+	// PullRequests are the open ones of each repository that a round has listed, if nothing is planned.
+	PullRequests []openList                 `json:"pullRequests,omitempty"`
+	Plans        []schedule.Report          `json:"plans,omitempty"`
+	Problems     map[string][]fleet.Problem `json:"problems,omitempty"`
+	Planned      time.Time                  `json:"planned,omitzero"`
 	// Pending reports that planning is in progress; request the page again.
 	Pending *pendingAnswer `json:"pending,omitempty"`
 }
@@ -85,9 +89,26 @@ func (s *site) plan(q *pageRequest) (*pageResult, error) {
 		view.Title = planTitle(view.Question)
 		a.title = view.Title
 		s.runPlan(q, &view, &value, a)
+	} else {
+		view.Open = s.openPullRequests()
+		value.PullRequests = view.Open
 	}
 	a.value, a.view = value, view
 	return a, nil
+}
+
+// openPullRequests returns the open pull requests, with the addresses of their plans.
+func (s *site) openPullRequests() []openList {
+	lists := s.Open.all()
+	for n, l := range lists {
+		lists[n].Repository = secret.Redact(l.Repository)
+		for i := range l.Items {
+			if l.ControlPlane && s.Trials != nil {
+				l.Items[i].Plan = PlanAddress(schedule.PlanRequest{ControlPlane: l.Repository, Change: l.Items[i].Number})
+			}
+		}
+	}
+	return lists
 }
 
 // runPlan requests the plan and puts the result into the page.

@@ -31,6 +31,8 @@ type Pages struct {
 	Browse func(repository string) forge.Browse
 	// Trials plans previews. Optional: without it, pages do not offer them.
 	Trials *trial.Planner
+	// Open are the open pull requests, for the page of plans. Optional.
+	Open *OpenPullRequests
 	// Outbox has the messages about promotions. Optional: without it, there is no page of them.
 	Outbox api.Outbox
 	// Links are further entries of the navigation, such as the repositories of the embedded forge.

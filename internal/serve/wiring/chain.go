@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
@@ -20,6 +21,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -189,11 +191,36 @@ func (c *chains) recordPullRequests(ctx context.Context, url string, recorded *s
 	if err != nil {
 		return err
 	}
-	events, err := c.recorder.Changes(ctx, url, repo)
+	listed := &listedChanges{Changes: repo}
+	events, err := c.recorder.Changes(ctx, url, listed)
+	c.flows.open.Listed(web.Listing{Repository: url, All: listed.all, Partial: listed.partial, At: time.Now(), Err: err})
 	for _, e := range events {
 		recorded.Did = append(recorded.Did, fmt.Sprintf("recorded that pull request %d was %s", e.Number, e.Kind))
 	}
 	return err
+}
+
+// listedChanges keeps what a round lists and reads, which has all open pull requests that are known.
+type listedChanges struct {
+	record.Changes
+	all []forge.PullRequest
+	// partial reports that there may be older ones.
+	partial bool
+}
+
+func (l *listedChanges) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
+	found, err := l.Changes.FindPullRequests(ctx, f)
+	l.all, l.partial = append(l.all, found...), f.Limit > 0 && len(found) == f.Limit
+	return found, err
+}
+
+func (l *listedChanges) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
+	found, err := l.Changes.PullRequest(ctx, number)
+	listed := slices.ContainsFunc(l.all, func(p forge.PullRequest) bool { return p.Number == number })
+	if err == nil && !listed {
+		l.all = append(l.all, found)
+	}
+	return found, err
 }
 
 // Promote promotes the commits of a control plane along the chain of its environments.

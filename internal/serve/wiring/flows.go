@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
@@ -33,6 +34,8 @@ type Flows struct {
 	memory *schedule.Memory
 	// board has the results of the last rounds.
 	board *serve.Board
+	// open are the open pull requests of control planes and GitOps repositories.
+	open web.OpenPullRequests
 	// rings caches the commits of rings; see ringCommits.
 	rings     *repository.Rings
 	ringsOnce sync.Once
@@ -132,7 +135,9 @@ func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullR
 	if err != nil {
 		return nil, err
 	}
-	return repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
+	all, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
+	f.open.Listed(web.Listing{Repository: controlPlane, ControlPlane: true, All: all, At: time.Now(), Err: err})
+	return all, err
 }
 
 // Preview comments on a pull request of a control plane what it changes. It returns nil for one from a fork that is not planned.
