@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 )
 
 // appConfigSetCommand is "kalypso app config set".
@@ -39,7 +39,8 @@ func newAppConfigSet(t *terminal.Terminal) *cobra.Command {
 
 ` + setHelp + `
 
-A key has dots for what is in maps: image.tag. A value is YAML: 3 is a number, "3" a text, and [a, b] a list.`,
+A key has dots for what is in maps: image.tag. Dots within a key are quoted: annotations."example.com/owner". A value is YAML: 3 is a
+number, "3" a text, and [a, b] a list.`,
 		Example: `  kalypso app config set -e dev --target functional-test replicas=2 --dry-run
   kalypso app config set -e prod --folder eu logging.level=debug --author ada --group sre --pull-request`,
 		Args: wantValues(),
@@ -88,7 +89,7 @@ func (c *appConfigSetCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	made := madeCommit{setting.Environment, setting.Repo, setting.Branch, setting.Base, setting.Commit, setting.Message, setting.Problems}
-	done, err := c.set.write(cmd.Context(), commits, made, c.t)
+	done, err := c.set.write(cmd.Context(), commits, made)
 	if err != nil {
 		return err
 	}
@@ -109,16 +110,15 @@ func valuesOf(args []string) ([]deliver.SetValue, error) {
 	var all []deliver.SetValue
 	for _, arg := range args {
 		key, text, _ := strings.Cut(arg, "=")
-		var n yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
-			return nil, cli.Failed(fmt.Errorf("the value of %s is not YAML: %w", key, err), "put quotes around a text: "+key+`='"..."'`)
+		path, err := editing.Path(key)
+		if err != nil {
+			return nil, cli.Failed(err, `put quotes around a key with dots, as in annotations."example.com/owner"`)
 		}
-		value := &yaml.Node{}
-		value.SetString(text)
-		if len(n.Content) == 1 {
-			value = n.Content[0]
+		value, err := editing.Value(text)
+		if err != nil {
+			return nil, cli.Failed(fmt.Errorf("the value of %s cannot be read as YAML: %w", key, err), "put quotes around a text: "+key+`='"..."'`)
 		}
-		all = append(all, deliver.SetValue{Path: strings.Split(key, "."), Value: value})
+		all = append(all, deliver.SetValue{Path: path, Value: value})
 	}
 	return all, nil
 }

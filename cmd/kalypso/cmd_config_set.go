@@ -92,7 +92,7 @@ func (c *configSetCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	made := madeCommit{setting.Environment, setting.Repo, setting.Branch, setting.Base, setting.Commit, setting.Message, setting.Problems}
-	done, err := c.set.write(cmd.Context(), commits, made, c.t)
+	done, err := c.set.write(cmd.Context(), commits, made)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type guide struct {
 	t         *testing.T
 	text, dir string // dir is the control plane
 	env       []string
+	done      int // commands that ran
 }
 
 var (
@@ -81,16 +82,27 @@ func (g *guide) run(command string) string {
 	return string(out)
 }
 
-// commands runs the commands of the guide, and wants a part of the output of each, in their order.
+// commands runs the rest of the guide's commands, and wants a part of the output of each, in their order.
 func (g *guide) commands(wants ...string) {
 	g.t.Helper()
-	found := guideCommand.FindAllStringSubmatch(g.text, -1)
-	if len(found) != len(wants) {
-		g.t.Fatalf("the guide has %d commands, and the test knows %d", len(found), len(wants))
+	g.next(wants...)
+	if found := len(guideCommand.FindAllString(g.text, -1)); found != g.done {
+		g.t.Fatalf("the guide has %d commands, and the test knows %d", found, g.done)
 	}
-	for i, command := range found {
-		if out := g.run(command[1]); !strings.Contains(out, wants[i]) {
-			g.t.Errorf("$ %s\nprints no %q:\n%s", command[1], wants[i], out)
+}
+
+// next runs the next commands of the guide.
+func (g *guide) next(wants ...string) {
+	g.t.Helper()
+	for _, want := range wants {
+		found := guideCommand.FindAllStringSubmatch(g.text, -1)
+		if g.done == len(found) {
+			g.t.Fatalf("the guide has %d commands only", g.done)
+		}
+		command := found[g.done][1]
+		g.done++
+		if out := g.run(command); !strings.Contains(out, want) {
+			g.t.Errorf("$ %s\nprints no %q:\n%s", command, want, out)
 		}
 	}
 }
@@ -110,7 +122,15 @@ func TestTheGuideForComputedValues(t *testing.T) {
 	t.Parallel()
 	g := followGuide(t, "computed-values.md")
 	g.write("configs/derived.yaml", g.file(0))
-	g.commands("0 errors", "DATABASE_HOST = west", "DATABASE_HOST")
+	g.next("0 errors", "DATABASE_HOST = west", "DATABASE_HOST")
+
+	g.run(`mkdir ../apps && cd ../apps && kalypso init app hello-world-app && kalypso init config hello-world-app-configs
+cd hello-world-app-configs && git checkout -q dev && mkdir de && git mv functional-test de/functional-test && echo 'replicas: 2' >> values.yaml`)
+	g.write("../apps/hello-world-app-configs/de/values.cel.yaml", g.file(2))
+	g.run(`git -C ../apps/hello-world-app-configs add -A && git -C ../apps/hello-world-app-configs commit -q -m 'Compute values'
+cd ../apps/hello-world-app && sed -i 's/^spec:/spec:\n  config: {levels: [{name: country}]}/' workload/delivery.yaml && git commit -q -a -m 'Name the level'`)
+	g.dir = filepath.Join(filepath.Dir(g.dir), "apps", "hello-world-app")
+	g.commands("0 errors", "host = shop.de.example.com")
 }
 
 func TestTheGuideForWorkloads(t *testing.T) {

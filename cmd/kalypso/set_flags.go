@@ -28,8 +28,9 @@ type setFlags struct {
 	branch     string
 	signingKey string
 	dryRun     bool
-	// pull opens a pull request.
-	pull pullRequestFlags
+	// pull opens a pull request, on one of the forges.
+	pull   pullRequestFlags
+	forges pullrequest.Forges
 }
 
 func (f *setFlags) bind(cmd *cobra.Command) {
@@ -61,8 +62,15 @@ func (f *setFlags) who(cmd *cobra.Command, t *terminal.Terminal) (editing.Author
 	return f.author.read(cmd)
 }
 
-// committer makes the commits.
+// committer makes the commits. For a pull request, it finds the forges, and their tokens for Git.
 func (f *setFlags) committer(client *git.Client, t *terminal.Terminal) (repository.Committer, error) {
+	if f.pull.wanted {
+		hosts, access, err := f.pull.forges(t.Env)
+		if err != nil {
+			return repository.Committer{}, err
+		}
+		f.forges, client.Map, client.Credentials = hosts, append(client.Map, access.Maps...), access.Credentials
+	}
 	signer, err := repository.Signer(f.signingKey, t.Env)
 	return repository.Committer{Client: client, Author: repository.Author(t.Env), Signer: signer}, err
 }
@@ -95,7 +103,7 @@ type Place struct {
 }
 
 // write moves a branch to the commit, and opens the pull request.
-func (f *setFlags) write(ctx context.Context, commits repository.Committer, m madeCommit, t *terminal.Terminal) (Place, error) {
+func (f *setFlags) write(ctx context.Context, commits repository.Committer, m madeCommit) (Place, error) {
 	if m.commit == "" || f.dryRun || len(m.problems) > 0 {
 		return Place{}, nil
 	}
@@ -110,7 +118,7 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 	if w.Written == m.branch {
 		old = m.base
 	}
-	host, err := f.host(m, t)
+	host, err := f.host(m)
 	if err != nil {
 		return Place{}, err
 	}
@@ -125,7 +133,8 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 		}
 	}
 	if host != nil {
-		pr, err := host.OpenPullRequest(ctx, forge.NewPullRequest{Head: w.Written, Base: m.branch, Title: m.message, Body: "Set by " + commits.Author.Name + "."})
+		title, _, _ := strings.Cut(m.message, "\n")
+		pr, err := host.OpenPullRequest(ctx, forge.NewPullRequest{Head: w.Written, Base: m.branch, Title: title, Body: "Set by " + commits.Author.Name + "."})
 		if err != nil {
 			return w, fmt.Errorf("open a pull request for the branch %q: %w", w.Written, err)
 		}
@@ -135,15 +144,11 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 }
 
 // host returns the repository on its forge; nil if no pull request is wanted.
-func (f *setFlags) host(m madeCommit, t *terminal.Terminal) (forge.Repository, error) {
+func (f *setFlags) host(m madeCommit) (forge.Repository, error) {
 	if !f.pull.wanted {
 		return nil, nil
 	}
-	hosts, _, err := f.pull.forges(t.Env)
-	if err != nil {
-		return nil, err
-	}
-	host, err := hosts.Forge(m.repo)
+	host, err := f.forges.Forge(m.repo)
 	if err != nil {
 		return nil, err
 	}

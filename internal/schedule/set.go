@@ -149,11 +149,15 @@ func setData(text []byte, line int, r SetRequest) ([]byte, error) {
 			if data[first].Kind != yaml.ScalarNode {
 				return nil, fmt.Errorf("%s is not a text; write it by hand", first)
 			}
-			leaf := &yaml.Node{}
-			if err := yaml.Unmarshal([]byte(value), leaf); err != nil || len(leaf.Content) != 1 {
-				return nil, fmt.Errorf("the value of %s is not YAML", key)
+			leaf, err := editing.Value(value)
+			if err != nil {
+				return nil, fmt.Errorf("the value of %s cannot be read as YAML: %w", key, err)
 			}
-			inner, err := editing.Set([]byte(data[first].Value), 0, strings.Split(rest, "."), leaf.Content[0])
+			path, err := editing.Path(rest)
+			if err != nil {
+				return nil, err
+			}
+			inner, err := editing.Set([]byte(data[first].Value), 0, path, leaf)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", first, err)
 			}

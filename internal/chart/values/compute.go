@@ -35,7 +35,7 @@ type Facts struct {
 // Limits of the expressions of one target.
 const (
 	maxCells = 1000
-	maxReads = 5_000_000 // values that expressions read together
+	maxReads = 1_000_000 // values that expressions read together
 )
 
 // Names of facts.
@@ -191,7 +191,7 @@ func (c *computation) Value(path []string, below int) (any, bool) {
 	return c.read(n.data(c.vars)), c.left >= 0
 }
 
-// put adds a value on top of others at the same path. A value that is not a map reat them, and is replaced by one that is.
+// put adds a value on top of others at the same path. A value that is not a map replaces them, and is replaced by one that is.
 func put(stack []*node, n *node) []*node {
 	if len(stack) == 0 {
 		return []*node{n}
@@ -233,7 +233,7 @@ func (c *computation) read(value any) any {
 	return value
 }
 
-// Replaced reports whether a value that is written reat everything below it.
+// Replaced reports whether a value that is written replaces everything below it.
 func (c *computation) Replaced(path []string, above, below int) bool {
 	for _, l := range c.layers[min(above+1, len(c.layers)):min(below, len(c.layers))] {
 		n := l.root

@@ -2,10 +2,12 @@ package editing
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -35,6 +37,50 @@ func Set(text []byte, document int, path []string, value *yaml.Node) ([]byte, er
 	return nil, fmt.Errorf("%s cannot be set in this file; write it by hand", strings.Join(path, "."))
 }
 
+// Path returns the keys of a path as users write it: a.b is b below a. A key with dots is in double quotes: a."b.c/d".
+func Path(text string) ([]string, error) {
+	var path []string
+	for rest := text; ; {
+		key, after, more := strings.Cut(rest, ".")
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil && quoted[0] == '"' {
+			key, _ = strconv.Unquote(quoted)
+			if after, more = strings.CutPrefix(rest[len(quoted):], "."); !more && after != "" {
+				return nil, fmt.Errorf("the key %.100q has text after its quotes", text)
+			}
+		}
+		if path = append(path, key); key == "" {
+			return nil, fmt.Errorf("the key %.100q has an empty part", text)
+		}
+		if !more {
+			return path, nil
+		}
+		rest = after
+	}
+}
+
+// Value parses a value as users write it, in YAML. An empty text, or one that starts with #, is that text.
+//
+// Comments, anchors and further documents are refused: a text with them was probably not meant as YAML.
+func Value(text string) (*yaml.Node, error) {
+	documents, _, err := fleet.ParseYAML([]byte(text), 2)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(documents) == 0:
+		value := &yaml.Node{}
+		value.SetString(text)
+		return value, nil
+	case len(documents) > 1 || isMarked(documents[0]):
+		return nil, errors.New("it has a comment, an anchor or several documents")
+	}
+	return documents[0], nil
+}
+
+// isMarked reports whether something in a value has a comment or an anchor.
+func isMarked(n *yaml.Node) bool {
+	return n.Anchor+n.HeadComment+n.LineComment+n.FootComment != "" || slices.ContainsFunc(n.Content, isMarked)
+}
+
 // edit is a value to be set in a text.
 type edit struct {
 	text     []byte
@@ -52,8 +98,8 @@ type edit struct {
 }
 
 func newEdit(text []byte, document int, path []string, value *yaml.Node) (*edit, error) {
-	if len(path) == 0 {
-		return nil, errors.New("no key is given")
+	if len(path) == 0 || slices.Contains(path, "") {
+		return nil, errors.New("a key is empty")
 	}
 	roots, line, err := fleet.ParseYAML(text, maxDocuments)
 	if err != nil {
@@ -239,7 +285,14 @@ func (e *edit) lines() ([]byte, bool) {
 	if e.key != nil {
 		first, end = e.key.Line-1, e.endOf(lines, e.key)
 	}
-	added, err := encode(nested(e.rest, e.value))
+	pair := nested(e.rest, e.value)
+	if e.old != nil {
+		pair.Content[1].LineComment = cmp.Or(e.old.LineComment, e.key.LineComment)
+		if e.old.Kind == yaml.ScalarNode && isEmpty(e.old) {
+			end = e.key.Line // comments below it stay
+		}
+	}
+	added, err := encode(pair)
 	if err != nil || first > len(lines) || end > len(lines) {
 		return nil, false
 	}
@@ -247,14 +300,18 @@ func (e *edit) lines() ([]byte, bool) {
 	for _, line := range lines[:first] {
 		b.WriteString(line)
 	}
-	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
-		b.WriteByte('\n')
+	eol := "\n"
+	if len(lines) > 0 && strings.HasSuffix(lines[0], "\r\n") {
+		eol = "\r\n"
 	}
-	for line := range strings.Lines(string(added) + "\n") {
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteString(eol)
+	}
+	for line := range strings.SplitSeq(string(added), "\n") {
 		if strings.TrimSpace(line) != "" {
 			b.WriteString(strings.Repeat(" ", indent))
 		}
-		b.WriteString(line)
+		b.WriteString(line + eol)
 	}
 	for _, line := range lines[end:] {
 		b.WriteString(line)

@@ -36,6 +36,9 @@ database:
 motd: |
   hello
    world
+later:
+  # which?
+soon:   # or not
 empty: {}
 `
 	for _, test := range []struct {
@@ -53,6 +56,8 @@ empty: {}
 		{name: "a new key of a map", path: []string{"database", "port"}, value: "3306", was: "    - ben\n", is: "    - ben\n    port: 3306\n"},
 		{name: "a new key", path: []string{"size"}, value: "large", was: "empty: {}\n", is: "empty: {}\nsize: large\n"},
 		{name: "new maps", path: []string{"a", "b"}, value: "1", was: "empty: {}\n", is: "empty: {}\na:\n  b: 1\n"},
+		{name: "a comment below a key without a value", path: []string{"later", "x"}, value: "1", was: "later:\n", is: "later:\n  x: 1\n"},
+		{name: "a comment beside a key without a value", path: []string{"soon"}, value: "now", was: "soon:   # or not\n", is: "soon: now # or not\n"},
 		{name: "below an empty map", path: []string{"empty", "x"}, value: "true", was: "empty: {}\n", is: "empty:\n  x: true\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,6 +82,41 @@ func replaceOnce(t *testing.T, text, was, is string) string {
 	}
 	t.Fatalf("no %q in the file", was)
 	return ""
+}
+
+// Added lines end as the others do.
+func TestSetKeepsLineEnds(t *testing.T) {
+	got, err := editing.Set([]byte("a: 1\r\nb:\r\n  c: 2\r\n"), 0, []string{"b", "d"}, valueOf(t, "[x]"))
+	if want := "a: 1\r\nb:\r\n  c: 2\r\n  d: [x]\r\n"; err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// Paths and values are read as users write them.
+func TestPathsAndValues(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a": {"a"}, "a.b/c": {"a", "b/c"}, `a."b.c/d"`: {"a", "b.c/d"}, `"a.b".c`: {"a.b", "c"}, `a"b`: {`a"b`}, "'a'": {"'a'"},
+		"": nil, ".": nil, "a.": nil, "a..b": nil, `""`: nil, `"a"b`: nil,
+	} {
+		if got, err := editing.Path(text); cmp.Diff(want, got) != "" || (err == nil) != (want != nil) {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]any{"3": 3, `"3"`: "3", "": "", "#fff": "#fff", "[a, 1]": []any{"a", 1}} {
+		got, err := editing.Value(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var data any
+		if err := got.Decode(&data); err != nil || cmp.Diff(want, data) != "" {
+			t.Errorf("%s: got %v, %v, want %v", text, data, err, want)
+		}
+	}
+	for _, text := range []string{"red # or blue", "&x 1", "[&x 1, *x]", "*x", "1\n---\n2", "{"} {
+		if _, err := editing.Value(text); err == nil {
+			t.Errorf("%s is a value", text)
+		}
+	}
 }
 
 // Only the named document of a file changes, and a file without values gets them.
@@ -107,6 +147,8 @@ func TestSetRefuses(t *testing.T) {
 	for _, test := range []struct{ file, want string }{
 		{"a: text\n", "line 1: a is not a map, so that nothing below it can be set"},
 		{"x: &x {b: 1}\na: *x\n", "line 2: a is an alias; write its value instead"},
+		{"x: &x {b: 1}\na:\n  <<: *x\nx: 1\n", "yaml: unmarshal errors:\n  line 4: mapping key \"x\" already defined at line 1"},
+		{"a: &x {b: 2}\nc: *x\n", "a.b cannot be set in this file; write it by hand"},
 		{"- a\n", "line 1: it is not a map"},
 	} {
 		_, err := editing.Set([]byte(test.file), 0, []string{"a", "b"}, valueOf(t, "1"))

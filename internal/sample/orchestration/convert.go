@@ -59,6 +59,7 @@ func Convert(files map[string][]byte, o Options) *Result {
 		c.file = file
 		c.read(files[file])
 	}
+	c.plainValues()
 	return c.result()
 }
 
@@ -76,6 +77,13 @@ type converter struct {
 	folders     []string
 	targets     []target
 	problems    []fleet.Problem
+	plain       []document // not recognized by their keys
+}
+
+// document is a document of a file.
+type document struct {
+	file string
+	root *yaml.Node
 }
 
 type target struct {
@@ -135,13 +143,14 @@ func (c *converter) document(d *yaml.Node) {
 		return
 	}
 	known := false
-	if configs := field(field(d, "rules"), "configs"); configs != nil {
-		c.rules(configs)
-		known = true
-	}
-	if s := field(d, "schema"); s != nil {
-		if configs := field(field(s, "rules"), "configs"); configs != nil {
-			c.rules(configs)
+	for _, schema := range []*yaml.Node{d, field(d, "schema")} {
+		rules := field(schema, "rules")
+		if configs := field(rules, "configs"); configs != nil {
+			rules = configs
+		}
+		if rules != nil {
+			c.rules(rules)
+			known = true
 		}
 	}
 	if configs := field(d, "configs"); configs != nil && configs.Kind == yaml.MappingNode {
@@ -161,7 +170,24 @@ func (c *converter) document(d *yaml.Node) {
 	case isTarget(d):
 		c.target(d)
 	case !known:
-		c.skip(d, "this is not a schema, template, specification, hierarchy or target")
+		c.plain = append(c.plain, document{c.file, d})
+	}
+}
+
+// plainValues takes documents that have nothing but values of the schema, as they are set with the service's command line.
+func (c *converter) plainValues() {
+	for _, p := range c.plain {
+		c.file = p.file
+		isValues := p.root.Kind == yaml.MappingNode && len(p.root.Content) > 0
+		for i := 0; isValues && i < len(p.root.Content); i += 2 {
+			_, isValues = properties(c.schema)[p.root.Content[i].Value]
+		}
+		if !isValues {
+			c.skip(p.root, "this is not a schema, template, specification, hierarchy or target")
+			continue
+		}
+		c.say(fleet.SeverityNotice, p.root, "", "all keys are those of the schema: they become values of all targets")
+		c.configs(p.root, nil)
 	}
 }
 
@@ -191,6 +217,8 @@ func (c *converter) configs(n *yaml.Node, at []string) {
 		key, value := n.Content[i], n.Content[i+1]
 		p := append(slices.Clone(at), key.Value)
 		switch {
+		case strings.HasPrefix(key.Value, "$"):
+			c.skip(key, "%s has no counterpart", strings.Join(p, "."))
 		case value.Kind == yaml.MappingNode && len(value.Content) > 0:
 			c.configs(value, p)
 		case value.Kind == yaml.ScalarNode && strings.Contains(value.Value, "${{"):
@@ -199,13 +227,26 @@ func (c *converter) configs(n *yaml.Node, at []string) {
 			c.skip(value, "%s is a list with expressions; write one expression for it", strings.Join(p, "."))
 		default:
 			var data any
-			if err := value.Decode(&data); err != nil {
+			if err := plain(value).Decode(&data); err != nil {
 				c.skip(value, "%s: %v", strings.Join(p, "."), err)
 				continue
 			}
 			c.put(c.values, p, data, value)
 		}
 	}
+}
+
+// plain returns a value whose dates are texts.
+func plain(n *yaml.Node) *yaml.Node {
+	copied := *n
+	if copied.ShortTag() == "!!timestamp" {
+		copied.SetString(n.Value)
+	}
+	copied.Content = slices.Clone(n.Content)
+	for i := range copied.Content {
+		copied.Content[i] = plain(copied.Content[i])
+	}
+	return &copied
 }
 
 func hasExpression(n *yaml.Node) bool {
@@ -256,12 +297,18 @@ func (c *converter) put(in map[string]any, at []string, value any, n *yaml.Node)
 
 // components takes the chart of a specification.
 func (c *converter) components(n *yaml.Node) {
+	if n.Kind != yaml.SequenceNode {
+		c.skip(n, "the components are not a list")
+		return
+	}
 	for _, component := range n.Content {
 		chart := field(field(component, "properties"), "chart")
 		repo, version := text(field(chart, "repo")), text(field(chart, "version"))
 		switch {
 		case !strings.HasPrefix(text(field(component, "type")), "helm") || repo == "":
 			c.skip(component, "the component %s of type %q is not a Helm chart", text(field(component, "name")), text(field(component, "type")))
+		case strings.Contains(repo, "@"):
+			c.skip(component, "the address of the chart has a user name or password")
 		case c.chart != nil:
 			c.skip(component, "the component %s is another chart; deliver it as an application of its own", text(field(component, "name")))
 		default:
@@ -297,6 +344,10 @@ func (c *converter) hierarchy(n *yaml.Node, above string, depth int) {
 	}
 	folder := path.Join(above, name)
 	children := field(n, "children")
+	if children != nil && children.Kind != yaml.SequenceNode {
+		c.skip(children, "the children of %s are not a list", name)
+		return
+	}
 	if children == nil || len(children.Content) == 0 {
 		c.folders = append(c.folders, folder)
 		return

@@ -229,13 +229,16 @@ func (p *parser) read(name string) string {
 	return text
 }
 
+// reserved are words of CEL that cannot follow a dot.
+var reserved = []string{"in", "true", "false", "null"}
+
 func isIdentifier(s string) bool {
 	for i, c := range s {
 		if c != '_' && (c > 'z' || !unicode.IsLetter(c)) && (i == 0 || c > '9' || !unicode.IsDigit(c)) {
 			return false
 		}
 	}
-	return s != ""
+	return s != "" && !slices.Contains(reserved, s)
 }
 
 // infix are functions that are operators in CEL, of any number of arguments from two.

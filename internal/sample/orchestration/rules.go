@@ -1,6 +1,7 @@
 package orchestration
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,13 +16,18 @@ var types = map[string]string{
 
 // rules adds the rules of a schema.
 func (c *converter) rules(n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		c.skip(n, "the rules are not a map")
+		return
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, rule := n.Content[i], n.Content[i+1]
-		if rule.Kind != yaml.MappingNode {
-			c.skip(rule, "the rule of %s is not a map", key.Value)
+		path := strings.Split(key.Value, ".")
+		if rule.Kind != yaml.MappingNode || slices.Contains(path, "") {
+			c.skip(rule, "the rule of %.100q is not a map, or has an empty name", key.Value)
 			continue
 		}
-		c.rule(strings.Split(key.Value, "."), rule)
+		c.rule(path, rule)
 	}
 }
 
@@ -42,7 +48,7 @@ func (c *converter) rule(at []string, rule *yaml.Node) {
 	for i := 0; i+1 < len(rule.Content); i += 2 {
 		key, value := rule.Content[i], rule.Content[i+1]
 		var data any
-		if err := value.Decode(&data); err != nil {
+		if err := plain(value).Decode(&data); err != nil {
 			c.skip(value, "%s of %s: %v", key.Value, name, err)
 			continue
 		}
@@ -50,9 +56,13 @@ func (c *converter) rule(at []string, rule *yaml.Node) {
 		case "type":
 			c.typed(s, name, value)
 		case "required":
-			if data == true {
+			switch strings.ToLower(value.Value) {
+			case "true", "yes":
 				list, _ := parent["required"].([]any)
 				parent["required"] = append(list, last)
+			case "false", "no":
+			default:
+				c.skip(value, "required of %s is neither true nor false", name)
 			}
 		case "description":
 			s["description"] = data
