@@ -125,12 +125,13 @@ func TestTheGuideForComputedValues(t *testing.T) {
 	g.next("0 errors", "DATABASE_HOST = west", "DATABASE_HOST")
 
 	g.run(`mkdir ../apps && cd ../apps && kalypso init app hello-world-app && kalypso init config hello-world-app-configs
+for r in hello-world-app hello-world-app-configs; do git -C $r config user.name Ann; git -C $r config user.email ann@example.com; done
 cd hello-world-app-configs && git checkout -q dev && mkdir de && git mv functional-test de/functional-test && echo 'replicas: 2' >> values.yaml`)
 	g.write("../apps/hello-world-app-configs/de/values.cel.yaml", g.file(2))
 	g.run(`git -C ../apps/hello-world-app-configs add -A && git -C ../apps/hello-world-app-configs commit -q -m 'Compute values'
 cd ../apps/hello-world-app && sed -i 's/^spec:/spec:\n  config: {levels: [{name: country}]}/' workload/delivery.yaml && git commit -q -a -m 'Name the level'`)
 	g.dir = filepath.Join(filepath.Dir(g.dir), "apps", "hello-world-app")
-	g.commands("0 errors", "host = shop.de.example.com")
+	g.commands("nothing found", "host = shop.de.example.com")
 }
 
 func TestTheGuideForWorkloads(t *testing.T) {
