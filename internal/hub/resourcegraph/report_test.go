@@ -82,7 +82,10 @@ func described(row string) string {
 
 func TestAssign(t *testing.T) {
 	clusters := []ledger.Cluster{
-		{Name: "a", Registered: true}, {Name: "b", Registered: true}, {Name: "c", Registered: true}, {Name: "gone"},
+		{Name: "a", Registered: true},
+		{Name: "b", Registered: true},
+		{Name: "c", Registered: true},
+		{Name: "gone"},
 		{Name: "served", Registered: true, Registration: ledger.Registration{ReportedBy: "a"}},
 	}
 	elsewhere := func(name string) string {
@@ -97,14 +100,26 @@ func TestAssign(t *testing.T) {
 		{"by the name of the resource", []string{platform("A"), platform("b")}, nil, "a 1\nb 1\n"},
 		{"by the configuration", []string{platform("aks-eastus-1")}, map[string]string{resourcegraphtest.ClusterID("AKS-eastus-1"): "c"}, "c 1\n"},
 		{"two resources of one name are none", []string{platform("a"), elsewhere("a")}, nil, "other/a: 2 resources have the name\nfleet/a: 2 resources have the name\n"},
-		{"the configuration decides between them", []string{platform("a"), elsewhere("a")}, map[string]string{resourcegraphtest.ClusterID("a"): "a"},
-			"a 1\nother/a: the configuration names another resource\n"},
+		{
+			"the configuration decides between them",
+			[]string{platform("a"), elsewhere("a")},
+			map[string]string{resourcegraphtest.ClusterID("a"): "a"},
+			"a 1\nother/a: the configuration names another resource\n",
+		},
 		{"a resource cannot take the name of another one's cluster", []string{platform("a")}, map[string]string{resourcegraphtest.ClusterID("x"): "a"}, "fleet/a: the configuration names another resource\n"},
-		{"unknown, revoked and reported by another one", []string{platform("gone"), platform("served"), platform("unknown")}, nil,
-			"fleet/gone: no registered cluster\nfleet/served: cluster \"served\" is registered as reported by\nfleet/unknown: no registered cluster\n"},
+		{
+			"unknown, revoked and reported by another one",
+			[]string{platform("gone"), platform("served"), platform("unknown")},
+			nil,
+			"fleet/gone: no registered cluster\nfleet/served: cluster \"served\" is registered as reported by\nfleet/unknown: no registered cluster\n",
+		},
 		{"a name that is not registered", []string{platform("a")}, map[string]string{resourcegraphtest.ClusterID("a"): "z"}, "fleet/a: cluster \"z\", which the configuration names, is not registered\n"},
-		{"one object in two configurations", []string{platform("a"), strings.Replace(platform("a"), "fluxConfigurations/platform", "fluxConfigurations/other", 1)}, nil,
-			"a 1\nfluxconfigurations/other: Kustomization flux-system/platform-fleet is in another configuration\n"},
+		{
+			"one object in two configurations",
+			[]string{platform("a"), strings.Replace(platform("a"), "fluxConfigurations/platform", "fluxConfigurations/other", 1)},
+			nil,
+			"a 1\nfluxconfigurations/other: Kustomization flux-system/platform-fleet is in another configuration\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var all []resourcegraph.Configuration

@@ -301,7 +301,7 @@ func (p *parser) lookup(function string, alone bool) (string, error) {
 	name, err := p.name()
 	if err == nil && function == "config" {
 		template := name
-		for err == nil && strings.HasPrefix(p.rest(), "/") { // template/version
+		for strings.HasPrefix(p.rest(), "/") { // template/version
 			p.at++
 			p.word()
 		}

@@ -76,8 +76,12 @@ func TestScopesDifferByWhatTheySee(t *testing.T) {
 	}
 	keys := map[string]bool{key(): true, access.Everything().Key(): true}
 	for _, g := range []access.Grant{
-		one, {Workspaces: []string{"x,y"}}, {Workspaces: []string{"x"}, Environments: []string{"y"}}, {Workspaces: []string{"x"}},
-		{Workspaces: []string{"x"}, ControlPlane: "y"}, {Workspaces: []string{`x","y`}},
+		one,
+		{Workspaces: []string{"x,y"}},
+		{Workspaces: []string{"x"}, Environments: []string{"y"}},
+		{Workspaces: []string{"x"}},
+		{Workspaces: []string{"x"}, ControlPlane: "y"},
+		{Workspaces: []string{`x","y`}},
 	} {
 		if k := key(g); keys[k] {
 			t.Errorf("%+v has the key of another scope: %s", g, k)

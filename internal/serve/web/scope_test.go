@@ -278,10 +278,16 @@ func TestStreamsHaveOnlyOwnSignals(t *testing.T) {
 		}
 	}
 	for _, s := range []api.Signal{
-		{Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: "zulu-env", Commit: promoted}, {Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: "prod"},
-		{Type: api.SignalApplication, ControlPlane: controlPlane, Application: "zulu"}, {Type: api.SignalReport, Cluster: "zulu-01"}, {Type: api.SignalCluster, Cluster: "large-zulu"},
-		{Type: api.SignalReport, Cluster: "large-03"}, {Type: api.SignalApplication, ControlPlane: controlPlane, Application: "cart", Environment: "prod"},
-		{Type: api.SignalApplication, ControlPlane: controlPlane, Application: "cart"}, {Type: api.SignalReport, Cluster: "large-01"}, {Type: api.SignalPromotion, ControlPlane: controlPlane, Environment: "dev", Fetch: []string{"/zulu"}},
+		{Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: "zulu-env", Commit: promoted},
+		{Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: "prod"},
+		{Type: api.SignalApplication, ControlPlane: controlPlane, Application: "zulu"},
+		{Type: api.SignalReport, Cluster: "zulu-01"},
+		{Type: api.SignalCluster, Cluster: "large-zulu"},
+		{Type: api.SignalReport, Cluster: "large-03"},
+		{Type: api.SignalApplication, ControlPlane: controlPlane, Application: "cart", Environment: "prod"},
+		{Type: api.SignalApplication, ControlPlane: controlPlane, Application: "cart"},
+		{Type: api.SignalReport, Cluster: "large-01"},
+		{Type: api.SignalPromotion, ControlPlane: controlPlane, Environment: "dev", Fetch: []string{"/zulu"}},
 	} {
 		w.api.Events.Publish(s)
 	}
