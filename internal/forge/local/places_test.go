@@ -20,6 +20,7 @@ func TestBesideOtherPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
+	f.AddPlace(Place{Name: "Tour", Address: "/tour"})
 	for _, owner := range []string{"environments", "Environments"} {
 		if _, err := f.CreateRepository(t.Context(), forge.NewRepository{Owner: owner, Name: "dev"}); !errors.Is(err, forge.ErrInvalid) {
 			t.Errorf("a repository below %s: got %v, want it to be refused", owner, err)
@@ -30,7 +31,7 @@ func TestBesideOtherPages(t *testing.T) {
 	}
 	a := httptest.NewRecorder()
 	f.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/-/repositories", nil))
-	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`, `role="search" action="/search"`} {
+	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`, `<a href="/tour">Tour</a>`, `role="search" action="/search"`} {
 		if !strings.Contains(a.Body.String(), want) {
 			t.Errorf("the list of repositories has no %s", want)
 		}
