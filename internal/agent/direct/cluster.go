@@ -172,13 +172,27 @@ func (c *Cluster) get(ctx context.Context, account string, r ref) (*unstructured
 	return u, err
 }
 
+// applyAttempts is how often an object is read again because it changed before it was applied.
+const applyAttempts = 5
+
 // apply applies an object for a delivery. It refuses an object that exists and has another owner.
 func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstructured.Unstructured) error {
-	r := refOf(u)
-	existing, err := c.get(ctx, account, r)
-	if err != nil {
-		return err
+	for attempt := 1; ; attempt++ {
+		existing, err := c.get(ctx, account, refOf(u))
+		if err != nil {
+			return err
+		}
+		err = c.applyOver(ctx, account, delivery, existing, u)
+		if existing == nil || !apierrors.IsConflict(err) || attempt == applyAttempts {
+			return err
+		}
 	}
+}
+
+// applyOver applies an object in the place of the one that was read; nil if there was none. The error is a conflict if that one has changed since: it may
+// have another owner now, be removed, or be another object with the same name.
+func (c *Cluster) applyOver(ctx context.Context, account, delivery string, existing, u *unstructured.Unstructured) error {
+	u = u.DeepCopy()
 	if existing != nil {
 		if err := owned(existing, delivery); err != nil {
 			return err
@@ -186,15 +200,17 @@ func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstru
 		if existing.GetDeletionTimestamp() != nil {
 			return errors.New("it is being removed")
 		}
+		// The API server compares both before it changes anything.
+		u.SetUID(existing.GetUID())
+		u.SetResourceVersion(existing.GetResourceVersion())
 	}
-	u = u.DeepCopy()
 	annotations := u.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	annotations[AnnotationDelivery] = delivery
 	u.SetAnnotations(annotations)
-	resource, err := c.resource(ctx, account, r)
+	resource, err := c.resource(ctx, account, refOf(u))
 	if err != nil {
 		return err
 	}
@@ -203,7 +219,7 @@ func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstru
 		return err
 	}
 	force := existing != nil // it exists and is ours; a new object that another client creates meanwhile is a conflict
-	_, err = resource.Patch(ctx, r.Name, types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
+	_, err = resource.Patch(ctx, u.GetName(), types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
 	return err
 }
 

@@ -15,7 +15,7 @@
 // A delivery of the platform is applied with the agent's rights, every other one as its service account. All objects of an archive are read and checked before the
 // first is applied. Definitions of kinds and namespaces come first. Each object is applied on the server's side and
 // carries the annotation [AnnotationDelivery]. An object that exists without it, or with another delivery's, is refused: setting the annotation by hand
-// hands it over. An attempt goes on after an object that fails, and its message says how many were applied, and which not and why.
+// hands it over. What was read is what is changed: if the object changes in between, it is read again. An attempt goes on after an object that fails, and its message says how many were applied, and which not and why.
 //
 // What is no longer in an archive is removed if it is in the inventory of the delivery and carries its annotation. An archive without any object
 // removes nothing. A delivery that the platform's folder no longer declares is removed as a whole, but never one whose folder could not be read.

@@ -36,7 +36,10 @@ type machine struct {
 	before func(method, path string) error
 	// denied are the names of objects that only the agent itself may read.
 	denied map[string]bool
-	uid    int
+	// got is called after each object was read, before it is sent.
+	got     func(path string)
+	uid     int
+	version int
 }
 
 var served0 = map[string]string{
@@ -62,6 +65,10 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.answer(w, r, body)
+}
+
+func (m *machine) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	refuse := func(code int, reason, message string) {
 		w.WriteHeader(code)
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
@@ -86,20 +93,50 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		meta := next["metadata"].(map[string]any)
 		if known {
-			meta["uid"], next["status"] = o["metadata"].(map[string]any)["uid"], o["status"]
+			now := o["metadata"].(map[string]any)
+			if meta["resourceVersion"] != nil && meta["resourceVersion"] != now["resourceVersion"] {
+				refuse(http.StatusConflict, "Conflict", "the object has been modified")
+				return
+			}
+			meta["uid"], next["status"] = now["uid"], o["status"]
 		} else {
+			if meta["uid"] != nil {
+				refuse(http.StatusConflict, "Conflict", "uid mismatch: no existing object was found")
+				return
+			}
 			m.uid++
 			meta["uid"] = fmt.Sprint(m.uid)
 		}
 		o = next
 		m.objects[r.URL.Path], m.accounts[r.URL.Path] = o, r.Header.Get("Impersonate-User")
+		m.changed(o)
 	case !known:
 		refuse(http.StatusNotFound, "NotFound", r.URL.Path+" not found")
 		return
 	case r.Method == http.MethodDelete:
 		delete(m.objects, r.URL.Path)
 	}
-	_ = json.NewEncoder(w).Encode(o)
+	text, _ := json.Marshal(o)
+	if r.Method == http.MethodGet && m.got != nil {
+		m.mu.Unlock()
+		m.got(r.URL.Path)
+		m.mu.Lock()
+	}
+	_, _ = w.Write(text)
+}
+
+// changed gives an object a new version.
+func (m *machine) changed(o map[string]any) {
+	m.version++
+	o["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(m.version)
+}
+
+// recreate removes an object, and creates one of another owner with its name.
+func (m *machine) recreate(path string) {
+	m.mu.Lock()
+	delete(m.objects, path)
+	m.mu.Unlock()
+	m.edit(path, func(o map[string]any) { o["data"] = "by hand" })
 }
 
 // has returns the paths of all objects.
@@ -119,6 +156,7 @@ func (m *machine) edit(path string, change func(o map[string]any)) {
 		}
 	}
 	change(m.objects[path])
+	m.changed(m.objects[path])
 }
 
 // world is a server with deliveries, a cluster, and an agent.
