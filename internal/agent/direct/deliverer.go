@@ -53,6 +53,8 @@ const (
 	definedWithin = 20 * time.Second
 	// resync is the time after which everything is applied again, which undoes changes by hand.
 	resync = 10 * time.Minute
+	// pruneAgain is the time after which what could not be removed is tried again.
+	pruneAgain = time.Minute
 )
 
 // Open prepares the store and reads it.
@@ -249,7 +251,7 @@ func (d *Deliverer) remove(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	left, failures := d.prune(ctx, &s.Delivery, s.Objects, nil)
+	left, failures := d.prune(ctx, &s.Delivery, s.Objects, func(ref) bool { return false })
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -270,24 +272,54 @@ func (d *Deliverer) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// prune removes objects that are not kept, in the reverse order, and returns those that are left.
-func (d *Deliverer) prune(ctx context.Context, one *hub.Delivery, objects, keep []ref) (left []ref, failures []string) {
-	for _, r := range slices.Backward(objects) {
-		if slices.ContainsFunc(keep, r.same) {
-			left = append(left, r)
-			continue
-		}
-		err := d.Cluster.remove(ctx, account(one), one.ID(), r)
-		if err != nil && (d.namespaceGone(ctx, one, r, err) || !r.Done && apierrors.IsForbidden(err)) {
-			err = nil // what the account may not even read, it has not created
-		}
-		if err != nil {
-			left = append(left, r)
-			failures = append(failures, fmt.Sprintf("%s: %s", r, oneLine(err)))
+// prune removes objects that are not kept, in the reverse order, and returns those that are left. What may give the account of an application its rights goes
+// last, after everything else is gone: without its rights, the rest could never be removed.
+func (d *Deliverer) prune(ctx context.Context, one *hub.Delivery, objects []ref, keep func(ref) bool) (left []ref, failures []string) {
+	isLeft := map[ref]bool{}
+	for _, last := range []bool{false, true} {
+		for _, r := range slices.Backward(objects) {
+			if keep(r) {
+				isLeft[r] = true
+				continue
+			}
+			if (!one.Platform() && givesRights(r)) != last {
+				continue
+			}
+			if last && len(failures) > 0 {
+				isLeft[r] = true // the failures explain it
+				continue
+			}
+			if err := d.pruneOne(ctx, one, r); err != nil {
+				isLeft[r] = true
+				failures = append(failures, fmt.Sprintf("%s: %s", r, oneLine(err)))
+			}
 		}
 	}
-	slices.Reverse(left)
+	for _, r := range objects {
+		if isLeft[r] {
+			left = append(left, r)
+		}
+	}
 	return left, failures
+}
+
+// pruneOne removes an object with the rights of the delivery's account. What gave these rights, and was applied with them, is removed with those of the agent: of a
+// role and its binding, one would always be left.
+func (d *Deliverer) pruneOne(ctx context.Context, one *hub.Delivery, r ref) error {
+	err := d.Cluster.remove(ctx, account(one), one.ID(), r)
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	if d.namespaceGone(ctx, one, r, err) || !r.Done {
+		return nil // what the account may not even read, it has not created
+	}
+	if one.Platform() {
+		return fmt.Errorf("%w: give the agent the right to get and delete it, or remove it with kubectl", err)
+	}
+	if givesRights(r) && d.Cluster.remove(ctx, "", one.ID(), r) == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: give the service account the right to get and delete it, or remove it with kubectl", err)
 }
 
 // namespaceGone reports whether an account has no rights because its namespace is gone, and the object with it.
@@ -383,6 +415,7 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 		if at := slices.IndexFunc(all, r.same); at >= 0 {
 			all[at].Done = r.Done
 		} else {
+			r.Unwanted = true
 			all = append(all, r)
 		}
 	}
@@ -412,27 +445,31 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 	if len(failures) > 0 {
 		return d.failed(s, target, fmt.Sprintf("%d of %d objects were applied; not applied: %s", len(objects)-len(failures), len(objects), summary(failures)))
 	}
-	// What a removed delivery has, in a namespace of the platform for example, goes first.
-	pending := target.Platform() && slices.ContainsFunc(d.removed(desired), func(id string) bool { return d.states[id].Delivery.Of == target.Name })
-	if !pending {
-		left, failures := d.prune(ctx, target, s.Objects, refs)
-		if ctx.Err() != nil {
-			return nil
+	// What a removed delivery has goes before what the platform gave it: its namespace, and what may be its rights.
+	var before []*hub.Delivery
+	if target.Platform() {
+		for _, id := range d.removed(desired) {
+			if other := &d.states[id].Delivery; other.Of == target.Name {
+				before = append(before, other)
+			}
 		}
-		s.Objects = left
-		if len(failures) > 0 {
-			return d.failed(s, target, "everything was applied; not removed: "+summary(failures))
-		}
-		for i := range refs {
-			refs[i].Done = true
-		}
-		s.Objects = refs
 	}
-	d.applied[id] = d.Now()
-	if pending {
+	left, failures := d.prune(ctx, target, s.Objects, func(r ref) bool {
+		return slices.ContainsFunc(refs, r.same) || len(before) > 0 && givesRights(r) || slices.ContainsFunc(before, func(o *hub.Delivery) bool { return hasIn(o, r) })
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	d.applied[id], s.Objects, s.Left = d.Now(), left, ""
+	delete(d.failures, id)
+	if len(before) > 0 {
 		d.applied[id] = time.Time{}
 	}
-	delete(d.failures, id)
+	if len(failures) > 0 {
+		s.Left = "everything was applied; not removed: " + summary(failures)
+		d.applied[id] = d.Now().Add(pruneAgain - resync)
+		d.Log.Warn("cannot remove what a delivery no longer has", "delivery", id, "commit", target.Commit, "reason", s.Left)
+	}
 	s.Applied = target.Commit
 	if !again || s.Phase == applying {
 		s.Phase, s.Since, s.Message = waiting, d.Now().UTC(), ""
@@ -442,6 +479,12 @@ func (d *Deliverer) apply(ctx context.Context, desired *hub.Deliveries, s *state
 		return err
 	}
 	return d.look(ctx, id)
+}
+
+// hasIn reports whether an object is the namespace of a delivery, or in it.
+func hasIn(one *hub.Delivery, r ref) bool {
+	namespaces := []string{one.Namespace, one.Spec.TargetNamespace}
+	return r.Namespace != "" && slices.Contains(namespaces, r.Namespace) || r.Group == "" && r.Kind == "Namespace" && slices.Contains(namespaces, r.Name)
 }
 
 // read returns the objects of a version, with their namespaces.
@@ -636,6 +679,9 @@ func (d *Deliverer) rollBack(s *state) {
 // health returns the objects that are not healthy, the worst first. failed means that one cannot become healthy any more.
 func (d *Deliverer) health(ctx context.Context, s *state) (found []hub.ObjectHealth, failed bool, err error) {
 	for _, r := range s.Objects {
+		if r.Unwanted {
+			continue
+		}
 		u, err := d.Cluster.get(ctx, account(&s.Delivery), r)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, false, err

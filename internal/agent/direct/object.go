@@ -31,6 +31,8 @@ type ref struct {
 	Name      string `json:"name"`
 	// Done is set in inventories when the object was applied. Without it, the object may exist.
 	Done bool `json:"done,omitempty"`
+	// Unwanted is set in inventories when the object should be removed, and is still there.
+	Unwanted bool `json:"unwanted,omitempty"`
 }
 
 // String returns, for example, "Deployment shop/web".
@@ -43,7 +45,7 @@ func (r ref) String() string {
 
 // same reports whether two references are of one object, in whatever version.
 func (r ref) same(o ref) bool {
-	o.Version, o.Done = r.Version, r.Done
+	o.Version, o.Done, o.Unwanted = r.Version, r.Done, r.Unwanted
 	return r == o
 }
 
@@ -71,6 +73,15 @@ func rank(r ref) int {
 		return at
 	}
 	return 5
+}
+
+// givesRights reports whether an object may be what gives an account its rights.
+func givesRights(r ref) bool {
+	switch r.Group + "/" + r.Kind {
+	case "/ServiceAccount", "rbac.authorization.k8s.io/Role", "rbac.authorization.k8s.io/RoleBinding", "rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding":
+		return true
+	}
+	return false
 }
 
 // objectsOf returns the objects of an archive in the order of applying. One that cannot be read is an error, so that nothing is applied in

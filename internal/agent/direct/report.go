@@ -109,6 +109,12 @@ func (d *Deliverer) reportOf(desired *hub.Deliveries, one *hub.Delivery, s *stat
 			r.State, r.Message = hub.StateProgressing, "is being applied"
 		}
 	}
+	if s.Left != "" && s.Phase != applying {
+		if r.State == hub.StateReady {
+			r.State = hub.StateFailed // what runs is healthy, and says so
+		}
+		r.Message = strings.TrimPrefix(r.Message+"; "+s.Left, "; ")
+	}
 	return r
 }
 

@@ -190,6 +190,8 @@ type state struct {
 	// Rejected is the version that was replaced by Healthy, and Why the reason.
 	Rejected string `json:"rejected,omitempty"`
 	Why      string `json:"why,omitempty"`
+	// Left says what was not removed, although it should be, and why.
+	Left string `json:"left,omitempty"`
 	// Objects is the inventory: what the delivery may have on the cluster, in the order of applying.
 	Objects []ref `json:"objects,omitempty"`
 }

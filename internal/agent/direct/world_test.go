@@ -36,6 +36,8 @@ type machine struct {
 	before func(method, path string) error
 	// denied are the names of objects that only the agent itself may read.
 	denied map[string]bool
+	// rights is the path of the object without which no account may do anything; empty if they need none.
+	rights string
 	// got is called after each object was read, before it is sent.
 	got     func(path string)
 	uid     int
@@ -45,7 +47,7 @@ type machine struct {
 var served0 = map[string]string{
 	"/api/v1":                            `[{"name":"configmaps","kind":"ConfigMap","namespaced":true},{"name":"namespaces","kind":"Namespace"},{"name":"namespaces/status","kind":"Namespace"}]`,
 	"/apis/apps/v1":                      `[{"name":"deployments","kind":"Deployment","namespaced":true}]`,
-	"/apis/rbac.authorization.k8s.io/v1": `[{"name":"roles","kind":"Role","namespaced":true}]`,
+	"/apis/rbac.authorization.k8s.io/v1": `[{"name":"roles","kind":"Role","namespaced":true},{"name":"rolebindings","kind":"RoleBinding","namespaced":true}]`,
 }
 
 func newMachine(t *testing.T) *machine {
@@ -73,7 +75,8 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.WriteHeader(code)
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
 	}
-	if name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; m.denied[name] && r.Header.Get("Impersonate-User") != "" {
+	impersonated := r.Header.Get("Impersonate-User") != ""
+	if name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; impersonated && (m.denied[name] || m.rights != "" && m.objects[m.rights] == nil) {
 		refuse(http.StatusForbidden, "Forbidden", "cannot get "+name)
 		return
 	}
