@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -42,6 +43,17 @@ const (
 	// Reviewed is what a user decided about a rollout by reviewing its pull requests on the forge, or that this was withdrawn.
 	Reviewed decide.StepKind = "reviewed"
 )
+
+// words are the kinds whose stored name, which the first version of the ledger gave them, is not the word of answers and pages.
+var words = map[decide.StepKind]string{
+	decide.StepStarted: "started", decide.StepDeployed: "deployed", StateChanged: "status", StatusPosted: "status posted",
+	Ran: "jobs", Requested: "requested", Completed: "request done",
+}
+
+// Word returns the word for a kind of step in answers and on pages.
+func Word(kind string) string {
+	return cmp.Or(words[decide.StepKind(kind)], kind)
+}
 
 // EveryCommit is the commit of steps that apply to an environment as a whole.
 const EveryCommit = "*"

@@ -157,7 +157,7 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 	default:
 		d.do(Promote{p.name, p.env.Commit, c.commit, p.rules.Approval})
 		if p.rules.byHand() {
-			d.say("%s is proposed to people", fleet.ShortCommit(c.commit))
+			d.say("%s is proposed in a pull request", fleet.ShortCommit(c.commit))
 		} else {
 			d.say("%s enters", fleet.ShortCommit(c.commit))
 		}

@@ -58,7 +58,7 @@ func timelineOf(events []query.Event, here string) []eventView {
 func shortSummary(e query.Event) string {
 	text := strings.Replace(e.Summary, " of https://", " of ", 1) // the ledger does not know the protocol
 	if e.Step != "" {
-		text = strings.TrimSuffix(text, " "+e.Step)
+		text = strings.TrimSuffix(text, " "+promote.Word(e.Step))
 	}
 	if e.Kind == query.EventRollout {
 		text = strings.TrimSuffix(text, fmt.Sprintf(" first %s", e.State))

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
@@ -17,7 +18,7 @@ import (
 // stateStyle is how a state is shown: tone is its color; symbol and label say the same without color.
 type stateStyle struct {
 	tone, symbol string
-	// label is the visible text; empty means the state itself.
+	// label is the visible text; empty means the state itself, or the word for a step.
 	label string
 }
 
@@ -32,18 +33,18 @@ const (
 
 // stateStyles has the style of every state, phase, result and step.
 var stateStyles = map[string]stateStyle{
-	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", "deployed"},
+	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", ""},
 	"healthy": {good, "✓", ""}, "degraded": {bad, "✕", ""},
 	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "deploying": {move, "◐", ""}, "verifying": {move, "◐", ""},
 	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
-	"open": {move, "◐", ""}, "entered": {move, "◐", "started"}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
+	"open": {move, "◐", ""}, "entered": {move, "◐", ""}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
 	"failed": {bad, "✕", ""}, "timedOut": {bad, "✕", "timed out"}, "error": {bad, "✕", ""}, "refuse": {bad, "✕", ""}, "aborted": {bad, "✕", ""},
 	"held": {warn, "▲", ""}, "refused": {warn, "▲", ""}, "paused": {warn, "▲", ""}, "warning": {warn, "▲", ""}, "warn": {warn, "▲", ""}, "closed": {warn, "▲", ""},
 	"nobody": {warn, "▲", "no clusters yet"}, "withdrawn": {warn, "▲", ""},
 	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "no commit yet"},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
-	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "ran": {off, "·", "jobs"}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
+	"decided": {off, "·", ""}, "shown": {off, "·", ""}, "verified": {off, "·", ""}, "ran": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", ""}, "fulfilled": {good, "✓", ""},
 	"assigned": {off, "·", ""}, "placed": {good, "✓", "assigned"}, "unassigned": {off, "−", "not assigned"}, "pending": {move, "◐", ""}, "delivered": {good, "✓", ""}, "dead": {bad, "✕", "given up"}, "dropped": {bad, "✕", ""},
 	"skipped": {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "reviewed": {off, "·", ""}, "begun": {move, "◐", ""},
 	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
@@ -54,10 +55,10 @@ func styleOf(state any) stateStyle {
 	name := fmt.Sprint(state)
 	m, ok := stateStyles[name]
 	if !ok {
-		m = stateStyle{off, "○", line(name)}
+		m = stateStyle{off, "○", line(promote.Word(name))}
 	}
 	if m.label == "" {
-		m.label = name
+		m.label = promote.Word(name)
 	}
 	return m
 }
