@@ -50,6 +50,8 @@ Exit codes:
 		newImport(t),
 		newPromote(t),
 		newApp(t),
+		newSolution(t),
+		newTarget(t),
 		newVerify(t),
 		newWait(t),
 		newCluster(t),

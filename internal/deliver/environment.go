@@ -141,18 +141,12 @@ type GitOps struct {
 
 // GitOps reads what is published of an application in an environment.
 func (l *Loader) GitOps(ctx context.Context, a *Application, environment string) (*GitOps, error) {
-	place := a.Delivery.GitOpsPlace(environment)
-	root := place.Path
-	place.Path = ""
-	at, err := l.locate(a, place)
+	at, err := l.gitOpsBranch(a, environment)
 	if err != nil {
-		return nil, fmt.Errorf("the GitOps repository: %w", err)
+		return nil, err
 	}
-	at.Folder, at.Commit = a.Request.GitOpsFolder, a.Request.GitOpsCommit
 	g := &GitOps{GitOpsBranch: schedule.GitOpsBranch{Location: at}}
-	if g.Location.Path, err = fleet.CleanPath(root); err != nil {
-		return nil, fmt.Errorf("the GitOps repository: the path %.100q: %w", root, err)
-	}
+	at.Path = "" // the whole branch is read, which others can use, too
 	l.progress("reading what is published")
 	files, err := l.Repositories.Files(ctx, at)
 	if errors.Is(err, schedule.ErrNoBranch) {
@@ -175,6 +169,22 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 	}
 	g.Build = g.build()
 	return g, nil
+}
+
+// gitOpsBranch returns the branch and folder for an environment's manifests.
+func (l *Loader) gitOpsBranch(a *Application, environment string) (schedule.Location, error) {
+	place := a.Delivery.GitOpsPlace(environment)
+	root := place.Path
+	place.Path = ""
+	at, err := l.locate(a, place)
+	if err != nil {
+		return at, fmt.Errorf("the GitOps repository: %w", err)
+	}
+	at.Folder, at.Commit = a.Request.GitOpsFolder, a.Request.GitOpsCommit
+	if at.Path, err = fleet.CleanPath(root); err != nil {
+		return at, fmt.Errorf("the GitOps repository: the path %.100q: %w", root, err)
+	}
+	return at, nil
 }
 
 // folders returns the targets of an environment by the folders of their manifests.

@@ -141,6 +141,17 @@ func (e *NotRebuiltError) Hint() string {
 // configTrailer is the line of a generated commit that names the commit of the configuration.
 var configTrailer = regexp.MustCompile(`(?m)^Kalypso-Inputs: config@([0-9a-f]{40})$`)
 
+// configOf returns the commit of the configuration that the newest of some messages names; empty if none does. Older ones are of earlier
+// states of a pull request.
+func configOf(messages []string) string {
+	for _, message := range messages {
+		if m := configTrailer.FindStringSubmatch(message); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // configs returns the commits of the configuration that the merged files can be made from, the likeliest first; one nil for an application without configuration.
 func (v *Versions) configs(ctx context.Context, request VersionRequest, head *Application, g *GitOps) ([]*solution.Input, error) {
 	a, err := v.Loader.Application(ctx, request.Request, g.Build.Commit)
@@ -161,14 +172,9 @@ func (v *Versions) configs(ctx context.Context, request VersionRequest, head *Ap
 		if err != nil {
 			return nil, fmt.Errorf("read the message of commit %s: %w", fleet.ShortCommit(g.Commit), err)
 		}
-		var recorded []string
-		for _, message := range messages {
-			if m := configTrailer.FindStringSubmatch(message); m != nil {
-				recorded = append(recorded, m[1])
-				break // older ones are of earlier states of the pull request
-			}
+		if recorded := configOf(messages); recorded != "" {
+			commits = append([]string{recorded}, commits...)
 		}
-		commits = append(recorded, commits...)
 	}
 	var all []*solution.Input
 	for _, commit := range slices.Compact(commits) {

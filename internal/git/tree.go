@@ -102,6 +102,22 @@ func (t *Tree) List(ctx context.Context, dir Entry) ([]Entry, error) {
 	return entries, nil
 }
 
+// Find returns the entry at a path, a folder included. The error is ErrPathNotFound if there is none, and ErrInvalid for plain folders.
+func (t *Tree) Find(ctx context.Context, at string) (Entry, error) {
+	clean, err := cleanBelow(at)
+	if err != nil {
+		return Entry{}, err
+	}
+	if t.repo == nil {
+		return Entry{}, &Error{Kind: ErrInvalid, Op: fmt.Sprintf("find %q in", clean), Where: t.dir, Detail: "a plain folder is listed as a whole"}
+	}
+	found, err := t.lookup(ctx, clean)
+	if err != nil {
+		return Entry{}, err
+	}
+	return found.entry(clean), nil
+}
+
 // Size returns the number of bytes of an entry.
 func (t *Tree) Size(ctx context.Context, e Entry) (int64, error) {
 	if e.Size >= 0 || t.repo == nil || e.Mode == Submodule {

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -18,6 +19,7 @@ type DeliveryReader struct{ *Reader }
 var (
 	_ deliver.Repositories = DeliveryReader{}
 	_ deliver.Messages     = DeliveryReader{}
+	_ deliver.Histories    = DeliveryReader{}
 )
 
 // NewDeliveryReader returns a reader that resolves each branch once, like [NewReader].
@@ -83,10 +85,20 @@ func (r DeliveryReader) Messages(ctx context.Context, at schedule.Location) ([]s
 	if err != nil {
 		return nil, err
 	}
+	return messagesOf(ctx, repo, commit, hashesOf(line))
+}
+
+// hashesOf returns the set of the hashes of commits.
+func hashesOf(line []git.Commit) map[string]bool {
 	on := make(map[string]bool, len(line))
 	for _, c := range line {
 		on[c.Hash] = true
 	}
+	return on
+}
+
+// messagesOf returns the message of a commit and of those that it merged to a line of commits.
+func messagesOf(ctx context.Context, repo *git.Repository, commit git.Commit, on map[string]bool) ([]string, error) {
 	merged, err := repo.Merged(ctx, commit, func(hash string) bool { return on[hash] }, maxMessages)
 	if err != nil {
 		return nil, err
@@ -96,6 +108,70 @@ func (r DeliveryReader) Messages(ctx context.Context, at schedule.Location) ([]s
 		messages = append(messages, c.Message)
 	}
 	return messages, nil
+}
+
+// History returns the commits that a branch pointed to, newest first.
+func (r DeliveryReader) History(ctx context.Context, at schedule.Location, limit int) ([]deliver.PastCommit, bool, error) {
+	repo, err := r.client.Open(ctx, at.Repo)
+	if err != nil {
+		return nil, false, err
+	}
+	if repo.IsFolder() {
+		return nil, false, fmt.Errorf("%q is a plain folder, which has no history", repo.Name)
+	}
+	from, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
+	if errors.Is(err, git.ErrEmpty) {
+		return nil, false, noBranch(err, git.ErrEmpty)
+	}
+	if err != nil {
+		return nil, false, noBranch(err, git.ErrBranchNotFound)
+	}
+	line, more, err := repo.History(ctx, from, nil, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	on := hashesOf(line)
+	commits := make([]deliver.PastCommit, len(line))
+	for i, c := range line {
+		commits[i] = deliver.PastCommit{SHA: c.Hash, Author: c.Author, Title: c.Subject, Time: c.Time, Content: pastContent{repo, c, on}}
+	}
+	return commits, more, nil
+}
+
+// pastContent is the content of a commit of a line.
+type pastContent struct {
+	repo   *git.Repository
+	commit git.Commit
+	on     map[string]bool
+}
+
+var _ deliver.PastContent = pastContent{}
+
+// Hash identifies the content of a file or folder.
+func (p pastContent) Hash(ctx context.Context, path string) (string, error) {
+	e, err := p.repo.Tree(p.commit).Find(ctx, path)
+	if errors.Is(err, git.ErrPathNotFound) {
+		return "", nil
+	}
+	return e.Hash, err
+}
+
+// Read returns the content of a file.
+func (p pastContent) Read(ctx context.Context, path string) ([]byte, error) {
+	tree := p.repo.Tree(p.commit)
+	e, err := tree.Find(ctx, path)
+	if errors.Is(err, git.ErrPathNotFound) || err == nil && e.Mode != git.Regular && e.Mode != git.Executable {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tree.Read(ctx, e, maxPublishedFile)
+}
+
+// Messages returns the message of the commit and of those that it merged, newest first.
+func (p pastContent) Messages(ctx context.Context) ([]string, error) {
+	return messagesOf(ctx, p.repo, p.commit, p.on)
 }
 
 // Contains reports whether a commit is in the history of a branch. A commit that no longer exists is not.

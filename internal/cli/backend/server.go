@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
@@ -85,6 +86,24 @@ func (s ServerQuerier) Applications(ctx context.Context, q query.ApplicationsQue
 // Application returns one application.
 func (s ServerQuerier) Application(ctx context.Context, q query.ApplicationQuery) (query.ApplicationDetail, error) {
 	return get[query.ApplicationDetail](ctx, s.Client, client.Path("applications", q.Name), newParameters().text("subject", q.Subject).values)
+}
+
+// Revisions returns the revisions of a target.
+func (s ServerQuerier) Revisions(ctx context.Context, q query.RevisionsQuery) (query.TargetRevisions, error) {
+	return get[query.TargetRevisions](ctx, s.Client, client.Path("applications", q.Name, "environments", q.Environment, "targets", q.Target, "revisions"),
+		pageParameters(query.Paging{Limit: q.Limit}).text("subject", q.Subject).values)
+}
+
+// SolutionVersions returns the versions of an application in an environment.
+func (s ServerQuerier) SolutionVersions(ctx context.Context, q query.SolutionVersionsQuery) (deliver.EnvironmentPast, error) {
+	return get[deliver.EnvironmentPast](ctx, s.Client, client.Path("applications", q.Name, "environments", q.Environment, "versions"),
+		pageParameters(query.Paging{Limit: q.Limit}).text("subject", q.Subject).values)
+}
+
+// Targets lists targets.
+func (s ServerQuerier) Targets(ctx context.Context, q query.TargetsQuery) (query.Page[query.Target], error) {
+	p := pageParameters(q.Paging).text("environment", q.Environment).text("workload", q.Workload).text("workspace", q.Workspace).text("clusterType", q.ClusterType)
+	return get[query.Page[query.Target]](ctx, s.Client, "targets", p.values)
 }
 
 // Clusters lists clusters.

@@ -3,6 +3,7 @@ package tree
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -41,8 +42,17 @@ const inventoryVersion = 1
 // deliveries is the folder of the inventories, below Kalypso's own folder.
 const deliveries = "deliveries"
 
-func inventoryPath(root, workload string) string {
+// InventoryPath returns the path of a workload's inventory, for files below root.
+func InventoryPath(root, workload string) string {
 	return path.Join(root, ownFolder, deliveries, workload+".json")
+}
+
+// OwnFolder returns the folder with the descriptor and values of a target.
+func OwnFolder(root, target string) string { return path.Join(root, ownFolder, target) }
+
+// DescriptorPath returns the path of a target's descriptor.
+func DescriptorPath(root, target string) string {
+	return path.Join(OwnFolder(root, target), descriptorName)
 }
 
 // placeOf returns the path of a target's file.
@@ -75,7 +85,7 @@ func (t *Tree) inventory() bundle.File {
 		inv.Targets[e.Name] = entry
 	}
 	text, _ := json.MarshalIndent(inv, "", "  ") // cannot fail: it contains text only
-	return file(inventoryPath(t.wanted.Root, t.wanted.Workload), append(text, '\n'))
+	return file(InventoryPath(t.wanted.Root, t.wanted.Workload), append(text, '\n'))
 }
 
 // decodeInventory parses an inventory. It does not trust the content, because anyone who can push to the branch can
@@ -103,6 +113,27 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 		}
 	}
 	return &inv, nil
+}
+
+// Recorded is a target that an inventory lists.
+type Recorded struct {
+	Name, Folder string
+	// Files are the hashes of its files by name.
+	Files map[string]string
+}
+
+// ParseInventory returns the targets of an inventory, by name.
+func ParseInventory(content []byte, workload string) ([]Recorded, error) {
+	inv, err := decodeInventory(content, workload)
+	if err != nil {
+		return nil, err
+	}
+	var all []Recorded
+	for _, name := range slices.Sorted(maps.Keys(inv.Targets)) {
+		t := inv.Targets[name]
+		all = append(all, Recorded{Name: name, Folder: t.Folder, Files: t.Files})
+	}
+	return all, nil
 }
 
 // workloadOf returns the workload whose inventory is at a path.

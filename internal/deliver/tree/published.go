@@ -50,7 +50,7 @@ type PublishedTarget struct {
 // ReadPublished determines which files of a branch belong to a workload.
 func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
 	p := &Published{paths: bundle.PathsOf(branch.Files), recorded: map[string]bundle.Hash{}, owners: map[string]string{}, adopted: true}
-	p.root, p.inventory = branch.Root, inventoryPath(branch.Root, workload)
+	p.root, p.inventory = branch.Root, InventoryPath(branch.Root, workload)
 	for _, at := range p.paths.Sorted() {
 		if owner, ok := workloadOf(branch.Root, at); ok {
 			if err := p.readInventory(branch, at, owner, owner == workload); err != nil {

@@ -13,6 +13,8 @@ type Observer struct {
 	Ledger Ledger
 	// Fleet is the state that the last rounds found; nil if this program does not run rounds.
 	Fleet Fleet
+	// Histories reads the histories of applications; nil if this program does not deliver any.
+	Histories Histories
 	// Now returns the current time, which decides which clusters are offline. // required
 	Now func() time.Time
 

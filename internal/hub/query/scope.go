@@ -47,7 +47,7 @@ func (o *Observer) Within(key string, sees Sees) *Observer {
 		return known
 	}
 	v := newVisible(planes, sees)
-	within := &Observer{Fleet: v.fleet(), Now: o.Now, visible: v}
+	within := &Observer{Fleet: v.fleet(), Histories: o.Histories, Now: o.Now, visible: v}
 	within.Ledger = &visibleLedger{all: o.Ledger, v: v, now: o.Now}
 	if len(o.scopes.known) >= maxScopes || o.scopes.known == nil {
 		o.scopes.known = map[string]*Observer{}

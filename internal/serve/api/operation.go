@@ -28,7 +28,7 @@ var roles = map[string]access.Role{
 	"list-versions": access.Reader, "list-clusters": access.Reader, "get-cluster": access.Reader, "list-reconcilers": access.Reader,
 	"list-discrepancies": access.Reader, "list-promotions": access.Reader, "get-promotion": access.Reader, "get-history": access.Reader,
 	"compare": access.Reader, "get-figures": access.Reader, "list-applications": access.Reader, "get-application": access.Reader,
-	"get-application-progress": access.Reader, listen: access.Reader,
+	"get-application-progress": access.Reader, "list-solution-versions": access.Reader, "list-revisions": access.Reader, listen: access.Reader,
 
 	"promote": access.Operator, "pause": access.Operator, "resume": access.Operator, "abort": access.Operator, "rollback": access.Operator,
 	"approve": access.Operator, "bypass": access.Admin,
@@ -58,6 +58,7 @@ var inWorkspaces = map[string]bool{
 	"list-targets": true, "list-assignments": true, "list-versions": true, "list-clusters": true, "get-cluster": true,
 	"list-reconcilers": true, "list-discrepancies": true, "list-promotions": true, "get-promotion": true, "get-history": true,
 	"compare": true, "get-figures": true, "list-applications": true, "get-application": true, "get-application-progress": true, listen: true,
+	"list-solution-versions": true, "list-revisions": true,
 
 	"promote-application": true, "pause-application": true, "resume-application": true, "abort-application": true,
 	"rollback-application": true, "record-build": true, approveApplication: true,

@@ -92,6 +92,15 @@ func registerQueries(s *service) {
 		return s.seen(ctx).Progress(ctx, query.ProgressQuery{Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit})
 	})
 
+	ask(s, operation{
+		id: "list-solution-versions", path: "/applications/{name}/environments/{environment}/versions", summary: "List the solution versions of an application in an environment, newest first",
+		about: "What each merged commit of its GitOps branch rendered, as Git has it. The same as kalypso solution versions.",
+	}, within(s, (*query.Observer).SolutionVersions))
+	ask(s, operation{
+		id: "list-revisions", path: "/applications/{name}/environments/{environment}/targets/{target}/revisions", summary: "List the revisions of a target, newest first",
+		about: "Which commits of the GitOps branch changed its files, when, by whom, from which build and configuration, and what clusters reported about each. The same as kalypso target revisions.",
+	}, within(s, (*query.Observer).Revisions))
+
 	ask(s, operation{id: "list-workloads", path: "/workloads", summary: "List workloads with their versions in each environment"}, within(s, (*query.Observer).Workloads))
 	ask(s, operation{id: "get-workload", path: "/workloads/{name}", summary: "Get a workload across all environments"},
 		func(ctx context.Context, in workloadInput) (query.WorkloadDetail, error) {

@@ -1,0 +1,80 @@
+package wiring
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/repository"
+)
+
+// histories reads the histories of the applications that the server delivers, as of the last rounds: the commit of a GitOps branch does not
+// change, so that answers about it are cached.
+type histories struct {
+	deliveries *deliveries
+
+	mu    sync.Mutex
+	known map[historyKey]any
+}
+
+// historyKey is a question about a commit of a GitOps branch, and the commit of the source that says what its targets are.
+type historyKey struct {
+	deliveredTo
+	environment, target, source, commit string
+	limit                               int
+}
+
+// maxHistories is how many answers are cached.
+const maxHistories = 500
+
+var _ query.Histories = (*histories)(nil)
+
+// Revisions implements [query.Histories].
+func (h *histories) Revisions(ctx context.Context, a *query.Application, r deliver.PastRequest) (*deliver.TargetPast, error) {
+	return historyOf(ctx, h, a, r, (*deliver.Past).Revisions)
+}
+
+// Versions implements [query.Histories].
+func (h *histories) Versions(ctx context.Context, a *query.Application, r deliver.PastRequest) (*deliver.EnvironmentPast, error) {
+	return historyOf(ctx, h, a, r, (*deliver.Past).Versions)
+}
+
+// historyOf returns a cached answer, or reads it.
+func historyOf[T any](
+	ctx context.Context, h *histories, a *query.Application, r deliver.PastRequest, read func(*deliver.Past, context.Context, deliver.PastRequest) (*T, error),
+) (*T, error) {
+	at := deliveredTo{a.ControlPlane, a.Subject}
+	h.deliveries.mu.Lock()
+	registered := h.deliveries.known[at]
+	h.deliveries.mu.Unlock()
+	request := deliver.Request{Source: a.Source.Repository, Branch: a.Source.Branch, Path: a.Source.Path, Workload: a.Name, Workspace: a.Workspace}
+	if registered != nil { // else another replica delivers it
+		request = registered.request
+	}
+	key := historyKey{deliveredTo: at, environment: r.Environment, target: r.Target, source: a.Source.Commit, limit: r.Limit}
+	for _, e := range a.Environments {
+		if e.Environment == r.Environment && e.GitOps != nil {
+			key.commit = e.GitOps.Commit
+		}
+	}
+	h.mu.Lock()
+	known, ok := h.known[key].(*T)
+	h.mu.Unlock()
+	if ok && key.commit != "" {
+		return known, nil
+	}
+	r.Request = request
+	r.Request.GitOpsCommit = key.commit
+	found, err := read(&deliver.Past{Loader: h.deliveries.loader(at.controlPlane), Histories: repository.NewDeliveryReader(h.deliveries.flows.Client)}, ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known == nil || len(h.known) >= maxHistories {
+		h.known = map[historyKey]any{}
+	}
+	h.known[key] = found
+	return found, nil
+}
