@@ -51,7 +51,7 @@ const requestTimeout = 30 * time.Second
 // Connect returns the cluster of a configuration. It sends no requests.
 func Connect(config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = 50, 100
+	config.QPS, config.Burst = 100, 200 // of each account
 	config.Timeout = requestTimeout
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

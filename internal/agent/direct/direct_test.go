@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -377,8 +378,11 @@ func TestCrash(t *testing.T) {
 		w.set(platform, "a", hub.DirectDeliverySpec{}, namespace, configMap("platform", "1"))
 		w.set(shop, "b", spec, configMap("stays", "1"), configMap("goes", "1"))
 		w.set("dev-shop/old", "b", spec, configMap("old", "1"))
+		var mu sync.Mutex
 		changes, crashed := 0, false
 		step := func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if changes++; crashed || changes == n+1 {
 				crashed = true
 				return errors.New("killed")

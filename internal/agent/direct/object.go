@@ -44,9 +44,11 @@ func (r ref) String() string {
 }
 
 // same reports whether two references are of one object, in whatever version.
-func (r ref) same(o ref) bool {
-	o.Version, o.Done, o.Unwanted = r.Version, r.Done, r.Unwanted
-	return r == o
+func (r ref) same(o ref) bool { return r.key() == o.key() }
+
+// key returns what references of one object have in common.
+func (r ref) key() ref {
+	return ref{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 func (r ref) gvk() schema.GroupVersionKind {

@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,20 +16,23 @@ import (
 )
 
 // report stores the reports of all deliveries, and tells that they may have changed.
-func (d *Deliverer) report(desired *hub.Deliveries) {
+func (d *Deliverer) report(v *view) {
+	d.mu.Lock()
+	stuck := maps.Clone(d.stuck)
+	d.mu.Unlock()
 	var reports []hub.Report
-	for i := range desired.Deliveries {
-		one := &desired.Deliveries[i]
-		reports = append(reports, d.reportOf(desired, one, d.states[one.ID()]))
+	for i := range v.desired.Deliveries {
+		one := &v.desired.Deliveries[i]
+		reports = append(reports, v.report(one, v.states[one.ID()], stuck[one.ID()]))
 	}
-	for _, id := range d.removed(desired) {
-		s := d.states[id]
+	for _, id := range v.removed() {
+		s := v.states[id]
 		r := identified(&s.Delivery)
 		r.Revision, r.Applied, r.State, r.Message = s.Delivery.Commit, s.Applied, hub.StateProgressing, s.Message
 		if s.Phase == removing && s.Message != "is being removed" {
 			r.State = hub.StateFailed
 		}
-		if err := d.stuck[id]; err != nil {
+		if err := stuck[id]; err != nil {
 			r.State, r.Message = hub.StateFailed, err.Error()
 		}
 		reports = append(reports, r)
@@ -56,14 +60,13 @@ func identified(one *hub.Delivery) hub.Report {
 	}
 }
 
-// reportOf returns the report of a delivery: the revision is what should run, applied is what was applied.
-func (d *Deliverer) reportOf(desired *hub.Deliveries, one *hub.Delivery, s *state) hub.Report {
+// report returns the report of a delivery: the revision is what should run, applied is what was applied.
+func (v *view) report(one *hub.Delivery, s *state, stuck error) hub.Report {
 	r := identified(one)
 	r.Revision = one.Commit
 	if s != nil {
 		r.Applied = s.Applied
 	}
-	stuck := d.stuck[one.ID()]
 	switch {
 	case stuck != nil:
 		r.State, r.Message = hub.StateFailed, stuck.Error()
@@ -77,9 +80,9 @@ func (d *Deliverer) reportOf(desired *hub.Deliveries, one *hub.Delivery, s *stat
 	case s == nil || s.Delivery.Version() != one.Version() && s.Rejected != one.Version():
 		r.State, r.Health = hub.StateProgressing, hub.HealthProgressing
 		r.Message = "its archive is being downloaded"
-		if d.Store.HasArchive(one.Digest) {
+		if v.has(one.Digest) {
 			r.Message = "is about to be applied"
-			if name := d.waits(desired, one, orNew(s)); name != "" {
+			if name := v.waits(one); name != "" {
 				r.Message = "waits for " + name
 			}
 		}
@@ -116,13 +119,6 @@ func (d *Deliverer) reportOf(desired *hub.Deliveries, one *hub.Delivery, s *stat
 		r.Message = strings.TrimPrefix(r.Message+"; "+s.Left, "; ")
 	}
 	return r
-}
-
-func orNew(s *state) *state {
-	if s == nil {
-		return &state{}
-	}
-	return s
 }
 
 // line returns a text without control characters and repeated spaces.

@@ -2,8 +2,6 @@ package direct
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+	"sync"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
@@ -28,12 +26,18 @@ type Store struct {
 	Cluster string            // required
 	Key     ed25519.PublicKey // required
 
+	mu   sync.Mutex
+	last *hub.Deliveries // what desired.json has, if it was read
+
 	// before is called before every change of a file, and its error prevents it: tests stop there.
 	before func(what string) error
 }
 
 // open creates the folders.
 func (s *Store) open() error {
+	s.mu.Lock()
+	s.last = nil
+	s.mu.Unlock()
 	for _, name := range []string{"archives", "deliveries"} {
 		if err := os.MkdirAll(filepath.Join(s.Dir, name), 0o700); err != nil {
 			return fmt.Errorf("create the folder of deliveries: %w", err)
@@ -53,8 +57,13 @@ func (s *Store) change(what string, do func() error) error {
 
 func (s *Store) desiredFile() string { return filepath.Join(s.Dir, "desired.json") }
 
-// Desired returns the last answer of the server; nil if there is none.
+// Desired returns the last answer of the server, which must not be changed; nil if there is none.
 func (s *Store) Desired() (*hub.Deliveries, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil {
+		return s.last, nil
+	}
 	envelope, err := os.ReadFile(s.desiredFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -66,6 +75,7 @@ func (s *Store) Desired() (*hub.Deliveries, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotVerified, err)
 	}
+	s.last = d
 	return d, nil
 }
 
@@ -105,7 +115,13 @@ func (s *Store) Accept(envelope []byte) (*hub.Deliveries, error) {
 	if last != nil && next.Number <= last.Number {
 		return nil, fmt.Errorf("refused: it is number %d, and number %d was accepted before: it is older, or the clock of the server was set back", next.Number, last.Number)
 	}
-	return next, s.change("desired", func() error { return agent.WriteFile(s.desiredFile(), envelope) })
+	if err := s.change("desired", func() error { return agent.WriteFile(s.desiredFile(), envelope) }); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = next
+	return next, nil
 }
 
 func (s *Store) archiveFile(digest string) string {
@@ -155,113 +171,4 @@ func (s *Store) tidy(needed map[string]bool) error {
 		}
 	}
 	return err
-}
-
-// phase is how far a delivery is.
-type phase string
-
-const (
-	// applying means that objects are being applied or removed, or that the last attempt failed.
-	applying phase = "applying"
-	// waiting means that everything was applied and is not healthy yet.
-	waiting phase = "waiting"
-	healthy phase = "healthy"
-	// unhealthy means that it did not become healthy in time, or no longer is.
-	unhealthy phase = "unhealthy"
-	removing  phase = "removing"
-)
-
-// state is what is known about a delivery, in a file.
-type state struct {
-	Format int `json:"format"`
-	// Delivery is what is applied, or was attempted last.
-	Delivery hub.Delivery `json:"delivery"`
-	Phase    phase        `json:"phase"`
-	// Since is when everything was applied.
-	Since time.Time `json:"since,omitzero"`
-	// Message explains the phase.
-	Message string `json:"message,omitempty"`
-	// Unhealthy are objects that are not healthy.
-	Unhealthy []hub.ObjectHealth `json:"unhealthy,omitempty"`
-	// Applied is the commit that was applied last, as a whole.
-	Applied string `json:"applied,omitempty"`
-	// Healthy is what was healthy last.
-	Healthy *hub.Delivery `json:"healthy,omitempty"`
-	// Rejected is the version that was replaced by Healthy, and Why the reason.
-	Rejected string `json:"rejected,omitempty"`
-	Why      string `json:"why,omitempty"`
-	// Left says what was not removed, although it should be, and why.
-	Left string `json:"left,omitempty"`
-	// Objects is the inventory: what the delivery may have on the cluster, in the order of applying.
-	Objects []ref `json:"objects,omitempty"`
-}
-
-const stateFormat = 1
-
-func (s *Store) stateFile(id string) string { return filepath.Join(s.Dir, "deliveries", stateName(id)) }
-
-// stateName returns the name of the state file of a delivery.
-func stateName(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:16]) + ".json"
-}
-
-// states returns the states of all deliveries by ID, and why files cannot be read, by name. Their inventories must not be lost.
-func (s *Store) states() (all map[string]*state, damaged map[string]error, err error) {
-	entries, err := os.ReadDir(filepath.Join(s.Dir, "deliveries"))
-	if err != nil {
-		return nil, nil, err
-	}
-	all, damaged = map[string]*state{}, map[string]error{}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") { // of an interrupted write
-			continue
-		}
-		one, err := s.state(e.Name())
-		if err != nil {
-			damaged[e.Name()] = err
-			continue
-		}
-		all[one.Delivery.ID()] = one
-	}
-	return all, damaged, nil
-}
-
-func (s *Store) state(name string) (*state, error) {
-	path := filepath.Join(s.Dir, "deliveries", name)
-	unknown := func(err error) error {
-		return fmt.Errorf("what it has on the cluster is not known, and nothing is changed: read %s: %w; "+
-			"restore the file, or remove it to apply everything again, which removes nothing that is no longer wanted", path, err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, unknown(err)
-	}
-	var one state
-	if err := json.Unmarshal(text, &one); err != nil {
-		return nil, unknown(err)
-	}
-	if one.Format != stateFormat {
-		return nil, fmt.Errorf("nothing is changed: %s has format %d, want %d: use the version of the agent that wrote it", path, one.Format, stateFormat)
-	}
-	if stateName(one.Delivery.ID()) != name {
-		return nil, unknown(fmt.Errorf("it is that of %s", one.Delivery.ID()))
-	}
-	return &one, nil
-}
-
-func (s *Store) put(one *state) error {
-	one.Format = stateFormat
-	text, err := json.Marshal(one)
-	if err != nil {
-		return err
-	}
-	if err := s.change("state", func() error { return agent.WriteFile(s.stateFile(one.Delivery.ID()), text) }); err != nil {
-		return fmt.Errorf("store the state of %s: %w", one.Delivery.ID(), err)
-	}
-	return nil
-}
-
-func (s *Store) forget(id string) error {
-	return s.change("forget", func() error { return os.Remove(s.stateFile(id)) })
 }

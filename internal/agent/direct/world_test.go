@@ -114,18 +114,24 @@ func (m *machine) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 		m.objects[r.URL.Path], m.accounts[r.URL.Path] = o, r.Header.Get("Impersonate-User")
 		m.changed(o)
 	case !known:
+		m.read(r)
 		refuse(http.StatusNotFound, "NotFound", r.URL.Path+" not found")
 		return
 	case r.Method == http.MethodDelete:
 		delete(m.objects, r.URL.Path)
 	}
 	text, _ := json.Marshal(o)
+	m.read(r)
+	_, _ = w.Write(text)
+}
+
+// read tells that an object was read, or that it does not exist.
+func (m *machine) read(r *http.Request) {
 	if r.Method == http.MethodGet && m.got != nil {
 		m.mu.Unlock()
+		defer m.mu.Lock()
 		m.got(r.URL.Path)
-		m.mu.Lock()
 	}
-	_, _ = w.Write(text)
 }
 
 // changed gives an object a new version.
