@@ -87,6 +87,9 @@ func account(one *hub.Delivery) string {
 	return "system:serviceaccount:" + one.Namespace + ":" + one.Spec.ServiceAccount
 }
 
+// owners returns the values of the annotation that the delivery's objects may have: its ID, and those it had before.
+func (w *work) owners() []string { return append([]string{w.id}, w.state.Was...) }
+
 // apply applies a version, and prunes what it no longer has.
 func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	s := w.state
@@ -232,7 +235,7 @@ func (w *work) applyAll(ctx context.Context, target *hub.Delivery, objects []*un
 				return nil, err
 			}
 		}
-		err := w.Cluster.apply(ctx, account(target), target.ID(), u)
+		err := w.Cluster.apply(ctx, account(target), w.owners(), u)
 		if unreachable(err) || ctx.Err() != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -175,14 +176,14 @@ func (c *Cluster) get(ctx context.Context, account string, r ref) (*unstructured
 // applyAttempts is how often an object is read again because it changed before it was applied.
 const applyAttempts = 5
 
-// apply applies an object for a delivery. It refuses an object that exists and has another owner.
-func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstructured.Unstructured) error {
+// apply applies an object for a delivery. owners are its ID, and those it had before. It refuses an object that exists and has another owner.
+func (c *Cluster) apply(ctx context.Context, account string, owners []string, u *unstructured.Unstructured) error {
 	for attempt := 1; ; attempt++ {
 		existing, err := c.get(ctx, account, refOf(u))
 		if err != nil {
 			return err
 		}
-		err = c.applyOver(ctx, account, delivery, existing, u)
+		err = c.applyOver(ctx, account, owners, existing, u)
 		if existing == nil || !apierrors.IsConflict(err) || attempt == applyAttempts {
 			return err
 		}
@@ -191,10 +192,10 @@ func (c *Cluster) apply(ctx context.Context, account, delivery string, u *unstru
 
 // applyOver applies an object in the place of the one that was read; nil if there was none. The error is a conflict if that one has changed since: it may
 // have another owner now, be removed, or be another object with the same name.
-func (c *Cluster) applyOver(ctx context.Context, account, delivery string, existing, u *unstructured.Unstructured) error {
+func (c *Cluster) applyOver(ctx context.Context, account string, owners []string, existing, u *unstructured.Unstructured) error {
 	u = u.DeepCopy()
 	if existing != nil {
-		if err := owned(existing, delivery); err != nil {
+		if err := owned(existing, owners); err != nil {
 			return err
 		}
 		if existing.GetDeletionTimestamp() != nil {
@@ -208,7 +209,7 @@ func (c *Cluster) applyOver(ctx context.Context, account, delivery string, exist
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[AnnotationDelivery] = delivery
+	annotations[AnnotationDelivery] = owners[0]
 	u.SetAnnotations(annotations)
 	resource, err := c.resource(ctx, account, refOf(u))
 	if err != nil {
@@ -224,25 +225,26 @@ func (c *Cluster) applyOver(ctx context.Context, account, delivery string, exist
 }
 
 // owned returns an error if an object does not belong to a delivery.
-func owned(u *unstructured.Unstructured, delivery string) error {
-	switch owner := u.GetAnnotations()[AnnotationDelivery]; owner {
-	case delivery:
-		return nil
-	case "":
+func owned(u *unstructured.Unstructured, owners []string) error {
+	delivery, owner := owners[0], u.GetAnnotations()[AnnotationDelivery]
+	switch {
+	case owner == "":
 		found := "it exists and belongs to no delivery"
 		if fields := u.GetManagedFields(); len(fields) > 0 {
 			found = fmt.Sprintf("it exists and is managed by %.100q", fields[len(fields)-1].Manager)
 		}
 		return fmt.Errorf("%s: hand it over with kubectl annotate, %s=%s", found, AnnotationDelivery, delivery)
+	case slices.Contains(owners, owner):
+		return nil
 	default:
 		return fmt.Errorf("it belongs to the delivery %.300s: hand it over with kubectl annotate --overwrite, %s=%s", owner, AnnotationDelivery, delivery)
 	}
 }
 
 // remove removes an object that belongs to a delivery. An object that has another owner now stays.
-func (c *Cluster) remove(ctx context.Context, account, delivery string, r ref) error {
+func (c *Cluster) remove(ctx context.Context, account string, owners []string, r ref) error {
 	existing, err := c.get(ctx, account, r)
-	if err != nil || existing == nil || owned(existing, delivery) != nil || existing.GetDeletionTimestamp() != nil {
+	if err != nil || existing == nil || owned(existing, owners) != nil || existing.GetDeletionTimestamp() != nil {
 		return err
 	}
 	resource, err := c.resource(ctx, account, r)

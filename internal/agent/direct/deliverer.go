@@ -162,12 +162,16 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 	if err != nil || desired == nil {
 		return lookSeldom, err
 	}
+	waiting, err := d.rename(desired)
+	if err != nil {
+		return lookAgain, err
+	}
 	v := d.view(desired)
 	pause := lookSeldom
 	for _, id := range d.queue(v) {
 		d.mu.Lock()
 		t := d.tracks[id]
-		if t == nil || t.running || ctx.Err() != nil {
+		if t == nil || t.running || waiting[id] || ctx.Err() != nil {
 			d.mu.Unlock()
 			continue
 		}

@@ -24,6 +24,7 @@
 // What is no longer in an archive is removed if it is in the inventory of the delivery and carries its annotation. An archive without any object
 // removes nothing. Objects are removed with the rights of the account too, so what may give it these rights goes last, and the agent removes that itself if the account
 // no longer can. What cannot be removed is reported, with what would settle it; the version counts as applied and its health is watched. A delivery that the platform's folder no longer declares is removed as a whole, but never one whose folder could not be read.
+// A folder of the platform that gets another name keeps its inventory.
 //
 // # Crashes
 //

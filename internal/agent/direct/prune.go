@@ -55,6 +55,8 @@ func (w *work) pruneAfter(ctx context.Context, target *hub.Delivery, refs []ref)
 	w.state.Objects, w.state.Left = left, ""
 	if len(before) > 0 {
 		w.track.applyAt = time.Time{}
+	} else if len(failures) == 0 {
+		w.state.Was = nil // all of its objects have its ID now
 	}
 	if len(failures) > 0 {
 		w.state.Left = "everything was applied; not removed: " + summary(failures)
@@ -103,7 +105,7 @@ func (w *work) prune(ctx context.Context, one *hub.Delivery, objects []ref, keep
 // pruneOne removes an object with the rights of the delivery's account. What gave these rights, and was applied with them, is removed with those of the agent: of a
 // role and its binding, one would always be left.
 func (w *work) pruneOne(ctx context.Context, one *hub.Delivery, r ref) error {
-	err := w.Cluster.remove(ctx, account(one), one.ID(), r)
+	err := w.Cluster.remove(ctx, account(one), w.owners(), r)
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -113,7 +115,7 @@ func (w *work) pruneOne(ctx context.Context, one *hub.Delivery, r ref) error {
 	if one.Platform() {
 		return fmt.Errorf("%w: give the agent the right to get and delete it, or remove it with kubectl", err)
 	}
-	if givesRights(r) && w.Cluster.remove(ctx, "", one.ID(), r) == nil {
+	if givesRights(r) && w.Cluster.remove(ctx, "", w.owners(), r) == nil {
 		return nil
 	}
 	return fmt.Errorf("%w: give the service account the right to get and delete it, or remove it with kubectl", err)

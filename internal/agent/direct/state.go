@@ -50,6 +50,8 @@ type state struct {
 	Why      string `json:"why,omitempty"`
 	// Left says what was not removed, although it should be, and why.
 	Left string `json:"left,omitempty"`
+	// Was are IDs that the delivery had before, while objects may have them.
+	Was []string `json:"was,omitempty"`
 	// Objects is the inventory: what the delivery may have on the cluster, in the order of applying.
 	Objects []ref `json:"objects,omitempty"`
 }
@@ -57,6 +59,7 @@ type state struct {
 // clone returns a copy that can be changed.
 func (s *state) clone() *state {
 	other := *s
+	other.Was = slices.Clone(s.Was)
 	other.Unhealthy, other.Objects = slices.Clone(s.Unhealthy), slices.Clone(s.Objects)
 	return &other
 }
