@@ -108,6 +108,9 @@ func (s *service) takeDelivery(ctx context.Context) (cluster string, err error) 
 	if s.Deliveries == nil {
 		return "", noDeliveries()
 	}
+	if s.DeliveriesRefused != "" {
+		return "", newProblem(http.StatusServiceUnavailable, s.DeliveriesRefused, "agents keep what they have until then")
+	}
 	cluster = access.From(ctx).Cluster
 	if wait := s.deliveries.Take(cluster, s.now()); wait > 0 {
 		p := newProblem(http.StatusTooManyRequests, "the cluster asks too often", "ask again after the time in Retry-After")

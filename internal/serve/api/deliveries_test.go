@@ -129,4 +129,19 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
+func TestDeliveriesAreRefusedWithAReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	token := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
+	w.deliver(&branch{commit: commit("a"), read: make(chan struct{}, 1)})
+	w.server.DeliveriesRefused = "the key is another one"
+	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries/archives/" + strings.Repeat("a", 64)} {
+		a := w.call(http.MethodGet, path, token, nil)
+		wantProblem(t, a, http.StatusServiceUnavailable)
+		if !strings.Contains(string(a.body), "the key is another one") {
+			t.Errorf("%s: got %s", path, a.body)
+		}
+	}
+}
+
 var _ api.Deliveries = (*desired.Service)(nil)

@@ -63,6 +63,8 @@ type Server struct {
 	// Deliveries say what clusters without a reconciler should run, signed with the key that DeliveryKey verifies. Optional.
 	Deliveries  Deliveries
 	DeliveryKey ed25519.PublicKey
+	// DeliveriesRefused says why this server does not tell clusters what to run; empty if it does.
+	DeliveriesRefused string
 	// Replicas returns the ID of this server, and the servers that share the ledger. Optional.
 	Replicas func() (own string, living []ledger.Replica)
 	// Plans plans imagined changes for assistants. Urgent ones are those of operators. Optional.

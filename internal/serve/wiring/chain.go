@@ -88,7 +88,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		OnError:       s.disk.note,
 		OnApplication: func(controlPlane, subject string) { s.Keeper.Deliver(controlPlane, subject) },
 	}
-	if err := s.wireDirect(); err != nil {
+	if err := s.wireDirect(ctx); err != nil {
 		return err
 	}
 	s.onClose(func() { events.Close(); s.chains.promoter.Close() })

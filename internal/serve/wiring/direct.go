@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
@@ -20,10 +21,16 @@ import (
 )
 
 // wireDirect connects what clusters without a reconciler should run to Git.
-func (s *Server) wireDirect() error {
+func (s *Server) wireDirect(ctx context.Context) error {
 	key, err := deliveryKey(s.Config.DeliveryKeyFile, filepath.Join(s.Config.Data, "delivery.key"))
 	if err != nil {
 		return fmt.Errorf("the key that signs deliveries: %w", err)
+	}
+	if s.API.DeliveriesRefused, err = otherDeliveryKey(ctx, s.Ledger, key); err != nil {
+		return err
+	}
+	if s.API.DeliveriesRefused != "" {
+		s.Log.Error("clusters without a reconciler are not told what to run", "reason", s.API.DeliveriesRefused)
 	}
 	observer := s.API.Observer
 	s.API.DeliveryKey, _ = key.Public().(ed25519.PublicKey)
@@ -36,6 +43,25 @@ func (s *Server) wireDirect() error {
 		},
 	}
 	return nil
+}
+
+// keptDeliveryKey is the name under which the ledger has the ID of the key that signs deliveries.
+const keptDeliveryKey = "delivery key"
+
+// otherDeliveryKey returns why a key must not sign deliveries; empty if it may. The first server of a ledger decides which key it is, because agents refuse
+// every other one: two servers with keys of their own would each have agents that refuse the other, and a server that lost its key would seem to work.
+func otherDeliveryKey(ctx context.Context, l ledger.Replicas, key ed25519.PrivateKey) (string, error) {
+	public, _ := key.Public().(ed25519.PublicKey)
+	own := hub.KeyID(public)
+	known, err := l.Keep(ctx, keptDeliveryKey, own)
+	if err != nil {
+		return "", fmt.Errorf("compare the key that signs deliveries with that of the ledger: %w", err)
+	}
+	if known == own {
+		return "", nil
+	}
+	return fmt.Sprintf("this server signs deliveries with the key %.12s…, and agents of this ledger know the key %.12s…: set deliveryKeyFile to the same file on all servers, or restore delivery.key; "+
+		"to change the key, see the documentation of clusters without a reconciler", own, known), nil
 }
 
 // deliveryKey reads the key from a file. Without one it reads the other file, and creates it if it does not exist.

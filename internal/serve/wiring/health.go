@@ -22,6 +22,9 @@ func (s *Server) health() serve.Health {
 	if s.disk.full() {
 		h.Unready = append(h.Unready, "the disk is full: reports and commands cannot be stored")
 	}
+	if s.API != nil && s.API.DeliveriesRefused != "" {
+		h.Warnings = append(h.Warnings, s.API.DeliveriesRefused)
+	}
 	if n := len(s.Flows.Client.Unavailable()); n > 0 {
 		h.Warnings = append(h.Warnings, counted(n, "repository does", "repositories do")+
 			" not answer in time; the metric kalypso_source_unavailable_timestamp_seconds names them")
