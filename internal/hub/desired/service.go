@@ -58,6 +58,8 @@ type Service struct {
 	// archives replaces maxArchives in tests.
 	archives int
 
+	roster roster
+
 	mu       sync.Mutex
 	heads    map[headKey]*head
 	folders  map[folderKey]*folder
@@ -109,16 +111,16 @@ const (
 
 // Of returns what a cluster should run, and a tag that changes with it.
 func (s *Service) Of(ctx context.Context, cluster string) ([]hub.Delivery, string, error) {
-	found, err := s.Clusters.Clusters(ctx, ledger.ClusterQuery{Name: cluster})
+	found, err := s.roster.cluster(ctx, s.Clusters, cluster, s.Now())
 	if err != nil {
 		return nil, "", fmt.Errorf("read the registration of the cluster: %w", err)
 	}
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var platform, all []hub.Delivery
-	if len(found) == 1 && found[0].Registered && !found[0].Registration.Revoked {
-		for _, m := range found[0].Registration.Memberships {
-			p, below := s.membership(ctx, patient.Done(), cluster, m, found[0].Registration.Memberships)
+	if found.Registered && !found.Registration.Revoked {
+		for _, m := range found.Registration.Memberships {
+			p, below := s.membership(ctx, patient.Done(), cluster, m, found.Registration.Memberships)
 			platform, all = append(platform, p...), append(all, below...)
 		}
 	}
@@ -133,6 +135,9 @@ func (s *Service) Of(ctx context.Context, cluster string) ([]hub.Delivery, strin
 	sum := sha256.Sum256(append([]byte(cluster+"\n"), text...))
 	return all, hex.EncodeToString(sum[:12]), nil
 }
+
+// Renew tells that registrations of clusters may have changed. It does not block.
+func (s *Service) Renew() { s.roster.renew() }
 
 // only marks deliveries that are there twice, and cuts the list at its limit.
 func only(all []hub.Delivery) []hub.Delivery {

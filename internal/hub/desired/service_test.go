@@ -84,6 +84,7 @@ func (m members) Clusters(_ context.Context, q ledger.ClusterQuery) ([]ledger.Cl
 
 func (w *world) of(t *testing.T) string {
 	t.Helper()
+	w.Renew()
 	all, _, err := w.Of(t.Context(), "edge-1")
 	if err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func (s *service) changed(ctx context.Context, cluster string, in *deliveriesInp
 	until := time.Now().Add(time.Duration(in.Wait) * time.Second)
 	waiting := false
 	for {
-		last := s.Events.now()
+		moved, closed := s.Events.moves()
 		all, tag, err := s.Deliveries.Of(ctx, cluster)
 		left := time.Until(until)
 		if err != nil || in.Match != `"`+tag+`"` || left <= 0 {
@@ -169,11 +169,10 @@ func (s *service) changed(ctx context.Context, cluster string, in *deliveriesInp
 				return all, tag, nil // the client asks again after its own pause
 			}
 		}
-		n := s.Events.since(last)
-		if n.closed {
+		if closed {
 			return all, tag, nil
 		}
-		if !await(ctx, n.more, min(left, lookAgain)) {
+		if !await(ctx, moved, min(left, lookAgain)) {
 			return nil, "", ctx.Err()
 		}
 	}

@@ -49,6 +49,8 @@ const remembered = 8192
 type Events struct {
 	// Relay passes signals of this server on to other replicas. It must not block. Optional.
 	Relay func(Signal)
+	// Registered is called when registrations of clusters may have changed. It must not block. Optional.
+	Registered func()
 
 	mu sync.Mutex
 	// ring has the last signals: number n is at n % remembered.
@@ -58,7 +60,9 @@ type Events struct {
 	// run identifies this process, because numbers start again with each process.
 	run string
 	// more is closed by the next signal; nil while no listener waits.
-	more   chan struct{}
+	more chan struct{}
+	// moved is closed by the next signal that is not a report; nil while none waits for it.
+	moved  chan struct{}
 	closed bool
 }
 
@@ -72,6 +76,9 @@ func (e *Events) Publish(s Signal) {
 
 // Receive adds a signal of another replica. It does not wait for listeners.
 func (e *Events) Receive(s Signal) {
+	if e.Registered != nil && (s.Type == SignalCluster || s.Type == SignalReset) {
+		e.Registered()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ring == nil {
@@ -80,6 +87,27 @@ func (e *Events) Receive(s Signal) {
 	e.count++
 	e.ring[e.count%remembered] = s
 	e.wake()
+	if s.Type != SignalReport {
+		e.move()
+	}
+}
+
+func (e *Events) move() {
+	if e.moved != nil {
+		close(e.moved)
+		e.moved = nil
+	}
+}
+
+// moves returns a channel that is closed by the next signal that is not a report, and whether the streams have ended. Thousands of clusters report all the
+// time, and what one reports is no reason for the others to ask what they should run.
+func (e *Events) moves() (next <-chan struct{}, closed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.moved == nil {
+		e.moved = make(chan struct{})
+	}
+	return e.moved, e.closed
 }
 
 // Close ends all streams, so that a stopping server does not wait for them.
@@ -88,6 +116,7 @@ func (e *Events) Close() {
 	defer e.mu.Unlock()
 	e.closed = true
 	e.wake()
+	e.move()
 }
 
 func (e *Events) wake() {

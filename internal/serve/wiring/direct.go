@@ -34,7 +34,7 @@ func (s *Server) wireDirect(ctx context.Context) error {
 	}
 	observer := s.API.Observer
 	s.API.DeliveryKey, _ = key.Public().(ed25519.PublicKey)
-	s.API.Deliveries = &desired.Service{
+	service := &desired.Service{
 		Clusters: s.Ledger, Repositories: repository.Direct{Client: s.Flows.Client}, Key: key, Now: time.Now,
 		Fresh: min(s.Config.Poll.Duration, 15*time.Second),
 		Follows: func(cluster string, m ledger.Membership) (hub.Source, bool, error) {
@@ -42,6 +42,7 @@ func (s *Server) wireDirect(ctx context.Context) error {
 			return f.Source, f.Reconciler == pull.Direct, err
 		},
 	}
+	s.API.Deliveries, s.API.Events.Registered = service, service.Renew
 	return nil
 }
 
