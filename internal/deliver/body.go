@@ -38,6 +38,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m := &page{plan.Page{Limit: o.Limit, Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
 	m.summary()
 	m.targets()
+	m.pins()
 	m.digests()
 	m.values()
 	m.drift()
@@ -55,6 +56,9 @@ func (m *page) summary() {
 	what := "Configures " + markdown.Code(p.Workload) + " in"
 	if p.Promotes() {
 		what = "Delivers " + markdown.Code(p.Workload) + " to"
+	}
+	if p.PinsOnly {
+		what = "Pins targets of " + markdown.Code(p.Workload) + " in"
 	}
 	m.Line("### %s %s: %d added, %d changed, %d removed, %d held\n", what, markdown.Code(p.Environment), p.Counts.Added, p.Counts.Changed, p.Counts.Removed, p.Counts.Held)
 	m.Line("| | published | with this change |\n|---|---|---|")
@@ -115,6 +119,30 @@ func (m *page) targets() {
 		m.Line("| %s | %s | %s | %s |", t.Op, markdown.Code(t.Name), objects(t), plan.List(t.Images))
 	}
 }
+
+// pins writes which targets do not follow the environment.
+func (m *page) pins() {
+	p := m.draft.Plan
+	for i, t := range p.Pinned {
+		switch i {
+		case 0:
+			m.Line("\n#### Pinned\n\nThese targets keep a revision, or are uninstalled, until they are deployed again.\n\n| target | |\n|---|---|")
+		case plan.MaxRows:
+			m.Line("| and %d more | |", len(p.Pinned)-i)
+			return
+		}
+		what := "uninstalled"
+		if !t.Uninstalled {
+			what = "keeps " + m.gitOpsCommit(t.Revision)
+		}
+		m.Line("| %s | %s |", markdown.Code(t.Name), what)
+	}
+	if p.PinsOnly {
+		m.Line("\nAll other targets stay as they are. Other changes of the environment wait until this is merged or closed.")
+	}
+}
+
+func (m *page) gitOpsCommit(sha string) string { return m.link(m.draft.GitOps.Location.Repo, sha) }
 
 func objects(t TargetChange) string {
 	switch {
@@ -294,7 +322,7 @@ func (d *Draft) message() string {
 		}
 	}
 	for _, i := range d.Inputs() {
-		if i.Commit != "" {
+		if i.Commit != "" && !d.Plan.PinsOnly { // what a pinned target has was not made from them
 			trailer("Kalypso-Inputs", i.Name+"@"+i.Commit)
 		}
 	}

@@ -1,11 +1,13 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -19,7 +21,10 @@ const (
 	inputVersion         = "version"
 	inputImage           = "image"
 	inputApproval        = "approval"
+	inputPins            = "pins"
 	approvalPullRequests = "pullRequest"
+	// pinsChanged means that the pull request changes which targets are pinned: the inventory of its commit says to what.
+	pinsChanged = "changed"
 )
 
 // Deliverer keeps the pull request of each environment of any application up to date. Like [schedule.Proposer], it is
@@ -40,6 +45,9 @@ type RoundRequest struct {
 	Build Build
 	// ByHand prevents an automatic merge, even if the environment is configured for it.
 	ByHand bool
+	// Pins change which targets are pinned, by target; the zero pin lets one follow the environment again. The other targets stay as they
+	// are, and so does the build. It is an [OtherChangesError] if the environment's pull request proposes something else.
+	Pins map[string]tree.Pin
 }
 
 // Outcome is the result of a round.
@@ -79,6 +87,8 @@ type round struct {
 	outcome *Outcome
 	pull    *pullrequest.PullRequest
 	byHand  bool
+	// pins are the wanted pins; nil if they are as published.
+	pins map[string]tree.Pin
 }
 
 // Round updates the pull request of an environment. With an error, the outcome says how far it came.
@@ -107,6 +117,11 @@ func (d *Deliverer) preview(ctx context.Context, request RoundRequest) (*Outcome
 	return r.outcome, r.draft(ctx)
 }
 
+// Plan returns what [Deliverer.Round] would propose, and changes nothing. It reads the open pull request, if a forge hosts the GitOps repository.
+func (d *Deliverer) Plan(ctx context.Context, request RoundRequest) (*Outcome, error) {
+	return d.preview(ctx, request)
+}
+
 // errNoForge is the error for a GitOps repository that no configured forge hosts.
 var errNoForge = errors.New("find the GitOps repository")
 
@@ -126,13 +141,16 @@ func (d *Deliverer) find(ctx context.Context, request RoundRequest) (*round, err
 		},
 	}
 	if err := r.pull.Locate(r.Forges); err != nil {
+		if failed := r.identifyPins(ctx); failed != nil {
+			return r, failed
+		}
 		return r, fmt.Errorf("%w: %w", errNoForge, err)
 	}
 	if err := r.pull.Find(ctx); err != nil {
 		return r, err
 	}
 	r.identifyBuild()
-	return r, nil
+	return r, r.identifyPins(ctx)
 }
 
 // read reads the head of the source, and what is published.
@@ -188,6 +206,7 @@ func buildOf(m pullrequest.Mark) Build {
 // draft renders the build with the current configuration.
 func (r *round) draft(ctx context.Context) error {
 	request := DraftRequest{Request: r.request.Request, Environment: r.request.Environment, Build: r.outcome.Build}
+	request.Pins = r.pins
 	request.KeepDrift = r.pull.Open != nil && r.pull.Open.HasLabel(LabelKeepDrift)
 	a, err := r.Loader.Application(ctx, request.Request, request.Build.Commit)
 	if errors.Is(err, ErrNotOnBranch) && r.request.Build.Commit == "" {
@@ -217,6 +236,7 @@ func (r *round) publish(ctx context.Context) error {
 	r.outcome.Merges = r.merges()
 	draft := d.proposed()
 	draft.Inputs, draft.Statuses, draft.AutoMerge = r.inputs(), r.scanStatuses(), r.outcome.Merges
+	draft.Again = len(r.request.Pins) > 0
 	draft.Page = func(limit int, approved bool) string {
 		return d.Markdown(MarkdownOptions{
 			Link:     func(repo, commit string) string { return commitURL(r.Forges, repo, commit) },
@@ -226,7 +246,7 @@ func (r *round) publish(ctx context.Context) error {
 	err := r.pull.Publish(ctx, draft)
 	g.Exists, g.Commit = r.pull.Commit != "", r.pull.Commit
 	r.outcome.PullRequest, r.outcome.Refused = r.pull.Open, r.pull.Refused
-	r.outcome.Waits, r.outcome.Next, r.outcome.Did = r.pull.Waits, r.pull.Next, r.pull.Did
+	r.outcome.Waits, r.outcome.Next, r.outcome.Did = cmp.Or(r.pull.Waits, r.outcome.Waits), r.pull.Next, r.pull.Did
 	return err
 }
 
@@ -263,6 +283,9 @@ func (r *round) inputs() map[string]string {
 	}
 	if r.byHand {
 		inputs[inputApproval] = approvalPullRequests
+	}
+	if r.pins != nil {
+		inputs[inputPins] = pinsChanged
 	}
 	return inputs
 }

@@ -1,13 +1,16 @@
 package deliver
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	sigs "sigs.k8s.io/yaml"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -63,12 +66,14 @@ func (g *GitOps) workspace() string {
 // unclaimed reports whether the published descriptors do not name an owner.
 func (g *GitOps) unclaimed() bool { return g.descriptor() != nil && g.workspace() == "" }
 
-// descriptor returns the first published descriptor; nil if there is none. All of them agree about the workload.
+// descriptor returns the first published descriptor, one of a pinned target last; nil if there is none. All others agree about the workload.
 func (g *GitOps) descriptor() *hub.DeploymentDescriptor {
 	if g.Published == nil {
 		return nil
 	}
-	for _, target := range g.Published.Targets {
+	targets := slices.Clone(g.Published.Targets)
+	slices.SortStableFunc(targets, func(a, b tree.PublishedTarget) int { return cmp.Compare(a.Pin.String(), b.Pin.String()) })
+	for _, target := range targets {
 		for _, f := range target.Files {
 			if path.Base(f.Path) != "descriptor.yaml" {
 				continue

@@ -78,6 +78,8 @@ type DraftRequest struct {
 	Lenient bool
 	// KeepDrift holds targets whose files were changed by hand.
 	KeepDrift bool
+	// Pins are the pinned targets. Nil leaves those that are published. If they differ from those, the draft changes nothing else.
+	Pins map[string]tree.Pin
 }
 
 // Draft renders an environment and compares it with what is published.
@@ -114,6 +116,9 @@ func (d *Drafter) draft(ctx context.Context, a *Application, request DraftReques
 	}
 	var err error
 	if draft.work, err = d.Loader.prepare(ctx, a, request.Environment, draft.Build, draft.Config, draft.GitOps); err != nil {
+		return draft, err
+	}
+	if err := d.Loader.pin(ctx, draft.work, request.Pins); err != nil {
 		return draft, err
 	}
 	if err := d.render(ctx, draft, request); err != nil {
@@ -160,10 +165,12 @@ func (d *Drafter) render(ctx context.Context, draft *Draft, request DraftRequest
 		if err != nil {
 			return fmt.Errorf("render: %w", err)
 		}
-		d.Memory.put(key, result)
+		if w.only == nil {
+			d.Memory.put(key, result)
+		}
 		draft.results = append(draft.results, result)
 	}
-	if err := w.checkUse(draft.results, request.Lenient); err != nil {
+	if err := w.checkUse(draft.results, request.Lenient || w.only != nil); err != nil {
 		return err
 	}
 	known := w.workspace

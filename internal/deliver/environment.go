@@ -218,7 +218,11 @@ func (l *Loader) tracks(ctx context.Context, a *Application, published *tree.Pub
 // build returns the build that the branch was rendered from: from the tracking files or, if those are not about the application,
 // from its descriptors.
 func (g *GitOps) build() Build {
-	if t := g.Published.Tracking; g.tracked {
+	t := g.Published.Tracking
+	if !g.tracked {
+		t = g.Published.Build // recorded if a target is pinned, whose descriptor has another build
+	}
+	if g.tracked || t.Commit != "" {
 		return Build{Commit: commitOf(t.Commit), Version: t.Version, Image: t.ImageTag}
 	}
 	for _, target := range g.Published.Targets {

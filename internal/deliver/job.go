@@ -31,6 +31,9 @@ type work struct {
 	parts  []*part
 	// workspace is the owner of the application; may be empty.
 	workspace string
+	// pins are the pinned targets, only the targets that are written; nil for all.
+	pins map[string]pinned
+	only map[string]bool
 	// problems are the problems found before rendering, by target.
 	problems map[string][]fleet.Problem
 	others   []fleet.Problem
@@ -337,10 +340,11 @@ func (w *work) isElsewhere(f values.Folder) bool {
 // wanted returns what the branch should hold.
 func (w *work) wanted(results []*chart.Result) tree.Wanted {
 	wanted := tree.Wanted{
-		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold,
+		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold, Only: w.only,
+		Build: tree.Tracking{Commit: w.build.Commit, Version: w.build.Version, ImageTag: w.build.Image},
 	}
-	if w.app.Alone && (w.gitops.tracked || !w.gitops.Published.Shared()) {
-		wanted.Tracking = tree.Tracking{Commit: w.build.Commit, Version: w.build.Version, ImageTag: w.build.Image}
+	if w.only == nil && w.app.Alone && (w.gitops.tracked || !w.gitops.Published.Shared()) {
+		wanted.Tracking = wanted.Build
 	}
 	rendered := map[string]chart.Rendered{}
 	origins := map[string]tree.Origin{}
@@ -355,8 +359,10 @@ func (w *work) wanted(results []*chart.Result) tree.Wanted {
 		r := rendered[t.Name]
 		r.Name = t.Name
 		r.Problems = slices.Concat(w.problems[t.Name], problems, r.Problems)
+		pin := w.pins[t.Name]
 		wanted.Targets = append(wanted.Targets, tree.Target{
 			Name: t.Name, Folder: folder, Chart: origins[t.Name], Descriptor: w.descriptor(t.Name, folder), Rendered: r,
+			Pin: pin.Pin, Kept: pin.files, PinProblem: pin.err,
 		})
 	}
 	return wanted

@@ -36,6 +36,10 @@ type Plan struct {
 	KeepsDrift bool `json:"keepsDrift,omitempty"`
 	// Files is how many files are written or deleted.
 	Files int `json:"files"`
+	// Pinned are the targets that keep a revision or are uninstalled, by name. PinsOnly means that the plan changes only which these are:
+	// everything else waits until it is merged or closed.
+	Pinned   []PinnedTarget `json:"pinned,omitempty"`
+	PinsOnly bool           `json:"pinsOnly,omitempty"`
 	// Digests are the digests of the images of added and changed targets whose references have none, by reference. They are those at
 	// the time of the plan; absent if they are not looked up.
 	Digests map[string]ImageDigest `json:"digests,omitempty"`
@@ -65,6 +69,12 @@ type TargetChange struct {
 	emptied, replaced bool
 }
 
+// PinnedTarget is a target that does not follow its environment.
+type PinnedTarget struct {
+	Name string `json:"name"`
+	tree.Pin
+}
+
 // ValueChange is a composed value that differs: a [plan.ConfigChange] with other JSON names.
 type ValueChange struct {
 	Key string `json:"path"`
@@ -85,6 +95,7 @@ func (d *Draft) plan() (*Plan, error) {
 	p := &Plan{
 		Workload: w.app.Workload.Name, Environment: w.environment, From: w.gitops.Build, To: w.build, Targets: []TargetChange{},
 		Before: w.gitops.String(), After: w.inputsText(), Problems: d.Tree.Problems, Files: len(d.changes), KeepsDrift: d.keepDrift,
+		PinsOnly: w.only != nil,
 	}
 	if w.gitops.Published != nil {
 		p.Drift = w.gitops.Published.Drift
@@ -99,6 +110,9 @@ func (d *Draft) plan() (*Plan, error) {
 			return nil, err
 		}
 		p.count(c)
+		if pin := d.Tree.Targets[i].Pin; !pin.IsZero() {
+			p.Pinned = append(p.Pinned, PinnedTarget{c.Name, pin})
+		}
 	}
 	for _, e := range d.Tree.Removed {
 		c := TargetChange{Name: e.Name, Folder: e.Folder, Op: plan.Removed}
@@ -149,7 +163,13 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 			c.Objects = changedObjects(old, change.Content)
 			c.compareWhole(old, change.Content)
 		case values.FileName:
-			keys, _ := d.Values(e.Name)
+			keys, rendered := d.Values(e.Name)
+			if !rendered { // a pinned target has the values of its revision
+				keys = publishedValues(change.Content)
+				for n := range keys {
+					keys[n].From = fleet.Position{Source: "its revision"}
+				}
+			}
 			c.Values = changedValues(old, keys)
 		}
 	}
@@ -221,13 +241,20 @@ func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
 	return nil
 }
 
+// publishedValues returns the values in a published file; none if it cannot be read.
+func publishedValues(content []byte) []values.Key {
+	layer, problems := values.Parse("gitops", values.FileName, content)
+	if len(problems) > 0 {
+		return nil
+	}
+	return values.Compose([]*values.Layer{layer}, nil).Keys
+}
+
 // changedValues compares published values with composed ones.
 func changedValues(old []byte, keys []values.Key) []ValueChange {
 	was, is, from := map[string]string{}, map[string]string{}, map[string]fleet.Position{}
-	if layer, problems := values.Parse("gitops", values.FileName, old); len(problems) == 0 {
-		for _, k := range values.Compose([]*values.Layer{layer}, nil).Keys {
-			was[k.Path] = k.Value
-		}
+	for _, k := range publishedValues(old) {
+		was[k.Path] = k.Value
 	}
 	for _, k := range keys {
 		is[k.Path], from[k.Path] = k.Value, k.From
@@ -293,6 +320,9 @@ func (p *Plan) checkBudget(w *work) {
 
 // Title returns a one-line summary, for the pull request.
 func (p *Plan) Title() string {
+	if p.PinsOnly {
+		return p.pinsTitle()
+	}
 	what := "configure"
 	if p.Promotes() {
 		what = "deliver"

@@ -243,13 +243,13 @@ func (c PastCommit) version(ctx context.Context, a *Application, root string, be
 	if v.Merge, err = c.merge(ctx); err != nil {
 		return v, err
 	}
-	now, err := c.targets(ctx, root, a.Workload.Name)
+	now, build, err := c.targets(ctx, root, a.Workload.Name)
 	if err != nil {
 		return v, err
 	}
 	then := map[string]tree.Recorded{}
 	if before != nil {
-		if then, err = before.targets(ctx, root, a.Workload.Name); err != nil {
+		if then, _, err = before.targets(ctx, root, a.Workload.Name); err != nil {
 			return v, err
 		}
 	}
@@ -261,9 +261,12 @@ func (c PastCommit) version(ctx context.Context, a *Application, root string, be
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if x, y := now[name], then[name]; (x.Folder != y.Folder || !maps.Equal(x.Files, y.Files)) && len(v.Changed) < maxChanged {
+		if x, y := now[name], then[name]; (x.Folder != y.Folder || x.Pin != y.Pin || !maps.Equal(x.Files, y.Files)) && len(v.Changed) < maxChanged {
 			v.Changed = append(v.Changed, name)
 		}
+	}
+	if v.Build = build; build.Commit != "" {
+		return v, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if v.Build, err = c.described(ctx, root, name); err != nil || v.Build.Commit != "" {
@@ -273,18 +276,18 @@ func (c PastCommit) version(ctx context.Context, a *Application, root string, be
 	return v, err
 }
 
-// targets returns the targets in the inventory of a commit, by name; none if it cannot be read.
-func (c PastCommit) targets(ctx context.Context, root, workload string) (map[string]tree.Recorded, error) {
-	all := map[string]tree.Recorded{}
+// targets returns the targets in the inventory of a commit, by name; none if it cannot be read. build is that of the environment if targets are pinned.
+func (c PastCommit) targets(ctx context.Context, root, workload string) (all map[string]tree.Recorded, build Build, err error) {
+	all = map[string]tree.Recorded{}
 	content, err := c.Content.Read(ctx, tree.InventoryPath(root, workload))
 	if err != nil || content == nil {
-		return all, err
+		return all, build, err
 	}
-	recorded, _ := tree.ParseInventory(content, workload) // one that is damaged lists nothing
+	recorded, of, _ := tree.ParseInventory(content, workload) // one that is damaged lists nothing
 	for _, t := range recorded {
 		all[t.Name] = t
 	}
-	return all, nil
+	return all, Build{Commit: commitOf(of.Commit), Version: of.Version, Image: of.ImageTag}, nil
 }
 
 func (r PastRequest) limit() int { return min(cmp.Or(max(r.Limit, 0), DefaultPast), MaxPast) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -63,6 +64,10 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 		return nil, fmt.Errorf("branch %q of %s has nothing of the application %q: merge a pull request first",
 			g.Location.Branch, secret.Redact(g.Location.Repo), head.Workload.Name)
 	}
+	if pins := g.Published.Pins(); len(pins) > 0 {
+		names := slices.Sorted(maps.Keys(pins))
+		return nil, &PinnedError{Environment: request.Environment, Commit: g.Commit, Targets: names}
+	}
 	d := solution.Descriptor{
 		Application: head.Workload.Name, Environment: request.Environment, Workspace: g.workspace(), Release: g.Build.Version, Image: g.Build.Image, Merged: g.Time,
 		Inputs: solution.Inputs{
@@ -103,6 +108,23 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 		}
 	}
 	return nil, &NotRebuiltError{Environment: request.Environment, Commit: g.Commit, Differences: first}
+}
+
+// PinnedError is returned for a merged commit with pinned targets, whose files its inputs do not render.
+type PinnedError struct {
+	Environment, Commit string
+	// Targets are the names of the pinned targets.
+	Targets []string
+}
+
+// Error names a pinned target.
+func (e *PinnedError) Error() string {
+	return fmt.Sprintf("commit %s of %s has %d pinned targets, such as %q, whose files are of other versions", fleet.ShortCommit(e.Commit), e.Environment, len(e.Targets), e.Targets[0])
+}
+
+// Hint says what to do.
+func (e *PinnedError) Hint() string {
+	return "kalypso target deploy lets them follow the environment again; the versions before can be published"
 }
 
 func (r VersionRequest) check() error {

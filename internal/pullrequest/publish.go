@@ -58,6 +58,8 @@ type Draft struct {
 	Promotes  bool
 	Promoted  string
 	AutoMerge bool
+	// Again opens it also if a user closed a pull request that proposed the same.
+	Again bool
 }
 
 // Publish proposes a draft. It creates the GitOps branch if it does not exist,
@@ -85,7 +87,7 @@ func (p *PullRequest) Publish(ctx context.Context, d Draft) error {
 	return p.Propose(ctx, Proposal{
 		Put: d.Put, Delete: d.Delete, Message: d.Message, When: d.When, Title: d.Title, Digest: d.Digest, Inputs: d.Inputs,
 		Body:     func(limit int) string { return p.text(d, deletions.State == forge.Success, limit) },
-		Statuses: statuses, Labels: append(labels, d.Labels...), Findings: d.Findings, AutoMerge: d.AutoMerge, RequiredChecks: required,
+		Statuses: statuses, Labels: append(labels, d.Labels...), Findings: d.Findings, AutoMerge: d.AutoMerge, RequiredChecks: required, Again: d.Again,
 	})
 }
 

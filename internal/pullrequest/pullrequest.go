@@ -91,6 +91,8 @@ type Proposal struct {
 	// to merge, if the base branch requires each of RequiredChecks.
 	AutoMerge      bool
 	RequiredChecks []string
+	// Again opens it also if a user closed a pull request that proposed the same.
+	Again bool
 }
 
 // Label is a label of a pull request.
@@ -168,7 +170,7 @@ func (p *PullRequest) mark(proposal *Proposal) Mark {
 func (p *PullRequest) Propose(ctx context.Context, proposal Proposal) error {
 	mark := p.mark(&proposal)
 	proposal.Title = forge.OneLine(proposal.Title, p.Limits.Title)
-	if p.Open == nil && p.refused(ctx, mark) {
+	if p.Open == nil && !proposal.Again && p.refused(ctx, mark) {
 		p.Refused = p.closed
 		p.Waits = fmt.Sprintf("pull request %d was closed by a user; it is opened again when what it proposes changes", p.closed.Number)
 		return nil

@@ -43,6 +43,7 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 	}
 	c := p.Counts
 	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged\n", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
+	v.pinned(w)
 	v.digests(w)
 	v.problems(w)
 	for _, r := range p.Refusals {
@@ -53,6 +54,20 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 		v.diffs(w)
 	}
 	return nil
+}
+
+// pinned prints the targets that do not follow their environment.
+func (v ApplicationPlan) pinned(w io.Writer) {
+	for i, t := range v.Plan.Pinned {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		if i == maxDetails {
+			fmt.Fprintf(w, "  and %s; -o json lists all\n", terminal.Count(len(v.Plan.Pinned)-i, "more pinned target"))
+			return
+		}
+		fmt.Fprintf(w, "  %s is %s; kalypso target deploy lets it follow %s again\n", terminal.Printable(t.Name), t.Pin, terminal.Printable(v.Plan.Environment))
+	}
 }
 
 // digests prints the digests of the images.

@@ -22,22 +22,38 @@ import (
 //	  }
 //	}
 //
+// A pinned target has "pinned", the commit of the branch whose files it keeps, or "uninstalled": true. The version is then 2, so that an older
+// program does not undo it, and "build" is what the other targets were rendered from.
+//
 // The hashes are Git blob IDs: a file with a different one was changed by hand. A file's name determines its place:
 // manifests and kustomization are in the target's folder, all others in Kalypso's own.
 type inventory struct {
 	Version     int                        `json:"version"`
 	Workload    string                     `json:"workload"`
 	Environment string                     `json:"environment"`
+	Build       *recordedBuild             `json:"build,omitempty"`
 	Targets     map[string]inventoryTarget `json:"targets"`
 }
 
-type inventoryTarget struct {
-	Folder string            `json:"folder"`
-	Files  map[string]string `json:"files"`
+// recordedBuild is a [Tracking].
+type recordedBuild struct {
+	Commit   string `json:"commit"`
+	Version  string `json:"version,omitempty"`
+	ImageTag string `json:"imageTag,omitempty"`
 }
 
-// inventoryVersion is the version of the format that is written, and the only one that is read.
-const inventoryVersion = 1
+type inventoryTarget struct {
+	Folder      string            `json:"folder"`
+	Files       map[string]string `json:"files"`
+	Pinned      string            `json:"pinned,omitempty"`
+	Uninstalled bool              `json:"uninstalled,omitempty"`
+}
+
+// The versions of the format: without pinned targets, and with some.
+const (
+	inventoryVersion = 1
+	pinnedVersion    = 2
+)
 
 // deliveries is the folder of the inventories, below Kalypso's own folder.
 const deliveries = "deliveries"
@@ -82,6 +98,10 @@ func (t *Tree) inventory() bundle.File {
 			}
 			entry.Files[path.Base(f.Path)] = hash.String()
 		}
+		if entry.Pinned, entry.Uninstalled = e.Pin.Revision, e.Pin.Uninstalled; !e.Pin.IsZero() {
+			build := recordedBuild(t.wanted.Build)
+			inv.Version, inv.Build = pinnedVersion, &build
+		}
 		inv.Targets[e.Name] = entry
 	}
 	text, _ := json.MarshalIndent(inv, "", "  ") // cannot fail: it contains text only
@@ -92,7 +112,7 @@ func (t *Tree) inventory() bundle.File {
 // write it: an inventory can only list files that a target can have.
 func decodeInventory(content []byte, workload string) (*inventory, error) {
 	var inv inventory
-	if err := bundle.DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
+	if err := bundle.DecodeInventory(content, &inv, &inv.Version, inventoryVersion, pinnedVersion); err != nil {
 		return nil, err
 	}
 	if inv.Workload != workload {
@@ -102,6 +122,9 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 	for target, entry := range inv.Targets {
 		if err := checkFolder(Target{Name: target, Folder: entry.Folder}); err != nil {
 			return nil, err
+		}
+		if !isCommit(entry.Pinned) && entry.Pinned != "" || entry.Pinned != "" && entry.Uninstalled {
+			return nil, fmt.Errorf("target %q is pinned to %.100q, which is not a commit", target, entry.Pinned)
 		}
 		for name, hash := range entry.Files {
 			if !slices.Contains(names, name) {
@@ -115,25 +138,31 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 	return &inv, nil
 }
 
+func (t inventoryTarget) pin() Pin { return Pin{Revision: t.Pinned, Uninstalled: t.Uninstalled} }
+
 // Recorded is a target that an inventory lists.
 type Recorded struct {
 	Name, Folder string
 	// Files are the hashes of its files by name.
 	Files map[string]string
+	Pin   Pin
 }
 
-// ParseInventory returns the targets of an inventory, by name.
-func ParseInventory(content []byte, workload string) ([]Recorded, error) {
+// ParseInventory returns the targets of an inventory, by name. build is what those that are not pinned were rendered from; zero if none is pinned.
+func ParseInventory(content []byte, workload string) (targets []Recorded, build Tracking, err error) {
 	inv, err := decodeInventory(content, workload)
 	if err != nil {
-		return nil, err
+		return nil, build, err
+	}
+	if inv.Build != nil {
+		build = Tracking(*inv.Build)
 	}
 	var all []Recorded
 	for _, name := range slices.Sorted(maps.Keys(inv.Targets)) {
 		t := inv.Targets[name]
-		all = append(all, Recorded{Name: name, Folder: t.Folder, Files: t.Files})
+		all = append(all, Recorded{Name: name, Folder: t.Folder, Files: t.Files, Pin: t.pin()})
 	}
-	return all, nil
+	return all, build, nil
 }
 
 // workloadOf returns the workload whose inventory is at a path.

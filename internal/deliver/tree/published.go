@@ -20,6 +20,8 @@ type Published struct {
 	Drift []bundle.Drift
 	// Tracking is the content of the tracking files.
 	Tracking Tracking
+	// Build is what the targets that are not pinned were rendered from; zero if none is pinned.
+	Build Tracking
 	// Problems are inventories that cannot be read.
 	Problems []fleet.Problem
 
@@ -45,6 +47,8 @@ type PublishedTarget struct {
 	Name, Folder string
 	// Files are sorted by path, without content.
 	Files []bundle.File
+	// Pin is set for a pinned target.
+	Pin Pin
 }
 
 // ReadPublished determines which files of a branch belong to a workload.
@@ -88,13 +92,16 @@ func (p *Published) readInventory(branch bundle.Branch, at, workload string, our
 	}
 	if ours {
 		p.adopted = false
+		if inv.Build != nil {
+			p.Build = Tracking(*inv.Build)
+		}
 	}
 	return nil
 }
 
 // recordedTarget returns a target of the inventory with its current files, and adds its drift.
 func (p *Published) recordedTarget(root, target string, entry inventoryTarget) PublishedTarget {
-	t := PublishedTarget{Name: target, Folder: entry.Folder}
+	t := PublishedTarget{Name: target, Folder: entry.Folder, Pin: entry.pin()}
 	for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
 		at := placeOf(root, target, entry.Folder, name)
 		written, _ := bundle.ParseHash(entry.Files[name]) // validated when the inventory was decoded

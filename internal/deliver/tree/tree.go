@@ -22,8 +22,12 @@ type Wanted struct {
 	Root string
 	// Targets are those of the environment, in any order.
 	Targets []Target
+	// Only names the targets to write; all others stay as published. Nil writes all.
+	Only map[string]bool
 	// Tracking is the content of the tracking files.
 	Tracking Tracking
+	// Build is what the targets that are not pinned are rendered from. It is recorded if a target is pinned.
+	Build Tracking
 	// Withhold means that something could not be read that may define more targets. No target is removed then.
 	Withhold bool
 }
@@ -38,8 +42,12 @@ type Target struct {
 	Chart Origin
 	// Descriptor is completed with the images and the chart. Nil writes none.
 	Descriptor *hub.DeploymentDescriptor
-	// Rendered holds the manifests, or the problems that prevented them.
+	// Rendered holds the manifests, or the problems that prevented them. Not used for a target that is pinned.
 	Rendered chart.Rendered
+	// Pin pins the target; zero if it is not pinned. Kept are then the files of its revision, or PinProblem why they cannot be read.
+	Pin        Pin
+	Kept       []bundle.File
+	PinProblem error
 }
 
 // Origin identifies a chart that was rendered, for the records.
@@ -89,7 +97,9 @@ type Entry struct {
 	Files []bundle.File
 	// Held explains why the target keeps its published files; nil if it was rendered.
 	Held *fleet.Problem
-	// Objects and Images are those of the manifests; empty for a held target.
+	// Pin is set for a pinned target.
+	Pin Pin
+	// Objects and Images are those of the manifests; empty for a held target. A pinned target has the images if its files change, and no objects.
 	Objects []chart.Object
 	Images  []string
 }
@@ -112,7 +122,11 @@ func Build(w Wanted, published *Published) *Tree {
 	slices.SortFunc(targets, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
 	collisions := collide(targets)
 	for _, target := range targets {
-		t.add(target, collisions[target.Name])
+		if w.keeps(target.Name) {
+			t.keep(target.Name)
+		} else {
+			t.add(target, collisions[target.Name])
+		}
 	}
 	t.remove()
 	t.settle()
@@ -127,13 +141,22 @@ func (t *Tree) add(target Target, collision *fleet.Problem) {
 	if slices.ContainsFunc(t.Targets, func(e Entry) bool { return e.Name == target.Name }) {
 		return // a collision, reported with the first of them
 	}
-	e := Entry{Name: target.Name, Folder: folderOf(target)}
+	e := Entry{Name: target.Name, Folder: folderOf(target), Pin: target.Pin}
 	problems := slices.Clone(target.Rendered.Problems)
+	contents := contents
+	if !target.Pin.IsZero() {
+		problems, contents = nil, pinnedFiles
+	}
 	if collision != nil {
 		problems = append(problems, *collision)
 	}
+	if target.PinProblem != nil {
+		problems = append(problems, fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: target.PinProblem.Error(), Hint: "deploy the target, or roll it back to another revision",
+		})
+	}
 	var files []bundle.File
-	if target.Rendered.Manifests == nil && !slices.ContainsFunc(problems, isError) {
+	if target.Pin.IsZero() && target.Rendered.Manifests == nil && !slices.ContainsFunc(problems, isError) {
 		problems = append(problems, fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "it was not rendered"})
 	}
 	if !slices.ContainsFunc(problems, isError) {
@@ -145,10 +168,15 @@ func (t *Tree) add(target Target, collision *fleet.Problem) {
 	}
 	if i := slices.IndexFunc(problems, isError); i >= 0 {
 		e.Held = &problems[i]
-		e.Files = t.published.filesOf(target.Name)
+		now, _ := t.published.target(target.Name)
+		e.Files, e.Pin = now.Files, now.Pin
 	} else {
 		e.Files = files
-		e.Objects, e.Images = target.Rendered.Manifests.Objects, target.Rendered.Manifests.Images
+		if target.Pin.IsZero() {
+			e.Objects, e.Images = target.Rendered.Manifests.Objects, target.Rendered.Manifests.Images
+		} else {
+			e.Images = pinnedImages(files)
+		}
 	}
 	for i := range problems {
 		problems[i].Assignment = target.Name
@@ -262,7 +290,11 @@ func (t *Tree) remove() {
 		if slices.ContainsFunc(t.wanted.Targets, func(w Target) bool { return w.Name == p.Name }) {
 			continue
 		}
-		e := Entry{Name: p.Name, Folder: p.Folder, Files: p.Files}
+		if t.wanted.keeps(p.Name) {
+			t.keep(p.Name)
+			continue
+		}
+		e := Entry{Name: p.Name, Folder: p.Folder, Files: p.Files, Pin: p.Pin}
 		if t.wanted.Withhold {
 			e.Held = &fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindHeld, Assignment: p.Name,

@@ -360,7 +360,7 @@ func TestHostileInventories(t *testing.T) {
 	if got, want := changes(tree.Build(wanted(target("a", "2")), b.published(t)).Changes()), "~.kalypso/a/values.yaml\n~.kalypso/deliveries/hello.json\n~a/manifests.yaml\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if _, err := (branch{".kalypso/deliveries/hello.json": `{"version": 2}`}).read("hello"); err == nil || !strings.Contains(err.Error(), "a newer Kalypso wrote it") {
+	if _, err := (branch{".kalypso/deliveries/hello.json": `{"version": 3}`}).read("hello"); err == nil || !strings.Contains(err.Error(), "a newer Kalypso wrote it") {
 		t.Errorf("got %v", err)
 	}
 }

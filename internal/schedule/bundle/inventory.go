@@ -58,16 +58,16 @@ const inventoryVersion = 1
 // ErrNewer is the error for an inventory that a newer Kalypso wrote. It must not be overwritten.
 var ErrNewer = errors.New("a newer Kalypso wrote it")
 
-// DecodeInventory decodes an inventory of either pipeline. found points to its version field, known is the version
+// DecodeInventory decodes an inventory of either pipeline. found points to its version field, known are the versions
 // that this program writes. Any other version is an error; a later one is [ErrNewer].
-func DecodeInventory(content []byte, into any, found *int, known int) error {
+func DecodeInventory(content []byte, into any, found *int, known ...int) error {
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
-	if *found > known {
-		return fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", ErrNewer, *found, known)
+	if newest := slices.Max(known); *found > newest {
+		return fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", ErrNewer, *found, newest)
 	}
-	if *found != known {
+	if !slices.Contains(known, *found) {
 		return fmt.Errorf("version %d is not one this program knows", *found)
 	}
 	return nil

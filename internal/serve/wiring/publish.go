@@ -128,7 +128,8 @@ func (p *publisher) once(at publishedAt, commit string, publish func() (string, 
 	}
 	said, err := publish()
 	var not *deliver.NotRebuiltError
-	if err == nil || errors.As(err, &not) || errors.Is(err, registry.ErrTaken) {
+	var pinned *deliver.PinnedError
+	if err == nil || errors.As(err, &not) || errors.As(err, &pinned) || errors.Is(err, registry.ErrTaken) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.seen == nil {
