@@ -303,7 +303,7 @@ func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.MoveResult
 	}
 	o, err := p.Deliverer.Round(ctx, RoundRequest{
 		Request: p.Request, Environment: m.Environment, Build: build,
-		ByHand: m.Back || m.Approval == scheduler.ApprovalPullRequest,
+		ByHand: m.Approval == scheduler.ApprovalPullRequest,
 	})
 	if errors.Is(err, ErrNoConfig) {
 		return promote.MoveResult{}, errors.Join(err, p.reportFailure(ctx, m, err))
@@ -315,8 +315,11 @@ func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.MoveResult
 		return promote.MoveResult{}, nil
 	}
 	what := "promoted %s to %s"
-	if m.Back {
+	switch {
+	case m.Back && m.Approval == scheduler.ApprovalPullRequest:
 		what = "proposed to go back to %s in %[2]s"
+	case m.Back:
+		what = "went back to %s in %[2]s"
 	}
 	return promote.MoveResult{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
 }

@@ -62,7 +62,7 @@ func (p *Platform) Move(ctx context.Context, m Move) (MoveResult, error) {
 
 // needsProposal reports whether the move needs a pull request. If the branch protection cannot be read, the push will fail instead.
 func (p *Platform) needsProposal(ctx context.Context, repo forge.Repository, t *environmentBranch, m Move) bool {
-	if m.Approval == v1alpha1.ApprovalPullRequest || m.Back {
+	if m.Approval == v1alpha1.ApprovalPullRequest {
 		return true
 	}
 	protector, ok := repo.(forge.Protector)

@@ -55,6 +55,9 @@ func (s *needs) delivery(n UserNeed, e *ApplicationEnvironment) {
 	}
 	n.Commit = ""
 	pending := pendingFiles{findings: e.Findings}
+	if e.Phase == decide.Aborted {
+		pending.aborted = e.Reason
+	}
 	if p := detail.Plan; p != nil {
 		pending.refusals, pending.removals = p.Refusals, p.Counts.Removed
 	}

@@ -29,7 +29,11 @@ func (s *needs) environment(at *standing) error {
 	}
 	o := at.scheduled.Outcome
 	n.Commit = ""
-	s.files(n, o)
+	aborted := ""
+	if p := at.promotion; p != nil && p.Phase == decide.Aborted {
+		aborted = p.Reason
+	}
+	s.files(n, o, aborted)
 	if o.Plan != nil {
 		s.problems(n, o.Plan.Problems)
 	}
@@ -137,9 +141,9 @@ func (s *needs) verifications(n UserNeed, phase decide.Phase, checks []decide.Ch
 	}
 }
 
-// files adds what the pull request with an environment's generated files waits for.
-func (s *needs) files(n UserNeed, o *schedule.Outcome) {
-	var pending pendingFiles
+// files adds what the pull request with an environment's generated files waits for. If its commit was aborted, it is not to be merged.
+func (s *needs) files(n UserNeed, o *schedule.Outcome, aborted string) {
+	pending := pendingFiles{aborted: aborted}
 	if o.Plan != nil {
 		pending.removals = o.Plan.Budget.Removals
 		for _, r := range o.Plan.Refusals {
@@ -157,6 +161,7 @@ func (s *needs) files(n UserNeed, o *schedule.Outcome) {
 
 // pendingFiles is what is wrong with the files of a pull request.
 type pendingFiles struct {
+	aborted  string
 	refusals []string
 	removals int
 	findings FindingCounts
@@ -169,6 +174,9 @@ func (s *needs) pullRequest(n UserNeed, c *Change, files pendingFiles) {
 	}
 	n.PullRequest, n.Since = c, c.Opened
 	switch {
+	case files.aborted != "":
+		n.Kind, n.Action, n.Text = NeedChecks, ActReview, secret.Line(c.Title)
+		n.Reason = "It is not to be merged: " + secret.Line(files.aborted)
 	case len(files.refusals) > 0 && !slices.Contains(c.Labels, pullrequest.LabelAllowDeletions):
 		n.Kind, n.Action, n.Count = NeedRemovals, ActAllow, files.removals
 		n.Text, n.Reason = secret.Line(pullrequest.ToApprove(files.refusals[0])), secret.Line(c.Title)

@@ -190,6 +190,19 @@ func TestWhatGoesOnAloneNeedsNobody(t *testing.T) {
 	}
 }
 
+// TestWhatWasAbortedIsNotToBeMerged checks that no one is asked to merge the manifests of an aborted commit.
+func TestWhatWasAbortedIsNotToBeMerged(t *testing.T) {
+	dev := round(t)
+	dev.Outcome.PullRequest = &forge.PullRequest{Number: 3, Title: "dev: 1 changed", State: forge.Open}
+	got := needsOf(t, query.ControlPlane{
+		Environments: []string{"dev"}, Scheduling: map[string]*query.Scheduled{"dev": dev},
+		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Aborted, Commit: sha("c1"), Reason: "c100000 was aborted by anna"}}},
+	}, query.NeedsQuery{})
+	if len(got.Items) != 1 || got.Items[0].Action != query.ActReview || got.Items[0].Reason != "It is not to be merged: c100000 was aborted by anna" {
+		t.Errorf("got %+v", got.Items)
+	}
+}
+
 func TestClusterTypesWithoutClusters(t *testing.T) {
 	w := newWorld(t)
 	w.fact("10:00 register c1 dev/small")

@@ -8,9 +8,9 @@ import (
 // Signature returns what errors with the same cause have in common: the message without what differs between two clusters, or between two
 // tries. These are the given names, numbers of things, times, durations, hashes, addresses and the generated ends of names. Everything else
 // tells causes apart and is kept, such as status and exit codes, lines, ports, versions and all other names: two groups for one cause
-// are a nuisance, but one group for two causes hides a failure.
+// are a nuisance, but one group for two causes hides a failure. If an admission webhook is the cause, the object that it denied is not.
 func Signature(message string, names ...string) string {
-	words := strings.Fields(message)
+	words := strings.Fields(denied.ReplaceAllString(message, "${1}"+hole+"$2"))
 	before := ""
 	for i, word := range words {
 		words[i] = common(word, before, names)
@@ -40,6 +40,8 @@ func common(word, before string, names []string) string {
 }
 
 var (
+	// denied matches the object before what an admission webhook answered, as kstatus and the API server write it.
+	denied = regexp.MustCompile(`(^|: )[A-Z][A-Za-z]*/[^ :]+( dry-run failed[^:]*: (admission webhook|(Internal error occurred: )?failed calling webhook) ")`)
 	// coded matches a word before a number that tells causes apart.
 	coded = regexp.MustCompile(`(?i)^["'(\[]*(https?|[a-z_-]*code|[a-z_-]*status|err(or|no)?|exit(ed)?|signal|line|column|port|version|rule|step|phase)["'):\]]*$`)
 	// statusCode matches the status of a failed HTTP request.

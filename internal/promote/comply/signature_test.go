@@ -28,6 +28,14 @@ func TestOneCauseHasOneSignature(t *testing.T) {
 		{"node ip-10-0-1-3 is not ready", "node ip-10-12-0-7 is not ready"},
 		{"usage=93% of disk", "usage=99% of disk"},
 		{"two\n  lines", "two lines"},
+		{
+			`fails at 1f0c2aa: Namespace/first dry-run failed (Forbidden): admission webhook "policy.example.com" denied the request: no owner`,
+			`fails at 22b0c1d: Deployment/shop/web dry-run failed (Forbidden): admission webhook "policy.example.com" denied the request: no owner`,
+		},
+		{
+			`Pod/a dry-run failed: Internal error occurred: failed calling webhook "x": no endpoints`,
+			`Job/b/c dry-run failed: Internal error occurred: failed calling webhook "x": no endpoints`,
+		},
 	} {
 		a, b := comply.Signature(pair[0], "a-1"), comply.Signature(pair[1], "edge-22")
 		if a != b {
@@ -41,6 +49,11 @@ func TestDifferentCausesAreNotJoined(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"unexpected status code 401", "unexpected status code 503"},
 		{"GET /healthz: 404", "GET /healthz: 500"},
+		{
+			`Pod/a dry-run failed (Forbidden): admission webhook "x" denied the request: no owner`,
+			`Pod/a dry-run failed (Forbidden): admission webhook "x" denied the request: no limits`,
+		},
+		{`Pod/a dry-run failed (Invalid): spec.nodeName is immutable`, `Pod/b dry-run failed (Invalid): spec.nodeName is immutable`},
 		{"HTTP 404", "HTTP 429"},
 		{"code=401", "code=403"},
 		{"exit code 1", "exit code 137"},

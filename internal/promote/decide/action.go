@@ -83,7 +83,8 @@ type Promote struct {
 }
 
 // ProposeRollback opens a pull request that rolls an environment back to a commit that was deployed there successfully.
-// It replaces an open proposal for another commit. A ring is rolled back at once.
+// It replaces an open proposal for another commit. A ring is rolled back at once, and so is an environment that leaves an aborted commit
+// whose manifests are not merged.
 type ProposeRollback struct {
 	Environment string
 	From, To    string

@@ -203,7 +203,8 @@ func (p *place) free() bool {
 	return p.phase.free() || p.env.Rings && p.phase == Deploying || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
 }
 
-// goBack proposes a rollback after a failure, if the rules ask for it.
+// goBack proposes a rollback after a failure, if the rules ask for it. An environment leaves an aborted commit whose manifests are not
+// merged without asking: that changes no cluster, and the pull request with its manifests ends.
 // It also withdraws proposals that would promote another commit.
 func (r *round) goBack(p *place, c candidate, d *Decision) {
 	back, cause := "", p.cause()
@@ -225,6 +226,11 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 				d.say("no earlier commit to roll back to")
 			}
 		}
+	}
+	if former := p.formerCommit(); back == "" && former != "" {
+		d.do(ProposeRollback{p.name, p.env.Commit, former, cause, v1alpha1.ApprovalAutomatic})
+		d.say("goes back to %s, which its clusters still follow", fleet.ShortCommit(former))
+		return
 	}
 	open, closed := p.env.proposal(ProposalOpen, back), p.env.proposal(ProposalClosed, back)
 	switch {

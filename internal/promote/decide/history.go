@@ -119,3 +119,21 @@ func (r *round) lastGood(p *place) string {
 	}
 	return ""
 }
+
+// formerCommit returns the commit that was promoted before an aborted one, if the GitOps branch still has the former one's manifests; else "".
+func (p *place) formerCommit() string {
+	if p.phase != Aborted || p.env.Rollout.State == RolloutMerged {
+		return ""
+	}
+	i := len(p.env.History) - 1
+	for i >= 0 && p.env.History[i].Commit == p.env.Commit {
+		if p.env.History[i].Kind != StepStarted {
+			return "" // its manifests were merged at some time
+		}
+		i--
+	}
+	if i < 0 || p.env.History[i].Kind == StepStarted || p.env.aborted(p.env.History[i].Commit) != nil {
+		return "" // nothing says that the former commit's manifests were merged
+	}
+	return p.env.History[i].Commit
+}

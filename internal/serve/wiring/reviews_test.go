@@ -3,11 +3,13 @@ package wiring
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
@@ -136,5 +138,36 @@ func TestAPushAfterTheApproval(t *testing.T) {
 	w.want(o, "dev", decide.Verifying, w.Head(fleettest.ControlPlane, "main"))
 	if s := standing(o, "dev"); !strings.Contains(s.Reason, "0 of 1 approvals by members of release; anna@example.com approved ") || !strings.HasSuffix(s.Reason, " was merged") {
 		t.Error(s.Reason)
+	}
+}
+
+// TestAnAbortedCommitIsNotOffered aborts a commit whose manifests wait to be merged. Its pull request ends, and a request brings it back.
+func TestAnAbortedCommitIsNotOffered(t *testing.T) {
+	w := newReviewWorld(t)
+	w.approved()
+	former := standing(w.rest(), "dev").Commit
+	w.change("breaks")
+	w.rest()
+	wrong := w.offered()
+	control := &promote.Control{Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: repository.NewDeliveryReader(w.flows.Client)}
+	command := promote.Command{
+		Subject: w.URL + "/" + fleettest.ControlPlane, Environment: "dev", Commit: w.Head(fleettest.ControlPlane, "main"), By: "anna", Why: "it breaks",
+	}
+	if err := control.Abort(w.Context(), command); err != nil {
+		t.Fatal(err)
+	}
+	if s := standing(w.rest(), "dev"); s.Commit != former || s.Phase != decide.Deployed {
+		t.Errorf("after the abort: %s, %s", s.Commit, s.Reason)
+	}
+	ended, err := w.Repo(fleettest.GitOps).PullRequest(w.Context(), wrong.Number)
+	if err != nil || ended.State != forge.Closed {
+		t.Errorf("the pull request is %s, %v", ended.State, err)
+	}
+	w.now = w.now.Add(time.Second)
+	if err := control.Order(w.Context(), command); err != nil {
+		t.Fatal(err)
+	}
+	if s := standing(w.rest(), "dev"); s.Commit != command.Commit || w.offered().Title != wrong.Title {
+		t.Errorf("after the request: %s, %s", s.Commit, s.Reason)
 	}
 }

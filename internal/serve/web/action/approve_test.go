@@ -116,6 +116,27 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// The manifests of an aborted commit are not merged from here; the pull request with another commit is.
+func TestApproveDoesNotMergeWhatWasAborted(t *testing.T) {
+	w := newWorld(t)
+	w.standings[1].Phase, w.standings[1].Reason = decide.Aborted, "1111111 was aborted by anna: it breaks"
+	w.standings[1].Proposals = []promote.Proposal{{Proposal: decide.Proposal{From: present, Commit: next, State: decide.ProposalOpen}}}
+	b := w.browser(access.Operator)
+	form := b.see(approvePath + "?of=proposal").fields()
+	form.Set("of", "files")
+	for _, a := range []seen{b.see(approvePath + "?of=files"), b.send(approvePath+"?of=files", form)} {
+		if !strings.Contains(a.text, "It is not to be merged: 1111111 was aborted by anna: it breaks.") || a.status == http.StatusSeeOther {
+			t.Errorf("got %d\n%s", a.status, a.text)
+		}
+	}
+	if len(w.host.merged) > 0 {
+		t.Errorf("merged %+v", w.host.merged)
+	}
+	if a := b.confirm(approvePath + "?of=proposal"); a.status != http.StatusSeeOther || len(w.host.merged) != 1 {
+		t.Errorf("the other commit: got %d\n%s", a.status, a.text)
+	}
+}
+
 // The page marks characters that could disguise what is approved.
 func TestApproveMarksInvisibleCharacters(t *testing.T) {
 	w := newWorld(t)
