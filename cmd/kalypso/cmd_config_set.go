@@ -91,7 +91,7 @@ func (c *configSetCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	made := madeCommit{setting.Environment, setting.Repo, setting.Branch, setting.Base, setting.Commit, setting.Message, setting.Problems}
+	made := madeCommit{setting.Environment, setting.Repo, setting.Branch, setting.Base, setting.Commit, setting.Message, setting.Digest, setting.Problems}
 	done, err := c.set.write(cmd.Context(), commits, made)
 	if err != nil {
 		return err

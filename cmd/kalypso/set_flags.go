@@ -15,7 +15,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/editing"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -91,6 +90,7 @@ func (f *setFlags) check(cmd *cobra.Command) error {
 // madeCommit is a commit with values that is on no branch yet.
 type madeCommit struct {
 	environment, repo, branch, base, commit, message string
+	digest                                           string
 	problems                                         []fleet.Problem
 }
 
@@ -100,6 +100,8 @@ type Place struct {
 	Written string `json:"written,omitempty"`
 	// PullRequest is its URL.
 	PullRequest string `json:"pullRequest,omitempty"`
+	// Known means that a pull request with the same values was open already, and that nothing was written.
+	Known bool `json:"known,omitempty"`
 }
 
 // write moves a branch to the commit, and opens the pull request.
@@ -107,52 +109,21 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 	if m.commit == "" || f.dryRun || len(m.problems) > 0 {
 		return Place{}, nil
 	}
-	w := Place{Written: f.branch}
-	if w.Written == "" {
-		w.Written = "set/" + m.environment + "-" + fleet.ShortCommit(m.commit)
+	w, err := pullrequest.WriteByHand(ctx, commits, pullrequest.ByHand{
+		Environment: m.environment, Repo: m.repo, Branch: m.branch, Base: m.base, Commit: m.commit, Message: m.message, Digest: m.digest,
+		To: f.branch, PullRequest: f.pull.wanted, Forges: f.forges, Body: "Set by " + commits.Author.Name + ".",
+	})
+	switch {
+	case errors.Is(err, pullrequest.ErrOwnBranch):
+		err = cli.Failed(err, "leave out --to, or name another one")
+	case errors.Is(err, pullrequest.ErrMoved):
+		err = cli.Failed(err, "run the command again, or name another branch with --to")
 	}
-	if f.pull.wanted && w.Written == m.branch {
-		return Place{}, cli.Failed(errors.New("a pull request needs a branch of its own"), "leave out --to, or name another one")
+	place := Place{Written: w.Branch, Known: w.Known}
+	if w.PullRequest != nil {
+		place.PullRequest = w.PullRequest.URL
 	}
-	old := ""
-	if w.Written == m.branch {
-		old = m.base
-	}
-	host, err := f.host(m)
-	if err != nil {
-		return Place{}, err
-	}
-	if head, err := commits.Head(ctx, m.repo, w.Written); err != nil {
-		return Place{}, err
-	} else if head != m.commit {
-		if err := commits.Push(ctx, m.repo, w.Written, old, m.commit); err != nil {
-			if errors.Is(err, pullrequest.ErrMoved) {
-				err = cli.Failed(err, "run the command again, or name another branch with --to")
-			}
-			return Place{}, err
-		}
-	}
-	if host != nil {
-		title, _, _ := strings.Cut(m.message, "\n")
-		pr, err := host.OpenPullRequest(ctx, forge.NewPullRequest{Head: w.Written, Base: m.branch, Title: title, Body: "Set by " + commits.Author.Name + "."})
-		if err != nil {
-			return w, fmt.Errorf("open a pull request for the branch %q: %w", w.Written, err)
-		}
-		w.PullRequest = pr.URL
-	}
-	return w, nil
-}
-
-// host returns the repository on its forge; nil if no pull request is wanted.
-func (f *setFlags) host(m madeCommit) (forge.Repository, error) {
-	if !f.pull.wanted {
-		return nil, nil
-	}
-	host, err := f.forges.Forge(m.repo)
-	if err != nil {
-		return nil, err
-	}
-	return host.Repository(m.repo)
+	return place, err
 }
 
 // show prints problems and what was written, and is the answer no if a value is not allowed.
@@ -168,6 +139,8 @@ func (f *setFlags) show(out io.Writer, t *terminal.Terminal, m madeCommit, w Pla
 		fmt.Fprintln(out, "nothing was written")
 	case w.Written == "":
 		fmt.Fprintln(out, "a dry run: nothing was written")
+	case w.Known:
+		fmt.Fprintln(out, "a pull request with these values is open already")
 	default:
 		fmt.Fprintf(out, "commit %s on the branch %s\n", fleet.ShortCommit(m.commit), terminal.Printable(w.Written))
 	}

@@ -104,9 +104,19 @@ func (l *Loader) configAt(ctx context.Context, a *Application, environment, revi
 	return readConfig(files, at)
 }
 
-// editRules reads an application and the schemas that say who may edit its values: the one of the Delivery, and that of a
-// chart in the source.
+// editRules reads an application and who may edit its values.
 func (l *Loader) editRules(ctx context.Context, r EditRequest) (*Application, []*editing.Rule, error) {
+	a, schemas, err := l.editSchemas(ctx, r)
+	var rules []*editing.Rule
+	for _, s := range schemas {
+		rules = append(rules, s.Rule())
+	}
+	return a, rules, err
+}
+
+// editSchemas reads an application and the schemas that say who may edit its values: the one of the Delivery, and that of a
+// chart in the source.
+func (l *Loader) editSchemas(ctx context.Context, r EditRequest) (*Application, []*values.Schema, error) {
 	a, err := l.Application(ctx, r.Request, "")
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +128,7 @@ func (l *Loader) editRules(ctx context.Context, r EditRequest) (*Application, []
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the source: %w", err)
 	}
-	var rules []*editing.Rule
+	var schemas []*values.Schema
 	d := a.Delivery.Spec
 	for _, file := range []string{d.Config.Schema, chartSchema(d)} {
 		clean, _ := fleet.CleanPath(file) // validated when it was read
@@ -133,9 +143,9 @@ func (l *Loader) editRules(ctx context.Context, r EditRequest) (*Application, []
 		if err != nil {
 			return nil, nil, err
 		}
-		rules = append(rules, schema.Rule())
+		schemas = append(schemas, schema)
 	}
-	return a, rules, nil
+	return a, schemas, nil
 }
 
 // chartSchema returns the path of the schema of a chart in the source; empty without one.

@@ -52,6 +52,8 @@ type Setting struct {
 	// Commit has the values; empty if the file has them already.
 	Commit  string `json:"commit,omitempty"`
 	Message string `json:"message"`
+	// Digest identifies the values and the author, whatever they were before.
+	Digest string `json:"-"`
 	// Targets are the targets whose values change, sorted.
 	Targets []SetTarget `json:"targets"`
 	// Problems are the errors that the values cause: values that the author may not set, or that a schema does not allow.
@@ -90,11 +92,18 @@ func (d *Drafter) Set(ctx context.Context, commits pullrequest.Committer, r SetR
 		return nil, err
 	}
 	content := config.Files[s.File]
+	parts := []string{r.Environment, s.File, r.Author.Name, r.Author.Login}
 	for _, v := range r.Values {
+		text, err := yaml.Marshal(v.Value)
+		if err != nil {
+			return nil, fmt.Errorf("write the value of %s: %w", strings.Join(v.Path, "."), err)
+		}
+		parts = append(append(parts, v.Path...), string(text))
 		if content, err = editing.Set(content, 0, v.Path, v.Value); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.File, err)
 		}
 	}
+	s.Digest = pullrequest.DigestByHand(parts...)
 	if _, problems := values.Parse("config", s.File, content); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Position, problems[0].Message)
 	}

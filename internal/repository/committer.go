@@ -15,6 +15,8 @@ import (
 type Committer struct {
 	Client *git.Client
 	Author git.Person
+	// Committer commits for the author. Default: the author.
+	Committer git.Person
 	// Signer signs commits. Nil leaves them unsigned.
 	Signer git.Signer
 	// Permit is called right before a push, which its error prevents. Optional.
@@ -32,7 +34,8 @@ func (c Committer) Commit(ctx context.Context, commit pullrequest.Commit) (strin
 		return "", err
 	}
 	request := git.CommitRequest{
-		Put: commit.Put, Delete: commit.Delete, Message: commit.Message, When: commit.When, Author: c.Author, Signer: c.Signer,
+		Put: commit.Put, Delete: commit.Delete, Message: commit.Message, When: commit.When, Author: c.Author, Committer: c.Committer,
+		Signer: c.Signer,
 	}
 	if commit.Parent != "" {
 		if request.Parent, err = repo.Resolve(ctx, commit.Branch, commit.Parent); err != nil {

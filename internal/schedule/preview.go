@@ -30,6 +30,8 @@ type Previewer struct {
 	Forges pullrequest.Forges
 	// People are the users who can open pull requests, for schemas that say who may edit a value. Without it, no user is known.
 	People *forge.People
+	// Vouched returns who set the values of a pull request that a program opened for a user; false for other pull requests. Optional.
+	Vouched func(forge.PullRequest) (editing.Author, bool)
 	// Forks also plans pull requests from forks. These can refer to any repository and template, and anyone who can
 	// fork can open one. Planning reads what they choose, with the credentials of this program.
 	Forks bool
@@ -142,8 +144,13 @@ func (p *Previewer) cutFrom(ctx context.Context, controlPlane string, m merge, b
 	return ""
 }
 
-// author returns who opened a pull request.
+// author returns who opened a pull request, or for whom.
 func (p *Previewer) author(on forge.Forge, change forge.PullRequest) editing.Author {
+	if p.Vouched != nil {
+		if author, ok := p.Vouched(change); ok {
+			return author
+		}
+	}
 	person, err := p.People.Author(on, change)
 	if err != nil {
 		return editing.Author{Login: change.Author}

@@ -45,6 +45,8 @@ type Setting struct {
 	// Commit has the values; empty if the file has them already.
 	Commit  string `json:"commit,omitempty"`
 	Message string `json:"message"`
+	// Digest identifies the values and the author, whatever they were before.
+	Digest string `json:"-"`
 	// Plan is what the values change; absent without a commit.
 	Plan *plan.Plan `json:"plan,omitempty"`
 	// Problems are the errors that the values cause: values that the author may not set, or that a schema does not allow.
@@ -66,12 +68,14 @@ func (d *Drafter) Set(ctx context.Context, commits pullrequest.Committer, r SetR
 		return nil, err
 	}
 	var keys []string
+	parts := []string{r.Environment, at.File, r.ConfigMap, r.Author.Name, r.Author.Login}
 	for _, v := range r.Values {
-		keys = append(keys, v.Key)
+		keys, parts = append(keys, v.Key), append(parts, v.Key, v.Text)
 	}
 	s := &Setting{
 		Environment: r.Environment, ConfigMap: r.ConfigMap, Repo: in.Repo, Branch: in.Branch, Base: in.Commit, File: at.File,
 		Message: cmp.Or(r.Message, fmt.Sprintf("%s: set %s in %s", r.Environment, strings.Join(keys, ", "), r.ConfigMap)), Problems: []fleet.Problem{},
+		Digest: pullrequest.DigestByHand(parts...),
 	}
 	was, err := d.Loader.content(ctx, Location{Repo: in.Repo, Branch: in.Branch, Commit: in.Commit}, at.File)
 	if err != nil {

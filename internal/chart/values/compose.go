@@ -76,6 +76,27 @@ func compose(layers []*Layer, vars Vars, used map[string]bool, resolve func(i in
 	return c
 }
 
+// Types returns the JSON type of the value at a path of keys, as a list; empty without a value.
+func (c *Composed) Types(path []string) []string {
+	n := c.root
+	for _, key := range path {
+		if n = n.fields[key]; n == nil {
+			return nil
+		}
+	}
+	switch n.value.(type) {
+	case string:
+		return []string{"string"}
+	case bool:
+		return []string{"boolean"}
+	case []any:
+		return []string{"array"}
+	case float64, int, int64:
+		return []string{"number"}
+	}
+	return nil
+}
+
 func (n *node) key(path string, vars Vars) Key {
 	key := Key{Path: path, Value: text(n.data(vars)), From: n.at, Over: n.over}
 	if written := text(n.value); written != key.Value {

@@ -60,6 +60,14 @@ func decodeSchema(content []byte) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
+// Fields returns the values that the schema describes by name; see [schemas.Fields].
+func (s *Schema) Fields() (fields []schemas.Field, more bool, err error) {
+	if fields, more, err = schemas.Fields(s.compiled); err != nil {
+		err = fmt.Errorf("schema %q: %w", s.at.File, err)
+	}
+	return fields, more, err
+}
+
 // Check returns everything in data that the schema does not allow, with file and line.
 // data is what the chart sees, including its default values; composed has the origins of values. below is the path
 // of data within them, for the schema of a dependency; empty for the root.

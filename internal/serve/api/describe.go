@@ -47,14 +47,23 @@ var schemaNames = map[string]string{
 	"comply.Counts":       "GateCounts",
 	"comply.Reconciler":   "ExpectedReconciler",
 	"deliver.Counts":      "DeliveryCounts",
+	"deliver.FormField":   "ApplicationFormField",
+	"deliver.ValueChange": "ApplicationValueChange",
 	"fleet.Problem":       "InputProblem",
 	"fleet.Ref":           "ObjectRef",
 	"ledger.Membership":   "ClusterMembership",
 	"ledger.Version":      "WorkloadVersion",
+	"plan.Change":         "PlannedChange",
 	"plan.Counts":         "PlanCounts",
+	"plan.Pair":           "PlannedPair",
+	"plan.ClusterType":    "PlannedClusterType",
+	"plan.Ring":           "PlannedRing",
+	"plan.Promotion":      "PlannedPromotion",
 	"scheduler.Gate":      "GateRules",
 	"scheduler.Promotion": "PromotionRules",
+	"schedule.FormField":  "PlatformFormField",
 	"scheduler.Ring":      "RingRules",
+	"values.Overridden":   "OverriddenValue",
 }
 
 // schemaName returns the name of a type's schema: that in schemaNames, or the type's name.

@@ -130,6 +130,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	w.explainStage()
+	w.server.Values = formsOnly{}
 	w.deliver(&branch{commit: commit("a"), read: make(chan struct{}, 1)})
 	bare := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
 	s, text := readSpec(t)
@@ -164,6 +165,10 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "hello") + "?environment=dev"
 		case "explain":
 			address = strings.ReplaceAll(address, "{name}", "stage") + "?target=shop/web&clusterType=large&config=*"
+		case "get-application-values":
+			address = strings.NewReplacer("{name}", "hello", "{environment}", "dev").Replace(address) + "?target=web"
+		case "get-values":
+			address = strings.ReplaceAll(address, "{name}", "stage") + "?configMap=west"
 		case "list-assignments", "get-matrix", "get-map", "get-history":
 			address += "?environment=dev"
 		}

@@ -38,6 +38,8 @@ var roles = map[string]access.Role{
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
 	approveApplication: access.Approver, "bypass-application": access.Admin,
 
+	"get-application-values": access.Reader, setApplicationValues: access.Operator, "get-values": access.Reader, setPlatformValues: access.Operator,
+
 	"list-messages": access.Operator, "list-replicas": access.Operator,
 
 	"register-cluster": access.Admin, "rotate-cluster": access.Admin, "revoke-cluster": access.Admin,
@@ -62,6 +64,8 @@ var inWorkspaces = map[string]bool{
 
 	"promote-application": true, "pause-application": true, "resume-application": true, "abort-application": true,
 	"rollback-application": true, "record-build": true, approveApplication: true,
+
+	"get-application-values": true, setApplicationValues: true,
 }
 
 // approveApplication is the operation for which, in workspaces, the role approver is enough.

@@ -36,6 +36,9 @@ var rights = map[string]string{
 	"POST /applications/{name}/environments/{environment}/resume": "oaO", "POST /applications/{name}/environments/{environment}/abort": "oaO",
 	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
 
+	"GET /applications/{name}/environments/{environment}/values": "roaRPO", "POST /applications/{name}/environments/{environment}/values": "oaO",
+	"GET /environments/{name}/values": "roa", "POST /environments/{name}/values": "oa",
+
 	"GET /messages": "oa", "GET /replicas": "oa",
 
 	"POST /clusters": "a", "POST /clusters/{name}/rotate": "a", "POST /clusters/{name}/revoke": "a",

@@ -69,6 +69,8 @@ type Server struct {
 	Replicas func() (own string, living []ledger.Replica)
 	// Plans plans imagined changes for assistants. Urgent ones are those of operators. Optional.
 	Plans func(ctx context.Context, q schedule.PlanRequest, urgent bool) (*schedule.Preview, error)
+	// Values reads and writes values that users set by hand. Optional.
+	Values Values
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.

@@ -56,7 +56,10 @@ func failureOf(err error) failure {
 	var ambiguous *query.AmbiguousError
 	var broken *panicError
 	var plan *planError
+	var problem *api.Problem
 	switch {
+	case errors.As(err, &problem):
+		return failure{Status: problem.Status, What: sentence(problem.Detail), Next: sentence(problem.Next), SignIn: problem.Status == http.StatusUnauthorized}
 	case errors.As(err, &plan):
 		return planFailure(plan)
 	case errors.As(err, &refusal):

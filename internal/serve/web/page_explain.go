@@ -127,7 +127,7 @@ func (s *site) explain(q *pageRequest) (*pageResult, error) {
 		words = append(words, "--config", question.Config)
 	}
 	return &pageResult{
-		title: title, value: found, view: view, command: commandLine(append(words, "--control-plane", line(found.ControlPlane))...),
+		title: title, value: found, view: view, command: CommandLine(append(words, "--control-plane", line(found.ControlPlane))...),
 		concerns: []string{operations("environments/" + url.PathEscape(found.Environment))},
 	}, nil
 }

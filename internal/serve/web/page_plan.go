@@ -310,7 +310,7 @@ func (s *site) planView(t schedule.PlanRequest, change *forge.PullRequest, p tri
 		words = append(words, "--what-if", change)
 	}
 	return planView{
-		Plan: p, Command: commandLine(words...),
+		Plan: p, Command: CommandLine(words...),
 		Address: "/environments/" + url.PathEscape(p.Environment) + "?controlPlane=" + url.QueryEscape(t.ControlPlane),
 	}
 }

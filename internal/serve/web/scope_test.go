@@ -70,7 +70,7 @@ func headersOf(a *http.Response) string {
 
 // The addresses of things of the team, without parameters that the description has.
 var own = strings.NewReplacer("/environments/{name}", "/environments/dev", "/workloads/{name}", "/workloads/cart", "/applications/{name}", "/applications/cart",
-	"/clusters/{name}", "/clusters/large-01", "{commit}", "c"+promoted[1:], "{a}", "dev", "{b}", "stage", "{digest}", "x")
+	"/clusters/{name}", "/clusters/large-01", "{commit}", "c"+promoted[1:], "{environment}", "dev", "{a}", "dev", "{b}", "stage", "{digest}", "x")
 
 // details are addresses with parameters.
 var details = []string{
@@ -91,7 +91,7 @@ var details = []string{
 }
 
 var pages = []string{
-	"/", "/environments/dev", "/environments/stage", "/environments/dev?asOf=2026-11-20T11:30", "/workloads", "/workloads/cart", "/clusters", "/clusters/large-01", "/clusters/large-02", "/clusters?environment=dev&state=failed", "/promotions",
+	"/", "/environments/dev", "/environments/stage", "/environments/dev?asOf=2026-11-20T11:30", "/workloads", "/workloads/cart", "/workloads/cart/values?environment=dev", "/workloads/cart/values?environment=dev&target=main", "/environments/dev/values", "/clusters", "/clusters/large-01", "/clusters/large-02", "/clusters?environment=dev&state=failed", "/promotions",
 	"/promotions/c" + promoted[1:], "/plan", "/compare", "/compare?a=dev&b=stage", "/history", "/history?environment=dev", "/history?cluster=large-01", "/history/messages", "/figures", "/search", "/search?q=a", "/search?q=large", "/search?q=1111111", "/search?q=z", "/search?q=e",
 	"/map", "/map?environment=dev", "/map?environment=stage", "/map?environment=dev&cluster=large-01", "/map?environment=dev&clusterType=large&state=failed", "/map?environment=dev&policy=all-large", "/map?environment=de", "/map?environment=dev&workload=c",
 	"/needs", "/needs?kind=value", "/needs?environment=dev", "/?asOf=2026-11-20T11:30", "/?at=1763638200", "/environments/dev?at=1763638200", "/compare?a=dev&b=dev&asOf=2026-11-20T10:30&bAsOf=2026-11-20T11:30", "/compare?a=dev&b=stage&bAsOf=2026-11-20T11:30",
@@ -175,6 +175,7 @@ func TestForeignThingsDoNotExist(t *testing.T) {
 		"/applications/zulu": "/applications/none", "/reconcilers?cluster=zulu-01": "/reconcilers?cluster=none-01", "/reconcilers?repository=git.example.com/zulu-gitops": "/reconcilers?repository=git.example.com/none-gitops",
 		"/history?workload=zulu": "/history?workload=none", "/history?cluster=a-zulu": "/history?cluster=a-none", "/history?environment=zulu-env": "/history?environment=none-env", "/targets?environment=zulu-env": "/targets?environment=none-env",
 		"/promotions/f" + promoted[1:]: "/promotions/f" + strings.Repeat("7", 39), "/compare/dev/zulu-env": "/compare/dev/none-env", "/versions?workload=zulu": "/versions?workload=none", "/workloads?workspace=zulu-team": "/workloads?workspace=none-team",
+		"/applications/zulu/environments/dev/values": "/applications/none/environments/dev/values", "/applications/cart/environments/prod/values": "/applications/cart/environments/none/values",
 		"/figures?workload=zulu": "/figures?workload=none", "/clusters?clusterType=zulu-type": "/clusters?clusterType=none-type", "/assignments?environment=dev&target=zulu-main": "/assignments?environment=dev&target=none-main",
 		"/map?environment=zulu-env": "/map?environment=none-env", "/map?environment=prod": "/map?environment=none", "/map?environment=dev&workload=zulu": "/map?environment=dev&workload=none", "/map?environment=dev&clusterType=zulu-type": "/map?environment=dev&clusterType=none-type",
 		"/map?environment=dev&policy=zulu-policy": "/map?environment=dev&policy=none-policy", "/map?environment=dev&workspace=zulu-team": "/map?environment=dev&workspace=none-team", "/map?environment=dev&cluster=zulu-01": "/map?environment=dev&cluster=none-01",
@@ -221,6 +222,12 @@ func TestTeamsSteerTheirOwn(t *testing.T) {
 		{access.Reader, nil, "/applications/cart/environments/dev/approve", `{"commit":"` + commit + `","check":"x"}`, 403},
 		{access.Approver, nil, "/applications/cart/environments/dev/approve", `{"commit":"` + commit + `","check":"x"}`, 404}, // no such check
 		{access.Operator, nil, "/applications/cart/environments/dev/bypass", `{"commit":"` + commit + `","check":"x","why":"x"}`, 403},
+		{access.Reader, nil, "/applications/cart/environments/dev/values", `{"target":"main","values":[{"key":"a","value":1}]}`, 403},
+		{access.Approver, nil, "/applications/cart/environments/dev/values", `{"target":"main","values":[{"key":"a","value":1}]}`, 403},
+		{access.Operator, []string{"dev"}, "/applications/cart/environments/dev/values", `{"target":"main","values":[{"key":"a","value":1}]}`, 200},
+		{access.Operator, []string{"dev"}, "/applications/cart/environments/stage/values", `{"target":"main","values":[{"key":"a","value":1}]}`, 404},
+		{access.Operator, nil, "/applications/zulu/environments/dev/values", `{"target":"main","values":[{"key":"a","value":1}]}`, 404},
+		{access.Operator, nil, "/environments/dev/values", `{"configMap":"x","values":[{"key":"a","value":"1"}]}`, 403},
 		{access.Operator, nil, "/environments/dev/pause", `{"why":"x"}`, 403},
 		{access.Operator, nil, "/environments/zulu-env/pause", `{"why":"x"}`, 403},
 		{access.Operator, nil, "/tokens", `{"name":"x","role":"admin"}`, 403},

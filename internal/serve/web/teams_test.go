@@ -29,6 +29,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/serve/web/setting"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -62,11 +63,13 @@ func newTeams(t testing.TB) *teams {
 		Observer: observer, Control: &promote.Control{Ledger: l, Now: now}, Intake: &ingest.Intake{Ledger: l}, Guard: guard, Ledger: l, Events: &api.Events{}, Log: log, Now: now,
 		Registrar: &ingest.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 	}
+	w.api.Values = ownValues{t}
 	w.facts()
 	mux := http.NewServeMux()
 	w.pages.Register(mux)
 	h := w.api.Handler()
 	mux.Handle("/api/", h)
+	(&setting.Handlers{Pages: w.pages, Forms: noSessions{}, API: h, Log: log}).Register(mux)
 	mux.Handle(api.AssistantPath, h)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

@@ -185,11 +185,11 @@ func (s *site) command(words ...string) string {
 	if s.URL != "" {
 		words = append(words, "--server", s.URL)
 	}
-	return commandLine(words...)
+	return CommandLine(words...)
 }
 
-// commandLine joins words to a command line. Empty words are left out.
-func commandLine(words ...string) string {
+// CommandLine joins words to a command line. Empty words are left out.
+func CommandLine(words ...string) string {
 	all := []string{"kalypso"}
 	for _, w := range words {
 		if w != "" {

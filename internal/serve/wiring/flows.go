@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -45,6 +46,8 @@ type Flows struct {
 	previewForks bool
 	// people are the users who open pull requests.
 	people *forge.People
+	// vouched returns who set the values of a pull request that the server opened for a user. Optional.
+	vouched func(forge.PullRequest) (editing.Author, bool)
 	// schedulers are the external schedulers. Optional.
 	schedulers *external.Asker
 	// local is the embedded forge. Optional.
@@ -144,7 +147,7 @@ func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullR
 func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
 	ctx, end := f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 	defer func() { end(err) }()
-	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, People: f.people, Forks: f.previewForks}
+	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, People: f.people, Vouched: f.vouched, Forks: f.previewForks}
 	return p.Preview(sandbox.For(ctx, fmt.Sprintf("%s#%d", controlPlane, change.Number)), controlPlane, change)
 }
 

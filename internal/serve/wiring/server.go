@@ -139,7 +139,8 @@ func (s *Server) wire(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func() error{
-		s.wireNotifications, s.wireResourceGraph, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.openSessions(ctx) },
+		s.wireNotifications, s.wireResourceGraph, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.wireValues(ctx) },
+		func() error { return s.openSessions(ctx) },
 	} {
 		if err := step(); err != nil {
 			return err

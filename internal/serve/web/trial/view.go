@@ -79,6 +79,12 @@ func plansOf(preview *schedule.Preview) []Plan {
 	return all
 }
 
+// Of returns a plan as pages show it, with the errors that it adds.
+func Of(p *plan.Plan, added []fleet.Problem) Plan {
+	room := maxDiffs
+	return planOf(&schedule.Draft{Plan: p, NewProblems: added}, &room)
+}
+
 func planOf(d *schedule.Draft, room *int) Plan {
 	p := d.Plan
 	v := Plan{Plan: p, New: d.NewProblems, Problems: plan.RootProblems(p.Problems)}

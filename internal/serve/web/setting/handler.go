@@ -1,0 +1,183 @@
+package setting
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
+)
+
+//go:embed pages
+var files embed.FS
+
+// Forms protects forms with the user's session.
+type Forms interface {
+	// FormToken returns the token for forms; empty if no user is signed in.
+	FormToken(r *http.Request) string
+	// CheckForm returns an error if the form is not one of the request's session.
+	CheckForm(r *http.Request) error
+}
+
+// Handlers serves the forms.
+type Handlers struct {
+	Pages *web.Pages   // required
+	Forms Forms        // required
+	API   http.Handler // required; the operations
+	Log   *slog.Logger // required
+}
+
+// Register adds the forms to a mux.
+func (h *Handlers) Register(mux *http.ServeMux) {
+	s := &service{Handlers: h, frame: h.Pages.Frame()}
+	s.template = s.frame.Template(files, "pages/form.html")
+	for pattern, read := range map[string]func(*request) (*view, error){
+		"/workloads/{name}/values": s.application, "/environments/{name}/values": s.platform,
+	} {
+		mux.Handle("GET "+pattern, s.shield(read, s.show))
+		mux.Handle("POST "+pattern, s.shield(read, s.submit))
+	}
+}
+
+type service struct {
+	*Handlers
+	frame    *web.Frame
+	template *template.Template
+}
+
+// maxForm limits a form, in bytes.
+const maxForm = 1 << 20
+
+// request is a request of a user for a form.
+type request struct {
+	*http.Request
+	w   http.ResponseWriter
+	who access.Identity
+	// given has the parameters of the address or the form.
+	given url.Values
+}
+
+// shield identifies the user, and reads the form. The operations of the API decide about roles.
+func (s *service) shield(read func(*request) (*view, error), handle func(*request, *view) error) http.Handler {
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		req := &request{Request: r, w: w, given: r.URL.Query()}
+		var err error
+		if req.who, err = s.Pages.Guard.Identify(r); err == nil && r.Method == http.MethodPost {
+			err = s.Forms.CheckForm(r)
+			req.given = r.PostForm
+		}
+		if err == nil {
+			var v *view
+			if v, err = read(req); err == nil {
+				err = handle(req, v)
+			}
+		}
+		if err != nil {
+			s.frame.Refuse(w, r, req.who, err)
+		}
+	})
+	return &access.Shield{Next: next, Log: s.Log}
+}
+
+// submit shows what the values change or, when that was shown, opens the pull request.
+func (s *service) submit(r *request, v *view) error {
+	v.read(r.PostForm)
+	if len(v.changed) == 0 && !v.wrong() {
+		v.Note = "No value is changed."
+	}
+	if len(v.changed) == 0 || v.wrong() || !v.MaySet {
+		return s.send(r, http.StatusUnprocessableEntity, v)
+	}
+	propose := r.PostForm.Get("do") == "propose" && r.PostForm.Get("seen") == v.digest()
+	done, err := v.set(v.Message, !propose)
+	var problem *api.Problem
+	switch {
+	case errors.As(err, &problem):
+		v.refused(problem)
+		return s.send(r, problem.Status, v)
+	case err != nil:
+		return err
+	case len(done.problems) > 0:
+		v.point(done.problems)
+		return s.send(r, http.StatusUnprocessableEntity, v)
+	}
+	v.Done = done
+	if propose {
+		v.Back = v.Here // the form again, with what the branch has
+	}
+	return s.send(r, http.StatusOK, v)
+}
+
+func (s *service) show(r *request, v *view) error { return s.send(r, http.StatusOK, v) }
+
+func (s *service) send(r *request, status int, v *view) error {
+	v.Form = s.Forms.FormToken(r.Request)
+	if v.Form == "" {
+		v.SignIn = s.Pages.SignIn
+		if v.SignIn != "" {
+			v.SignIn += "?to=" + url.QueryEscape(v.Here)
+		}
+	}
+	s.frame.Show(r.w, r.Request, r.who, web.Main{Status: status, Title: v.Title, Section: v.Section, Template: s.template, Page: v})
+	return nil
+}
+
+// call calls an operation of the API on behalf of the user. body is nil for a query. The error is an [api.Problem] if the operation refuses.
+func (s *service) call(r *request, address string, body, answer any) error {
+	method, text := http.MethodGet, []byte(nil)
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+		method = http.MethodPost
+	}
+	asked, err := http.NewRequestWithContext(r.Context(), method, api.Root+address, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	// The operation sees the user and address of the form's request.
+	asked.Host, asked.RemoteAddr, asked.TLS = r.Host, r.RemoteAddr, r.TLS
+	asked.Header = r.Header.Clone()
+	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Content-Encoding", "If-None-Match"} {
+		asked.Header.Del(name)
+	}
+	if body != nil {
+		asked.Header.Set("Content-Type", "application/json")
+	}
+	got := &recorder{header: http.Header{}, status: http.StatusOK}
+	s.API.ServeHTTP(got, asked)
+	if got.status < http.StatusBadRequest {
+		return json.Unmarshal(got.body.Bytes(), answer)
+	}
+	problem := &api.Problem{}
+	if err := json.Unmarshal(got.body.Bytes(), problem); err != nil {
+		return fmt.Errorf("read the API's answer: %w", err)
+	}
+	return problem
+}
+
+// recorder records a response.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (w *recorder) Header() http.Header { return w.header }
+
+// Write implements [http.ResponseWriter].
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *recorder) WriteHeader(status int) { w.status = status }
