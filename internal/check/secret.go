@@ -47,6 +47,15 @@ func secrets(file string, data []byte) []Finding {
 	return findings
 }
 
+// CredentialIn returns the finding about the value of a key, as in a file with the line "key: value"; false if it does not look like a credential.
+func CredentialIn(key, value string) (Finding, bool) {
+	findings := secrets("", []byte(key+": "+value))
+	if len(findings) == 0 {
+		return Finding{}, false
+	}
+	return findings[0], true
+}
+
 // hidden replaces credentials.
 const hidden = "***"
 

@@ -23,7 +23,8 @@ type Draft struct {
 	Bundle *bundle.Bundle
 	// Plan is nil for [DraftRequest.Unpublished].
 	Plan *plan.Plan
-	// Findings are those about the files that the draft writes. Published files were checked when they were added.
+	// Findings are those about the files that the draft writes. Published files were checked when they were added. Nil for
+	// [DraftRequest.Unpublished].
 	Findings []check.Finding
 	// WhatIf are the imagined changes, as they are written; empty for the environment as it is.
 	WhatIf []string
@@ -88,7 +89,8 @@ type DraftRequest struct {
 	Folder string
 	// Base is another state of the control plane to compare with instead of the GitOps branch.
 	Base *Request
-	// Unpublished compares with nothing and does not read the GitOps branch. The draft has no plan and no findings.
+	// Unpublished compares with nothing and does not read the GitOps branch. The draft has no plan and no findings, but its
+	// bundle holds the assignments with credentials, as for an empty branch.
 	Unpublished bool
 	// WhatIf are imagined changes of the environment. The draft must not be written then.
 	WhatIf []fleet.WhatIf
@@ -231,7 +233,7 @@ func (w *drafting) build(ctx context.Context) error {
 			w.Memory.put(w.request.Request, w.draft.Bundle)
 		}
 	}
-	if ctx.Err() != nil || w.request.Unpublished {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return w.withhold()
@@ -294,9 +296,9 @@ func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) f
 		return p
 	}
 	for _, key := range a.Config.Keys() {
-		if check.RedactValue(key.Path, key.Value) != key.Value {
+		if found, exposed := check.CredentialIn(key.Path, key.Value); exposed {
 			p.Object, p.Position = fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap}, key.From.Position
-			p.Message = fmt.Sprintf("the value of %s %s", key.Path, finding.Message)
+			p.Message = fmt.Sprintf("the value of %s %s", key.Path, found.Message)
 			break
 		}
 	}
