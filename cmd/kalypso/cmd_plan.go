@@ -50,7 +50,8 @@ and with --commit what promoting a commit of main would do.
 
 With --out it saves the plan to a file, which kalypso schedule --plan carries out unchanged or refuses. Nothing else is written in any case.
 
-With --what-if it plans an imagined change of the environment, without a commit:
+With --what-if it plans an imagined change of the environment, without a commit, and compares with the same state without
+the change, so that it shows only what the change causes:
 
 ` + whatIfHelp,
 		Example: `  kalypso plan -e dev
@@ -139,6 +140,8 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 	switch {
 	case c.out != "" && (len(c.whatIf) > 0 || c.baseRef != "" || c.baseMain != "" || c.trial.Branch != ""):
 		return cli.Usage(cmd, "--out saves what schedule can write, compared with what is published: leave out --what-if, --base-ref, --base-main and --branch")
+	case len(c.whatIf) > 0 && c.against != "":
+		return cli.Usage(cmd, "--what-if compares with the same state without the change: leave out --against")
 	case tried && len(c.whatIf) > 0:
 		return cli.Usage(cmd, "--what-if imagines changes of the environment as it is: leave out --branch and --commit")
 	case c.trial.Branch != "" && c.trial.Commit != "":
@@ -174,7 +177,7 @@ func (c *planCommand) draft(ctx context.Context, s *session) (*schedule.Draft, e
 		request.Folder = c.against
 	}
 	draft, err := s.drafter.Draft(ctx, request)
-	if err != nil && request.Base == nil && draft.Loaded != nil && draft.GitOps == nil && !errors.Is(err, schedule.ErrNoGitOpsRepo) {
+	if err != nil && request.Base == nil && len(c.whatIf) == 0 && draft.Loaded != nil && draft.GitOps == nil && !errors.Is(err, schedule.ErrNoGitOpsRepo) {
 		return nil, cli.Failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
 	}
 	return draft, err

@@ -28,7 +28,7 @@ type Draft struct {
 	Findings []check.Finding
 	// WhatIf are the imagined changes, as they are written; empty for the environment as it is.
 	WhatIf []string
-	// NewProblems are the errors that [DraftRequest.Base] does not have.
+	// NewProblems are the errors that the state of the control plane that it is compared with does not have.
 	NewProblems []fleet.Problem
 
 	edited []string // the sources that differ from the base
@@ -82,12 +82,13 @@ type Drafter struct {
 	Trace Trace
 }
 
-// DraftRequest selects what to draft, and what to compare it with: by default the GitOps branch.
+// DraftRequest selects what to draft, and what to compare it with: by default the GitOps branch, or with imagined changes, the same
+// state without them, so that the plan does not show what is pending besides.
 type DraftRequest struct {
 	Request
 	// Folder is a plain folder to read instead of the GitOps branch. It does not have to exist.
 	Folder string
-	// Base is another state of the control plane to compare with instead of the GitOps branch.
+	// Base is another state of the control plane to compare with.
 	Base *Request
 	// Unpublished compares with nothing and does not read the GitOps branch. The draft has no plan and no findings, but its
 	// bundle holds the assignments with credentials, as for an empty branch.
@@ -116,7 +117,7 @@ type drafting struct {
 	*Drafter
 	request DraftRequest
 	draft   *Draft
-	// base and baseBundle are for [DraftRequest.Base].
+	// base and baseBundle are for [DraftRequest.Base], or the state without the imagined changes.
 	base       *Loaded
 	baseBundle *bundle.Bundle
 	// standing is what the GitOps branch has, for drafts that are not compared with it; nil unless decisions depend on it.
@@ -131,14 +132,18 @@ func (w *drafting) read(ctx context.Context) (err error) {
 	if w.draft.Loaded, err = w.Loader.Load(ctx, w.request.Request); err != nil {
 		return err
 	}
-	if w.draft.Loaded.Snapshot, err = w.draft.Loaded.Snapshot.WhatIf(w.request.WhatIf); err != nil {
+	actual := *w.draft.Loaded
+	if w.draft.Loaded.Snapshot, err = actual.Snapshot.WhatIf(w.request.WhatIf); err != nil {
 		return err
 	}
 	switch {
 	case w.request.Base != nil:
 		w.base, err = w.Loader.Load(ctx, *w.request.Base)
 		w.draft.Base, w.draft.edited = w.base, editedSources(*w.request.Base, w.request.Request)
-	case !w.request.Unpublished:
+	case w.request.Unpublished:
+	case len(w.request.WhatIf) > 0:
+		w.base = &actual
+	default:
 		w.draft.GitOps, err = w.Loader.GitOps(ctx, w.draft.Loaded, w.request.Folder)
 	}
 	if err != nil {
@@ -218,7 +223,7 @@ func (w *drafting) build(ctx context.Context) error {
 	}
 	switch {
 	case w.base != nil:
-		w.baseBundle = build(w.base.Snapshot, nil, nil, w.standing)
+		w.baseBundle = build(w.base.Snapshot, nil, w.Memory.get(w.request.Request), w.standing)
 		// What the base has counts as published, so that what cannot be read any more is held.
 		published, err := w.baseBundle.AsPublished()
 		if err != nil {
@@ -229,7 +234,7 @@ func (w *drafting) build(ctx context.Context) error {
 		w.draft.Bundle = build(snapshot, nil, nil, w.standing)
 	default:
 		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request), nil)
-		if ctx.Err() == nil && len(w.request.WhatIf) == 0 {
+		if ctx.Err() == nil {
 			w.Memory.put(w.request.Request, w.draft.Bundle)
 		}
 	}
@@ -308,9 +313,12 @@ func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) f
 func (w *drafting) plan(context.Context) (err error) {
 	d := w.draft
 	var before plan.State
-	if w.base != nil {
+	switch {
+	case w.request.Base != nil:
 		before = plan.BundleState(w.base.Name(), w.baseBundle)
-	} else {
+	case w.base != nil:
+		before = plan.BundleState("the same without what is imagined", w.baseBundle)
+	default:
 		before = plan.PublishedState(d.GitOps.String(), d.GitOps.Published)
 	}
 	if d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle); err == nil && w.checker.Hides() {

@@ -28,7 +28,8 @@ type PlanRequest struct {
 	Branch, Commit string
 	// Into is the branch to merge Branch into. Default: main.
 	Into string
-	// WhatIf are imagined changes of what is pending, separated by spaces; see [fleet.ParseWhatIf].
+	// WhatIf are imagined changes, separated by spaces; see [fleet.ParseWhatIf]. The plan is what they change, and not what is pending
+	// without them.
 	WhatIf string
 }
 
@@ -70,7 +71,7 @@ func (t PlanRequest) imagined() ([]fleet.WhatIf, error) {
 	case len(written) == 0:
 		return nil, nil
 	case t.Change != 0 || t.Branch != "" || t.Commit != "":
-		return nil, fmt.Errorf("%w: what-if changes what is pending, and goes with no pull request, branch or commit", ErrInvalidPlan)
+		return nil, fmt.Errorf("%w: what-if imagines changes of the environment, and goes with no pull request, branch or commit", ErrInvalidPlan)
 	case len(written) > maxWhatIf:
 		return nil, fmt.Errorf("%w: %d what-ifs, want at most %d", ErrInvalidPlan, len(written), maxWhatIf)
 	}
@@ -155,7 +156,7 @@ func (p *Previewer) planCommit(ctx context.Context, t PlanRequest) (*Preview, er
 	return p.pending(ctx, Request{ControlPlane: t.ControlPlane, Environment: t.Environment, MainRef: source.Commit})
 }
 
-// pending compares an environment with its GitOps branch.
+// pending compares an environment with its GitOps branch, or with imagined changes, with itself without them.
 func (p *Previewer) pending(ctx context.Context, r Request, whatIf ...fleet.WhatIf) (*Preview, error) {
 	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: r, WhatIf: whatIf})
 	if err != nil {

@@ -58,7 +58,7 @@ func (in *planInput) whatIf() (all []fleet.WhatIf, err error) {
 
 // addDrafts adds what drafts of environments answer.
 func addDrafts(s *mcp.Server, c Drafts) {
-	addTool(s, "plan", "What the next pull request to the GitOps repository of an environment changes, what is held, and problems with file and line. Nothing is written.",
+	addTool(s, "plan", "What the next pull request to the GitOps repository of an environment changes, what is held, and problems with file and line. With whatIf: only what the imagined changes cause. Nothing is written.",
 		func(ctx context.Context, in planInput) (none planned, err error) {
 			changes, err := in.whatIf()
 			if err != nil {
