@@ -53,6 +53,9 @@ type Replicas interface {
 	Notes(ctx context.Context, after int64) (notes []Note, last int64, err error)
 	// Keep stores a text under a name, unless one is stored, and returns the stored one.
 	Keep(ctx context.Context, name, value string) (string, error)
+	// NextNumber returns a number that is larger than all that it returned before for a name, on any server, and is at least least. With the time as least, numbers go
+	// on growing after the ledger was restored from an older copy, and a clock that was ahead, or is set back, does not stop them.
+	NextNumber(ctx context.Context, name string, least int64) (int64, error)
 }
 
 // NotesKept is how long notes are kept at least.

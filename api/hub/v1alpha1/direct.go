@@ -113,8 +113,7 @@ type Deliveries struct {
 	Kind       string `json:"kind"`
 	// Cluster is the name of the cluster that they are for.
 	Cluster string `json:"cluster"`
-	// Number is larger in later answers: an agent refuses a smaller one than it has seen. It is the time at which the server made the
-	// answer, in microseconds since 1970.
+	// Number is larger in later answers: an agent refuses a smaller one than it has seen. The ledger of the servers gives it out.
 	Number int64 `json:"number"`
 	// Deliveries are in the order of applying: those of the platform come first. At most [MaxDeliveries].
 	Deliveries []Delivery `json:"deliveries"`

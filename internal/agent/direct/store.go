@@ -113,7 +113,7 @@ func (s *Store) Accept(envelope []byte) (*hub.Deliveries, error) {
 		return nil, err
 	}
 	if last != nil && next.Number <= last.Number {
-		return nil, fmt.Errorf("refused: it is number %d, and number %d was accepted before: it is older, or the clock of the server was set back", next.Number, last.Number)
+		return nil, fmt.Errorf("refused: it is number %d, and number %d was accepted before: it is older, or the server has another ledger, whose numbers are smaller", next.Number, last.Number)
 	}
 	if err := s.change("desired", func() error { return agent.WriteFile(s.desiredFile(), envelope) }); err != nil {
 		return nil, err

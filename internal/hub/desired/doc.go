@@ -7,6 +7,6 @@
 // Only what merged branches say is served: nothing is stored but caches. A folder that cannot be read is an error of its own delivery;
 // agents keep what they have of it.
 //
-// [Service.Seal] signs the answer for one cluster with a number that grows, so that an agent can tell a later answer from an earlier
-// one, and from one of another owner. [Service.Archive] returns what a digest stands for, to a cluster whose deliveries have it.
+// [Service.Answer] signs the answer for one cluster with a number of the ledger that grows, so that an agent can tell a later answer from an earlier
+// one, by whatever server, and from one of another owner. The branches are read after the answer got its number. [Service.Archive] returns what a digest stands for, to a cluster whose deliveries have it.
 package desired

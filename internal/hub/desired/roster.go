@@ -37,21 +37,35 @@ type reading struct {
 	err     error
 }
 
+func (r *reading) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (r *roster) renew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changes++
 }
 
+// readCluster reads a cluster now; zero if it is unknown.
+func readCluster(ctx context.Context, from Clusters, name string, _ time.Time) (ledger.Cluster, error) {
+	found, err := from.Clusters(ctx, ledger.ClusterQuery{Name: name})
+	if err != nil || len(found) == 0 {
+		return ledger.Cluster{}, err
+	}
+	return found[0], nil
+}
+
 // cluster returns a cluster; zero if it is unknown.
 func (r *roster) cluster(ctx context.Context, from Clusters, name string, now time.Time) (ledger.Cluster, error) {
 	last := r.reading(ctx, from, now)
 	if last == nil {
-		found, err := from.Clusters(ctx, ledger.ClusterQuery{Name: name})
-		if err != nil || len(found) == 0 {
-			return ledger.Cluster{}, err
-		}
-		return found[0], nil
+		return readCluster(ctx, from, name, now)
 	}
 	select {
 	case <-last.done:
@@ -61,7 +75,7 @@ func (r *roster) cluster(ctx context.Context, from Clusters, name string, now ti
 	}
 }
 
-// reading returns a read of all registrations that has everything that renew was called for; nil if few clusters ask.
+// reading returns a read of all registrations that has everything that renew was called for; nil if few clusters ask, or an older read has not ended.
 func (r *roster) reading(ctx context.Context, from Clusters, now time.Time) *reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +86,7 @@ func (r *roster) reading(ctx context.Context, from Clusters, now time.Time) *rea
 	if old(r.since) {
 		r.since, r.single = now, 0
 	}
-	if r.single < rosterSingle {
+	if r.single < rosterSingle || r.last != nil && !r.last.ended() { // never two reads of all at a time
 		r.single++
 		return nil
 	}

@@ -42,12 +42,18 @@ type Clusters interface {
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 }
 
+// Numbers gives out numbers that grow on all servers: see [ledger.Replicas].
+type Numbers interface {
+	NextNumber(ctx context.Context, name string, least int64) (int64, error)
+}
+
 // Follows returns the folder that a cluster follows as a member of an environment. direct is false if a reconciler on the cluster does that.
 type Follows func(cluster string, m ledger.Membership) (source hub.Source, direct bool, err error)
 
 // Service answers what clusters should run. It is safe for concurrent use, and must not be copied.
 type Service struct {
 	Clusters     Clusters           // required
+	Numbers      Numbers            // required
 	Follows      Follows            // required
 	Repositories Repositories       // required
 	Key          ed25519.PrivateKey // required
@@ -64,7 +70,7 @@ type Service struct {
 	heads    map[headKey]*head
 	folders  map[folderKey]*folder
 	size     int
-	last     int64
+	reads    int64 // how many reads of branches were begun
 	building sync.Mutex
 }
 
@@ -85,6 +91,8 @@ type head struct {
 	at     time.Time
 	commit Commit
 	err    error
+	// began is the number of the read that the commit is from.
+	began int64
 	// reading is closed when the commit was read; nil if it is not being read.
 	reading chan struct{}
 }
@@ -109,18 +117,47 @@ const (
 	patience = 20 * time.Second
 )
 
-// Of returns what a cluster should run, and a tag that changes with it.
+// Of returns what a cluster should run, and a tag that changes with it. Branches are as they were not long ago.
 func (s *Service) Of(ctx context.Context, cluster string) ([]hub.Delivery, string, error) {
-	found, err := s.roster.cluster(ctx, s.Clusters, cluster, s.Now())
+	return s.of(ctx, cluster, 0)
+}
+
+// Answer returns the signed answer to a cluster, and its tag. All branches are read after the answer got its number. So of two answers, by whatever
+// servers, the one with the larger number never has an older commit, unless the repository takes longer than the answer waits for it.
+func (s *Service) Answer(ctx context.Context, cluster string) (sealed []byte, tag string, err error) {
+	number, err := s.Numbers.NextNumber(ctx, "deliveries", s.Now().UnixMicro())
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	before := s.reads
+	s.mu.Unlock()
+	all, tag, err := s.of(ctx, cluster, before+1)
+	if err != nil {
+		return nil, "", err
+	}
+	sealed, err = s.seal(cluster, number, all)
+	return sealed, tag, err
+}
+
+// of returns what a cluster should run, from reads of branches that began with the number from or later, and from its registration now; or as both were not long
+// ago if from is 0.
+func (s *Service) of(ctx context.Context, cluster string, from int64) ([]hub.Delivery, string, error) {
+	registration := s.roster.cluster
+	if from > 0 {
+		registration = readCluster
+	}
+	found, err := registration(ctx, s.Clusters, cluster, s.Now())
 	if err != nil {
 		return nil, "", fmt.Errorf("read the registration of the cluster: %w", err)
 	}
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	asked := asked{until: patient.Done(), from: from}
 	var platform, all []hub.Delivery
 	if found.Registered && !found.Registration.Revoked {
 		for _, m := range found.Registration.Memberships {
-			p, below := s.membership(ctx, patient.Done(), cluster, m, found.Registration.Memberships)
+			p, below := s.membership(ctx, asked, cluster, m, found.Registration.Memberships)
 			platform, all = append(platform, p...), append(all, below...)
 		}
 	}
@@ -162,7 +199,7 @@ func only(all []hub.Delivery) []hub.Delivery {
 }
 
 // membership returns the delivery of the platform, and those of the documents in its folder.
-func (s *Service) membership(ctx context.Context, until <-chan struct{}, cluster string, m ledger.Membership, all []ledger.Membership) (platform, below []hub.Delivery) {
+func (s *Service) membership(ctx context.Context, asked asked, cluster string, m ledger.Membership, all []ledger.Membership) (platform, below []hub.Delivery) {
 	d := hub.Delivery{Namespace: PlatformNamespace, Name: "platform-" + m.Environment}
 	for _, other := range all {
 		if other.Environment == m.Environment && other.ClusterType != m.ClusterType {
@@ -179,13 +216,13 @@ func (s *Service) membership(ctx context.Context, until <-chan struct{}, cluster
 		return nil, nil
 	}
 	d.Spec.Source = hub.DirectSource{Repository: source.Repository, Branch: source.Ref, Path: source.Path}
-	f := s.fill(ctx, until, "", &d)
+	f := s.fill(ctx, asked, "", &d)
 	if f == nil {
 		return []hub.Delivery{d}, nil
 	}
 	for _, document := range f.documents {
 		one := hub.Delivery{Namespace: document.Namespace, Name: document.Name, Of: d.Name, Spec: document.Spec}
-		s.fill(ctx, until, source.Repository, &one)
+		s.fill(ctx, asked, source.Repository, &one)
 		if err := one.Check(); err != nil { // the names of objects, which the folder decides
 			d.Error, d.Digest, d.Size = message(fmt.Errorf("the document %s: %w", one.ID(), err)), "", 0
 			return []hub.Delivery{d}, nil
@@ -196,8 +233,8 @@ func (s *Service) membership(ctx context.Context, until <-chan struct{}, cluster
 }
 
 // fill adds commit, digest and size to a delivery, or its error. It returns nil with an error.
-func (s *Service) fill(ctx context.Context, until <-chan struct{}, from string, d *hub.Delivery) *folder {
-	commit, err := s.head(ctx, until, from, d.Spec.Source)
+func (s *Service) fill(ctx context.Context, asked asked, from string, d *hub.Delivery) *folder {
+	commit, err := s.head(ctx, asked, from, d.Spec.Source)
 	if err != nil {
 		d.Error = message(err)
 		return nil
@@ -216,9 +253,17 @@ func (s *Service) fill(ctx context.Context, until <-chan struct{}, from string, 
 	return f
 }
 
-// head returns the commit of a source, as it was not long ago. The repository is read in the background, so that one that is slow neither stops the
+// asked is what is wanted of the heads of branches.
+type asked struct {
+	// until ends the wait; nil waits as long as the context.
+	until <-chan struct{}
+	// from is the number of the first read that is new enough; 0 means that one of not long ago is.
+	from int64
+}
+
+// head returns the commit of a source. The repository is read in the background, so that one that is slow neither stops the
 // deliveries of others, nor has to be read again from the start for each request: after until, the commit before counts.
-func (s *Service) head(ctx context.Context, until <-chan struct{}, from string, source hub.DirectSource) (Commit, error) {
+func (s *Service) head(ctx context.Context, asked asked, from string, source hub.DirectSource) (Commit, error) {
 	source.Path = ""
 	key := headKey{from, source}
 	s.mu.Lock()
@@ -231,18 +276,16 @@ func (s *Service) head(ctx context.Context, until <-chan struct{}, from string, 
 		s.heads[key] = h
 	}
 	s.mu.Unlock()
-	h.mu.Lock()
-	now := s.Now()
-	if h.reading == nil && (h.at.IsZero() || now.Sub(h.at) >= cmp.Or(s.Fresh, freshDefault) || now.Before(h.at)) {
-		h.reading = make(chan struct{})
-		go s.read(context.WithoutCancel(ctx), h, h.reading, key)
-	}
-	reading := h.reading
-	h.mu.Unlock()
-	if reading != nil {
+	for waiting := true; waiting; {
+		reading := s.refresh(ctx, h, asked.from, key)
+		if reading == nil {
+			break
+		}
 		select {
 		case <-reading:
-		case <-until:
+			waiting = asked.from > 0 // the one that was being read may have begun too early
+		case <-asked.until:
+			waiting = false
 		case <-ctx.Done():
 			return Commit{}, ctx.Err()
 		}
@@ -255,12 +298,35 @@ func (s *Service) head(ctx context.Context, until <-chan struct{}, from string, 
 	return h.commit, h.err
 }
 
+// refresh begins to read a head, unless what is known is new enough, or it is being read. The channel is closed after the read; nil if there is none.
+func (s *Service) refresh(ctx context.Context, h *head, from int64, key headKey) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := s.Now()
+	old := h.at.IsZero() || now.Sub(h.at) >= cmp.Or(s.Fresh, freshDefault) || now.Before(h.at)
+	if from > 0 {
+		old = h.began < from
+	}
+	if h.reading == nil && old {
+		s.mu.Lock()
+		s.reads++
+		began := s.reads
+		s.mu.Unlock()
+		h.reading = make(chan struct{})
+		go s.read(context.WithoutCancel(ctx), h, began, h.reading, key)
+	}
+	if !old {
+		return nil
+	}
+	return h.reading
+}
+
 // read reads the commit of a source. The limits of package git bound it.
-func (s *Service) read(ctx context.Context, h *head, done chan struct{}, key headKey) {
+func (s *Service) read(ctx context.Context, h *head, began int64, done chan struct{}, key headKey) {
 	commit, err := s.Repositories.Resolve(ctx, key.from, key.source)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.at, h.commit, h.err, h.reading = s.Now(), commit, err, nil
+	h.at, h.commit, h.err, h.began, h.reading = s.Now(), commit, err, began, nil
 	close(done)
 }
 
@@ -371,7 +437,7 @@ func (s *Service) Archive(ctx context.Context, cluster, digest string) ([]byte, 
 		if i := slices.IndexFunc(all, func(p hub.Delivery) bool { return p.Platform() && p.Name == d.Of }); i >= 0 {
 			from = all[i].Spec.Source.Repository
 		}
-		commit, err := s.head(ctx, nil, from, d.Spec.Source)
+		commit, err := s.head(ctx, asked{}, from, d.Spec.Source)
 		if err != nil {
 			return nil, err
 		}
@@ -382,12 +448,8 @@ func (s *Service) Archive(ctx context.Context, cluster, digest string) ([]byte, 
 	return nil, ErrUnknownDigest
 }
 
-// Seal returns the signed answer to a cluster. Its number is larger than that of every answer before.
-func (s *Service) Seal(cluster string, all []hub.Delivery) ([]byte, error) {
-	s.mu.Lock()
-	s.last = max(s.last+1, s.Now().UnixMicro())
-	number := s.last
-	s.mu.Unlock()
+// seal signs an answer.
+func (s *Service) seal(cluster string, number int64, all []hub.Delivery) ([]byte, error) {
 	payload, err := json.Marshal(hub.Deliveries{
 		APIVersion: hub.GroupVersion.String(), Kind: hub.KindDeliveries, Cluster: cluster, Number: number, Deliveries: all,
 	})

@@ -42,7 +42,7 @@ func newWorld() *world {
 		manifests + " shop": {{Path: "web.yaml", Content: []byte("kind: Deployment\n")}},
 	}}
 	w.Service = &Service{
-		Clusters: members{}, Repositories: w, Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), 32)), Now: func() time.Time { return w.time },
+		Clusters: members{}, Numbers: &numbers{}, Repositories: w, Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), 32)), Now: func() time.Time { return w.time },
 		Follows: func(_ string, m ledger.Membership) (hub.Source, bool, error) {
 			if m.Environment == "unread" {
 				return hub.Source{}, false, errors.New("not read yet")
@@ -71,6 +71,18 @@ func (w *world) Resolve(_ context.Context, _ string, source hub.DirectSource) (C
 		w.listed++
 		return w.files[source.Repository+" "+folder], nil
 	}}, nil
+}
+
+// numbers are those of a ledger in memory.
+type numbers struct{ last atomic.Int64 }
+
+func (n *numbers) NextNumber(_ context.Context, _ string, least int64) (int64, error) {
+	for {
+		last := n.last.Load()
+		if next := max(last+1, least); n.last.CompareAndSwap(last, next) {
+			return next, nil
+		}
+	}
 }
 
 type members []ledger.Membership
@@ -182,25 +194,41 @@ func newWorldOf(w *world) *Service {
 	return next.Service
 }
 
-func TestSealedAnswersHaveNumbersThatGrow(t *testing.T) {
+// opened returns the content of an answer.
+func (w *world) opened(t *testing.T) hub.Deliveries {
+	t.Helper()
+	sealed, tag, err := w.Answer(t.Context(), "edge-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, _ := w.Key.Public().(ed25519.PublicKey)
+	payload, _, err := hub.Unseal(sealed, hub.DeliveriesPayloadType, public)
+	var d hub.Deliveries
+	if err := errors.Join(err, json.Unmarshal(payload, &d)); err != nil || d.Check("edge-1") != nil || tag == "" {
+		t.Fatalf("got %+v, %v", d, err)
+	}
+	return d
+}
+
+// Two servers with caches of different age, and clocks that differ: a larger number never comes with an older commit.
+func TestAnswersOfSeveralServersAreInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	last := int64(0)
-	for range 3 { // at one time
-		sealed, err := w.Seal("edge-1", nil)
-		if err != nil {
-			t.Fatal(err)
+	one, two := newWorld(), newWorld()
+	two.Service.Numbers = one.Service.Numbers
+	two.heads = one.heads
+	one.time = one.time.Add(time.Hour) // its clock is ahead
+	one.Service.Clusters, two.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}, members{{Environment: "dev", ClusterType: "large"}}
+	_, _ = one.of(t), two.of(t)
+	var last hub.Deliveries
+	for i, digit := range []string{"c", "d", "e", "f"} {
+		one.heads[manifests+"@main"] = strings.Repeat(digit, 40)
+		for _, w := range []*world{one, two}[:1+i%2] { // the other one may still have an older commit in its cache
+			d := w.opened(t)
+			if d.Number <= last.Number || d.Deliveries[1].Commit != one.heads[manifests+"@main"] {
+				t.Errorf("got number %d with %.3s after %d, want %.3s", d.Number, d.Deliveries[1].Commit, last.Number, digit)
+			}
+			last = d
 		}
-		public, _ := w.Key.Public().(ed25519.PublicKey)
-		payload, _, err := hub.Unseal(sealed, hub.DeliveriesPayloadType, public)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var d hub.Deliveries
-		if err := json.Unmarshal(payload, &d); err != nil || d.Check("edge-1") != nil || d.Number <= last {
-			t.Errorf("got %+v after number %d: %v %v", d, last, err, d.Check("edge-1"))
-		}
-		last = d.Number
 	}
 }
 

@@ -216,6 +216,37 @@ func resultsAndSecrets(t *testing.T, l ledger.Ledger) {
 	wantError(t, "an empty secret", err, ledger.ErrInvalid)
 }
 
+// numbers: each is larger than the one before, whatever the clocks of servers are.
+func numbers(t *testing.T, l ledger.Ledger) {
+	for _, test := range []struct {
+		name        string
+		least, want int64
+	}{{"deliveries", 100, 100}, {"deliveries", 100, 101}, {"deliveries", 7, 102}, {"deliveries", 500, 500}, {"deliveries", 101, 501}, {"other", 3, 3}} {
+		got, err := l.NextNumber(t.Context(), test.name, test.least)
+		must(t, err)
+		equal(t, fmt.Sprint("number of ", test.name, " from ", test.least), got, test.want)
+	}
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	for range 8 {
+		wait.Go(func() {
+			for range 20 {
+				n, err := l.NextNumber(t.Context(), "deliveries", 1)
+				mu.Lock()
+				if err != nil || n <= 501 || seen[n] {
+					t.Errorf("got number %d, %v", n, err)
+				}
+				seen[n] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	_, err := l.NextNumber(t.Context(), "", 1)
+	wantError(t, "a number without a name", err, ledger.ErrInvalid)
+}
+
 // concurrentUnits: of many replicas, one gets each unit.
 func concurrentUnits(t *testing.T, l ledger.Ledger) {
 	ids := []string{"a", "b", "c", "d"}

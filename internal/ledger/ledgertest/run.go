@@ -71,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"a replica that works alone", aloneReplica},
 		{"notes between replicas", notes},
 		{"results and secrets", resultsAndSecrets},
+		{"numbers grow", numbers},
 		{"concurrent claims of units", concurrentUnits},
 		{"the first token", firstToken},
 		{"compaction keeps transitions", compaction},

@@ -413,3 +413,8 @@ INSERT INTO shared_secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
 -- name: findSecret
 SELECT value FROM shared_secret WHERE name = $1;
+
+-- name: nextNumber
+INSERT INTO counter (name, number) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET number = CASE WHEN excluded.number > counter.number THEN excluded.number ELSE counter.number + 1 END
+RETURNING number;

@@ -263,3 +263,14 @@ func (s *Store) Keep(ctx context.Context, name, value string) (kept string, err 
 	}
 	return kept, nil
 }
+
+// NextNumber implements [ledger.Replicas].
+func (s *Store) NextNumber(ctx context.Context, name string, least int64) (number int64, err error) {
+	if err := require("number", name); err != nil {
+		return 0, err
+	}
+	if err := s.Write.QueryRowContext(ctx, queries.Get("nextNumber"), name, least).Scan(&number); err != nil {
+		return 0, fmt.Errorf("get the next number of %q: %w", name, err)
+	}
+	return number, nil
+}

@@ -94,6 +94,11 @@ CREATE TABLE cluster (
     name TEXT    NOT NULL UNIQUE
 ) STRICT;
 
+CREATE TABLE counter (
+    name   TEXT   PRIMARY KEY,
+    number BIGINT NOT NULL -- the last one
+);
+
 CREATE TABLE ended_session (
     name  TEXT    PRIMARY KEY, -- a hash
     until INTEGER NOT NULL     -- when it would have expired

@@ -36,7 +36,7 @@ const (
 // Deliveries say what clusters without a reconciler should run.
 type Deliveries interface {
 	Of(ctx context.Context, cluster string) ([]hub.Delivery, string, error)
-	Seal(cluster string, all []hub.Delivery) ([]byte, error)
+	Answer(ctx context.Context, cluster string) (sealed []byte, tag string, err error)
 	Archive(ctx context.Context, cluster, digest string) ([]byte, error)
 }
 
@@ -125,23 +125,17 @@ func (s *service) getDeliveries(ctx context.Context, in *deliveriesInput) (*huma
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
-	all, tag, err := s.changed(ctx, cluster, in)
+	sealed, tag, err := s.changed(ctx, cluster, in)
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		r, w := humago.Unwrap(ctx)
+		_, w := humago.Unwrap(ctx)
 		w.Header().Set("ETag", `"`+tag+`"`)
 		w.Header().Set("Cache-Control", "no-store")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // it began before the wait
-		if in.Match == `"`+tag+`"` {
+		if sealed == nil {
 			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		// Signed at the last moment: a later answer has a larger number.
-		sealed, err := s.Deliveries.Seal(cluster, all)
-		if err != nil {
-			s.problem(r.Context(), err).write(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -149,16 +143,22 @@ func (s *service) getDeliveries(ctx context.Context, in *deliveriesInput) (*huma
 	}}, nil
 }
 
-// changed returns what a cluster should run, as soon as it differs from what the client has, or when the client does not wait any longer.
-func (s *service) changed(ctx context.Context, cluster string, in *deliveriesInput) ([]hub.Delivery, string, error) {
+// changed returns what a cluster should run, signed, as soon as it differs from what the client has; nil if the client does not wait any longer. What differs
+// is read again, because this server may know less than the one that the client asked before.
+func (s *service) changed(ctx context.Context, cluster string, in *deliveriesInput) (sealed []byte, tag string, err error) {
 	until := time.Now().Add(time.Duration(in.Wait) * time.Second)
 	waiting := false
 	for {
 		moved, closed := s.Events.moves()
-		all, tag, err := s.Deliveries.Of(ctx, cluster)
+		_, tag, err := s.Deliveries.Of(ctx, cluster)
+		if err == nil && in.Match != `"`+tag+`"` {
+			if sealed, tag, err = s.Deliveries.Answer(ctx, cluster); err == nil && in.Match != `"`+tag+`"` {
+				return sealed, tag, nil
+			}
+		}
 		left := time.Until(until)
-		if err != nil || in.Match != `"`+tag+`"` || left <= 0 {
-			return all, tag, err
+		if err != nil || left <= 0 {
+			return nil, tag, err
 		}
 		if !waiting {
 			select {
@@ -166,11 +166,11 @@ func (s *service) changed(ctx context.Context, cluster string, in *deliveriesInp
 				waiting = true
 				defer func() { <-s.waiting }()
 			default:
-				return all, tag, nil // the client asks again after its own pause
+				return nil, tag, nil // the client asks again after its own pause
 			}
 		}
 		if closed {
-			return all, tag, nil
+			return nil, tag, nil
 		}
 		if !await(ctx, moved, min(left, lookAgain)) {
 			return nil, "", ctx.Err()

@@ -54,7 +54,7 @@ func (w *world) deliver(git desired.Repositories) ed25519.PublicKey {
 	}
 	w.server.DeliveryKey = public
 	w.server.Deliveries = &desired.Service{
-		Clusters: w.ledger, Repositories: git, Key: key, Fresh: time.Nanosecond, Now: time.Now,
+		Clusters: w.ledger, Numbers: w.ledger, Repositories: git, Key: key, Fresh: time.Nanosecond, Now: time.Now,
 		Follows: func(_ string, m ledger.Membership) (hub.Source, bool, error) {
 			return hub.Source{Repository: gitOps, Ref: "dev", Path: m.ClusterType}, m.ClusterType == "bare", nil
 		},

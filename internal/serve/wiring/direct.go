@@ -35,7 +35,7 @@ func (s *Server) wireDirect(ctx context.Context) error {
 	observer := s.API.Observer
 	s.API.DeliveryKey, _ = key.Public().(ed25519.PublicKey)
 	service := &desired.Service{
-		Clusters: s.Ledger, Repositories: repository.Direct{Client: s.Flows.Client}, Key: key, Now: time.Now,
+		Clusters: s.Ledger, Numbers: s.Ledger, Repositories: repository.Direct{Client: s.Flows.Client}, Key: key, Now: time.Now,
 		Fresh: min(s.Config.Poll.Duration, 15*time.Second),
 		Follows: func(cluster string, m ledger.Membership) (hub.Source, bool, error) {
 			f, err := observer.Following(cluster, m)
