@@ -61,6 +61,10 @@ type Problem struct {
 	Message string `json:"message"`
 	// Hint tells what to do next. Empty if the message is enough.
 	Hint string `json:"hint,omitempty"`
+	// Lacks are the keys of required values that are missing, separated by ", "; empty for other problems. SetBy says who may set them, as
+	// in "dba or ada"; empty if everyone may who may change the file.
+	Lacks string `json:"lacks,omitempty"`
+	SetBy string `json:"setBy,omitempty"`
 }
 
 // SortProblems sorts in place by severity, then source, file, line, kind, object, assignment and message,

@@ -91,10 +91,22 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 		p := s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message))
 		if lacks, ok := cause.ErrorKind.(*kind.Required); ok {
 			p.Hint += s.editors(cause.InstanceLocation, lacks.Missing)
+			p.Lacks, p.SetBy = s.lacking(path, cause.InstanceLocation, lacks.Missing)
 		}
 		problems = append(problems, p)
 	}
 	return fleet.SortProblems(problems)
+}
+
+// lacking returns the keys of missing values of a map, and who may set any of them.
+func (s *Schema) lacking(below string, location, missing []string) (keys, setBy string) {
+	var all, names []string
+	for _, key := range missing {
+		all = append(all, Join(below, key))
+		names = append(names, s.Rule().Editors(append(slices.Clone(location), key))...)
+	}
+	slices.Sort(names)
+	return strings.Join(all, ", "), editing.Names(slices.Compact(names))
 }
 
 // editors returns who may set missing values of a map, for the end of a hint.

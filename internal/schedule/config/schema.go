@@ -149,8 +149,12 @@ func (s *schema) problem(f finding) fleet.Problem {
 	if f.missing {
 		p.Kind = fleet.KindConfigMissing
 		p.Hint = "add the value to a ConfigMap that applies here"
+		if f.lacks != "" {
+			p.Lacks = f.path
+		}
 		if names := s.editors(append(slices.Clone(f.location), f.lacks)); f.lacks != "" && len(names) > 0 {
-			p.Hint += "; " + editing.Names(names) + " may set it"
+			p.SetBy = editing.Names(names)
+			p.Hint += "; " + p.SetBy + " may set it"
 		}
 		if s.source.OnMissing != v1alpha1.MissingHold {
 			p.Severity = fleet.SeverityWarning

@@ -15,7 +15,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -131,6 +133,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	w.fill()
 	w.explainStage()
 	w.server.Values = formsOnly{}
+	w.server.Observer.Fleet.ControlPlanes()[0].Scheduling["stage"].Outcome.Plan = &plan.Plan{Problems: []fleetpkg.Problem{{
+		Severity: fleetpkg.SeverityWarning, Kind: fleetpkg.KindConfigMissing, Assignment: "large/shop-web", Message: "URL is required, but missing", Lacks: "URL",
+	}}}
 	w.deliver(&branch{commit: commit("a"), read: make(chan struct{}, 1)})
 	bare := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
 	s, text := readSpec(t)

@@ -38,7 +38,7 @@ var roles = map[string]access.Role{
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
 	approveApplication: access.Approver, "bypass-application": access.Admin,
 
-	"get-application-values": access.Reader, setApplicationValues: access.Operator, "get-values": access.Reader, setPlatformValues: access.Operator,
+	"get-application-values": access.Reader, setApplicationValues: access.Operator, "get-values": access.Reader, "list-missing-values": access.Reader, setPlatformValues: access.Operator,
 
 	"list-messages": access.Operator, "list-replicas": access.Operator,
 
@@ -65,7 +65,7 @@ var inWorkspaces = map[string]bool{
 	"promote-application": true, "pause-application": true, "resume-application": true, "abort-application": true,
 	"rollback-application": true, "record-build": true, approveApplication: true,
 
-	"get-application-values": true, setApplicationValues: true,
+	"get-application-values": true, setApplicationValues: true, "list-missing-values": true,
 }
 
 // approveApplication is the operation for which, in workspaces, the role approver is enough.

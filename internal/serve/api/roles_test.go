@@ -37,6 +37,7 @@ var rights = map[string]string{
 	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
 
 	"GET /applications/{name}/environments/{environment}/values": "roaRPO", "POST /applications/{name}/environments/{environment}/values": "oaO",
+	"GET /missing-values":             "roaRPO",
 	"GET /environments/{name}/values": "roa", "POST /environments/{name}/values": "oa",
 
 	"GET /messages": "oa", "GET /replicas": "oa",

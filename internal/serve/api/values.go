@@ -159,6 +159,10 @@ func registerValues(s *service) {
 		id: setApplicationValues, path: "/applications/{name}/environments/{environment}/values", summary: "Set values of an application", about: written, most: maxValuesBody,
 	}, s.setApplicationValues)
 	ask(s, operation{
+		id: "list-missing-values", path: "/missing-values", summary: "List the required values that targets lack",
+		about: "As of the last rounds, each with who may set it.",
+	}, within(s, (*query.Observer).Missing))
+	ask(s, operation{
 		id: "get-values", path: "/environments/{name}/values", summary: "Get the values of a ConfigMap with platform configuration",
 		about: "As of the last round: what the schemas say of each value, what it overrides, and who may set it.",
 	}, s.platformForm)

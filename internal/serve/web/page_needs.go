@@ -170,6 +170,10 @@ func (s *site) addAction(v *needView, operator bool) {
 	case query.ActResume:
 		s.addCommand(v, operator, "Resume", "/resume", "resume")
 	case query.ActEdit:
+		if v.Problem.Lacks != "" && len(v.Environments) > 0 {
+			v.Do = Link{"Set value", valuesForm(v.UserNeed)}
+			break
+		}
 		v.Do = Link{"Show " + v.Problem.Position.String(), v.page() + "#problems"}
 		if v.Problem.Position.File == "" {
 			v.Do.Name = "Show problem"
@@ -225,6 +229,18 @@ func workloadAddress(name string) string { return "/workloads/" + url.PathEscape
 // needEnvironment returns the page of a need's environment, or of an action there.
 func needEnvironment(n query.UserNeed, name, action string) string {
 	return "/environments/" + url.PathEscape(name) + action + "?controlPlane=" + url.QueryEscape(n.ControlPlane)
+}
+
+// valuesForm returns the form that sets a missing value: of the target, or the list of ConfigMaps, of which several can have the value.
+func valuesForm(n query.UserNeed) string {
+	if n.Application == "" {
+		return needEnvironment(n, n.Environments[0], "/values")
+	}
+	q := url.Values{"environment": {n.Environments[0]}, "subject": {n.Subject}}
+	if n.Problem.Assignment != "" {
+		q.Set("target", n.Problem.Assignment)
+	}
+	return workloadAddress(n.Application) + "/values?" + q.Encode()
 }
 
 // needClusters returns the list of the clusters of a need.
