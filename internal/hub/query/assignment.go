@@ -181,6 +181,9 @@ func (p *targetStatus) row(clusterType string, states []StateCounts) Row {
 
 // assigned returns the environment of a query about assignments.
 func (o *Observer) assigned(ctx context.Context, q AssignmentsQuery) (*environmentView, error) {
+	if err := o.knows(q.AsOf); err != nil {
+		return nil, err
+	}
 	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Environment, q.AsOf)
 	if err != nil {
 		return nil, err

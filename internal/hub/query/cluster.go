@@ -133,6 +133,9 @@ type ClusterQuery struct {
 // Clusters returns clusters by name.
 func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster], error) {
 	page := Page[Cluster]{Items: []Cluster{}}
+	if err := o.knows(q.AsOf); err != nil {
+		return page, err
+	}
 	if _, err := q.Place(); err != nil {
 		return page, err
 	}
@@ -145,9 +148,6 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 	var all []ledger.Cluster
 	var err error
 	if q.State != "" {
-		if err := o.knowsThen(q.AsOf); err != nil {
-			return page, err
-		}
 		all, err = v.inState(ctx, &q)
 	} else {
 		all, err = o.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf})
@@ -304,6 +304,9 @@ func runs(r comply.Reconciler) string {
 // Cluster returns one cluster.
 func (o *Observer) Cluster(ctx context.Context, q ClusterQuery) (ClusterDetail, error) {
 	d := ClusterDetail{Reconcilers: []Reconciler{}}
+	if err := o.knows(q.AsOf); err != nil {
+		return d, err
+	}
 	found, err := o.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: q.Name, AsOf: q.AsOf, Limit: 1})
 	if err != nil {
 		return d, err

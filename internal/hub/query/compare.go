@@ -112,6 +112,11 @@ const maxBetween = 50
 // Compare compares two environments.
 func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, error) {
 	c := Comparison{Targets: []TargetDifference{}, Assignments: []AssignmentDifference{}}
+	for _, at := range []time.Time{q.AsOf, q.BAsOf} {
+		if err := o.knows(at); err != nil {
+			return c, err
+		}
+	}
 	a, err := o.side(ctx, q.A, q.AsOf, &c.A)
 	if err != nil {
 		return c, err

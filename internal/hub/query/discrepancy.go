@@ -32,7 +32,7 @@ type DiscrepanciesQuery struct {
 // by environment, cluster and cluster type.
 func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Page[Discrepancy], error) {
 	page := Page[Discrepancy]{Items: []Discrepancy{}}
-	if err := o.knowsThen(q.AsOf); err != nil {
+	if err := o.knows(q.AsOf); err != nil {
 		return page, err
 	}
 	selected, err := o.selected(ctx, q.Environment, q.AsOf)

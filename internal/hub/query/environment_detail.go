@@ -19,6 +19,9 @@ const lastEvents = 20
 
 // Environment returns one environment.
 func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (EnvironmentDetail, error) {
+	if err := o.knows(q.AsOf); err != nil {
+		return EnvironmentDetail{}, err
+	}
 	s, err := o.oneEnvironment(ctx, q.ControlPlane, q.Name, q.AsOf)
 	if err != nil {
 		return EnvironmentDetail{}, err

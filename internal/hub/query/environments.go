@@ -21,6 +21,9 @@ import (
 
 // Environments returns the environments: those of one control plane together, in the order of its chain.
 func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[Environment], error) {
+	if err := o.knows(q.AsOf); err != nil {
+		return Page[Environment]{Items: []Environment{}}, err
+	}
 	all, err := o.everywhere(ctx, q.AsOf)
 	if err != nil {
 		return Page[Environment]{Items: []Environment{}}, err

@@ -42,6 +42,9 @@ const maxEmpty = 100
 // Reconcilers returns reconcilers in a stable order.
 func (o *Observer) Reconcilers(ctx context.Context, q ReconcilersQuery) (Page[Reconciler], error) {
 	page := Page[Reconciler]{Items: []Reconciler{}}
+	if err := o.knows(q.AsOf); err != nil {
+		return page, err
+	}
 	after, err := q.Place()
 	if err != nil {
 		return page, err

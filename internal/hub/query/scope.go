@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -272,15 +271,6 @@ func (o *Observer) Concerns(m Mentioned) bool {
 		})
 	}
 	return false
-}
-
-// knowsThen returns an error if the states of the platform's reconcilers at a time are not known: a viewer of workspaces has only the
-// present ones.
-func (o *Observer) knowsThen(asOf time.Time) error {
-	if o.Scoped() && !asOf.IsZero() {
-		return fmt.Errorf("%w: a role in workspaces shows how clusters follow the platform now, and not in the past", ledger.ErrInvalid)
-	}
-	return nil
 }
 
 // Scoped reports whether the observer was made by [Observer.Within].

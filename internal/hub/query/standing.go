@@ -188,6 +188,23 @@ func (o *Observer) selected(ctx context.Context, name string, asOf time.Time) ([
 	return []standing{s}, nil
 }
 
+// maxAhead is how much the clock of a client may be ahead.
+const maxAhead = time.Minute
+
+// knows returns an error if the state at a time is not known: that of the future, and for viewers of workspaces also that of the past. Each
+// query about a time asks it first. The past is known from the platform's history, which those viewers do not see, and what belonged to
+// their workspaces at that time is not recorded.
+func (o *Observer) knows(asOf time.Time) error {
+	switch {
+	case asOf.IsZero():
+	case o.Scoped():
+		return fmt.Errorf("%w: a role in workspaces shows the current state, and not an earlier one; that needs a role of the server", ledger.ErrInvalid)
+	case asOf.After(o.Now().Add(maxAhead)):
+		return fmt.Errorf("%w: %s is in the future", ledger.ErrInvalid, utc(asOf).Format(time.RFC3339))
+	}
+	return nil
+}
+
 // at returns the time of an answer.
 func (o *Observer) at(asOf time.Time) time.Time {
 	if asOf.IsZero() {

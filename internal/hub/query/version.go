@@ -28,6 +28,9 @@ type VersionsQuery struct {
 // Versions returns which versions of workloads run, by environment, workload, target, version and state.
 func (o *Observer) Versions(ctx context.Context, q VersionsQuery) (Page[Version], error) {
 	page := Page[Version]{Items: []Version{}}
+	if err := o.knows(q.AsOf); err != nil {
+		return page, err
+	}
 	if q.Environment != "" {
 		if _, err := o.environment(ctx, "", q.Environment, q.AsOf); err != nil {
 			return page, err

@@ -57,6 +57,8 @@ type renderedPage struct {
 type body struct {
 	Page any
 	Role access.Role
+	// Scoped means that the user has roles in workspaces only: pages of the platform's promotions and of the past do not exist.
+	Scoped bool
 	// Command, Concerns and Summary are those of the pageResult.
 	Command, Concerns, Summary string
 }
@@ -82,7 +84,7 @@ type frame struct {
 }
 
 // make renders a page.
-func (t templates) make(p page, a *pageResult, role access.Role) (*renderedPage, error) {
+func (t templates) make(p page, a *pageResult, q *pageRequest) (*renderedPage, error) {
 	m := &renderedPage{page: p, pageResult: a}
 	if a.to != "" {
 		return m, nil
@@ -98,7 +100,7 @@ func (t templates) make(p page, a *pageResult, role access.Role) (*renderedPage,
 	if view == nil {
 		view = a.value
 	}
-	main, err := t.main(p.name, body{view, role, a.command, strings.Join(a.concerns, " "), a.summary})
+	main, err := t.main(p.name, body{view, q.role, q.observer.Scoped(), a.command, strings.Join(a.concerns, " "), a.summary})
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity,
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
 	f := frame{
-		Title: title, Who: who, Sections: sectionsOf(who), Links: s.links, Section: section, Search: r.URL.Query().Get("q"),
+		Title: title, Who: who, Sections: sectionsOf(who), Links: s.linksOf(who), Section: section, Search: r.URL.Query().Get("q"),
 		Style: assetAddress("kalypso.css"), Script: assetAddress("kalypso.js"),
 		Main: template.HTML(main), //nolint:gosec // a template made it
 	}

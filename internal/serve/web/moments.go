@@ -70,8 +70,12 @@ func (q *pageRequest) asOf() (at time.Time, moved string, err error) {
 // nearNow is how close to now the slider's end is: a page may be some time old when it is moved.
 const nearNow = 2 * time.Second
 
-// timeBar returns the bar of a page; environment may be empty for all.
+// timeBar returns the bar of a page; environment may be empty for all. It is nil for users with roles in workspaces, who see only the
+// current state.
 func (s *site) timeBar(q *pageRequest, environment string, asOf time.Time) (*timeBar, error) {
+	if q.observer.Scoped() {
+		return nil, nil
+	}
 	b := &timeBar{Action: q.URL.Path, Shown: asOf, Last: q.now.Unix(), Now: q.with("asOf", ""), More: "/history"}
 	for _, name := range []string{"controlPlane", "find", "state", "workspace", "a", "b", "bAsOf"} {
 		if value := q.text(name); value != "" {

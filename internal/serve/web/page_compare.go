@@ -29,6 +29,9 @@ type comparePage struct {
 	Time  *timeBar
 }
 
+// Sides returns both environments.
+func (v comparePage) Sides() []query.Side { return []query.Side{v.Comparison.A, v.Comparison.B} }
+
 // configView is a value that differs.
 type configView struct {
 	query.ConfigDifference
@@ -87,7 +90,9 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 		if view.Time, err = s.timeBar(q, one, view.Past); err != nil {
 			return nil, err
 		}
-		view.Time.Since = ""
+		if view.Time != nil {
+			view.Time.Since = ""
+		}
 	} else if len(view.Environments) > 1 {
 		view.A, view.B = view.Environments[0], view.Environments[1]
 	}

@@ -46,6 +46,8 @@ type environmentView struct {
 	Applications []stateCount
 	// Why is the reason for its phase; empty if the clusters below its gate show it.
 	Why string
+	// Scoped means that the user cannot open the commit's promotion, which is the platform's.
+	Scoped bool
 }
 
 func (s *site) fleet(q *pageRequest) (*pageResult, error) {
@@ -63,7 +65,7 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := fleetPage{Chains: chainsOf(all.Items), More: all.Next != "", AsOf: asOf, Now: q.with("asOf", "")}
+	view := fleetPage{Chains: chainsOf(all.Items, q.observer.Scoped()), More: all.Next != "", AsOf: asOf, Now: q.with("asOf", "")}
 	if view.Time, err = s.timeBar(q, "", asOf); err != nil {
 		return nil, err
 	}
@@ -117,7 +119,7 @@ func pastOf(address string, asOf time.Time) string {
 func operations(path string) string { return api.Root + "/" + path }
 
 // chainsOf groups environments by control plane. They must be sorted by it.
-func chainsOf(all []query.Environment) []chainView {
+func chainsOf(all []query.Environment, scoped bool) []chainView {
 	var chains []chainView
 	address := environmentAddresses(all)
 	from := 0
@@ -129,7 +131,9 @@ func chainsOf(all []query.Environment) []chainView {
 		from = i + 1
 		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group, address)}
 		for _, e := range group {
-			chain.Environments = append(chain.Environments, environmentViewOf(e, anchorOf(e, len(chains)), address(e)))
+			view := environmentViewOf(e, anchorOf(e, len(chains)), address(e))
+			view.Scoped = scoped
+			chain.Environments = append(chain.Environments, view)
 		}
 		chains = append(chains, chain)
 	}

@@ -61,6 +61,14 @@ func sectionsOf(who access.Identity) []Link {
 	})
 }
 
+// linksOf returns the further entries of the navigation that a user can open.
+func (s *site) linksOf(who access.Identity) []Link {
+	if len(who.Grants) > 0 && !who.Sees().All() {
+		return nil
+	}
+	return s.links
+}
+
 // Sections returns the entries of the navigation, for other pages of the server.
 func Sections() []Link { return slices.Clone(sections) }
 

@@ -35,7 +35,8 @@ type Pages struct {
 	Open *OpenPullRequests
 	// Outbox has the messages about promotions. Optional: without it, there is no page of them.
 	Outbox api.Outbox
-	// Links are further entries of the navigation, such as the repositories of the embedded forge.
+	// Links are further entries of the navigation, such as the repositories of the embedded forge. Users with roles in workspaces only do
+	// not have them.
 	Links []Link
 	// SignIn and SignOut are the addresses of those pages; empty if browsers cannot sign in.
 	SignIn, SignOut string
@@ -171,6 +172,6 @@ func (s *site) render(r *http.Request, one page, who access.Identity) (*rendered
 		if err != nil {
 			return nil, err
 		}
-		return s.templates.make(one, a, role)
+		return s.templates.make(one, a, question)
 	})
 }

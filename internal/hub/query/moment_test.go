@@ -1,0 +1,76 @@
+package query_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// aboutTimes calls each query of an observer that has a point in time, with this one, once for each of its times.
+func aboutTimes(t *testing.T, o *query.Observer, at time.Time, check func(name string, err error)) {
+	t.Helper()
+	v, found := reflect.ValueOf(o), 0
+	for i := range v.NumMethod() {
+		name, method := v.Type().Method(i).Name, v.Method(i)
+		if f := method.Type(); f.NumIn() != 2 || f.In(0) != reflect.TypeFor[context.Context]() || f.In(1).Kind() != reflect.Struct {
+			continue
+		}
+		for _, field := range []string{"AsOf", "BAsOf"} {
+			q := reflect.New(method.Type().In(1)).Elem()
+			if !q.FieldByName(field).IsValid() {
+				continue
+			}
+			q.FieldByName(field).Set(reflect.ValueOf(at))
+			for _, one := range []string{"A", "B", "Name", "Environment"} {
+				if f := q.FieldByName(one); f.IsValid() && name != "Cluster" {
+					f.SetString("dev")
+				}
+			}
+			answers := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), q})
+			err, _ := answers[len(answers)-1].Interface().(error)
+			check(name+" with "+field, err)
+			found++
+		}
+	}
+	if found < 11 {
+		t.Errorf("only %d times of queries were found", found)
+	}
+}
+
+// TestTheFutureIsNotKnown, in any query; the clock of a client may be somewhat ahead.
+func TestTheFutureIsNotKnown(t *testing.T) {
+	w := newWorld(t)
+	w.fact("10:00 register c-1 dev/large")
+	o := &query.Observer{Ledger: w, Now: func() time.Time { return clock(t, "12:00") }}
+	aboutTimes(t, o, clock(t, "12:02"), func(name string, err error) {
+		if !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "2026-03-02T12:02:00Z is in the future") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	})
+	aboutTimes(t, o, clock(t, "12:00").Add(20*time.Second), func(name string, err error) {
+		if errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	})
+}
+
+// TestWorkspacesHaveNoPast: each query about a time is refused with the same words, whatever the time.
+func TestWorkspacesHaveNoPast(t *testing.T) {
+	w := newWorld(t)
+	w.fact("10:00 register c-1 dev/large")
+	all := &query.Observer{Ledger: w, Now: func() time.Time { return clock(t, "12:00") }}
+	o := all.Within("shop", func(_, workspace, _ string) bool { return workspace == "shop" })
+	for _, at := range []string{"11:00", "13:00"} {
+		aboutTimes(t, o, clock(t, at), func(name string, err error) {
+			if !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "a role in workspaces shows the current state, and not an earlier one") {
+				t.Errorf("%s at %s: got %v", name, at, err)
+			}
+		})
+	}
+}
