@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"io"
+	"crypto/rand"
+	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
@@ -13,6 +13,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -64,12 +67,12 @@ func (c *mcpCommand) run(cmd *cobra.Command) error {
 	}
 	o := assistant.Options{Version: cli.Version()}
 	if c.fleet.Given(c.t) || c.controlPlane == "" || c.actions {
-		fleet, err := c.fleet.Open(cmd, c.t)
+		questions, err := c.fleet.Open(cmd, c.t)
 		if err != nil {
 			return err
 		}
-		defer fleet.Close() //nolint:errcheck // it was only read
-		o.Questions = fleet
+		defer questions.Close() //nolint:errcheck // it was only read
+		o.Questions = questions
 	}
 	if c.controlPlane != "" {
 		source := sourceFlags{controlPlane: c.controlPlane, maps: c.maps, schedulers: c.schedulers}
@@ -78,17 +81,44 @@ func (c *mcpCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 		defer s.close()
-		o.ControlPlane = &documentsOf{s}
+		documents := &documentsOf{s}
+		if fleet.IsLocal(c.controlPlane) { // another one is read when it is needed: an assistant does not wait long for this program
+			if _, err := documents.Documents(cmd.Context(), schedule.DefaultBase); err != nil {
+				return err
+			}
+		}
+		o.ControlPlane = documents
 	}
 	if c.actions {
-		o.Pause = func(_ context.Context, environment, controlPlane, why string) error {
+		o.Pause = c.pausing(cmd, o.Questions)
+	}
+	return assistant.New(o).Run(cmd.Context(), assistant.Lines(c.t.In, c.t.Out))
+}
+
+// pausing pauses promotions on the server or ledger.
+func (c *mcpCommand) pausing(cmd *cobra.Command, questions assistant.Questions) *assistant.Pausing {
+	return &assistant.Pausing{
+		Key: []byte(rand.Text()), Now: c.t.Now, // the questions of this process are confirmed in this process
+		Check: func(ctx context.Context, environment, controlPlane string) (string, error) {
+			name, _ := decide.SplitRing(environment)
+			found, err := questions.Environment(ctx, query.EnvironmentQuery{Name: name, ControlPlane: controlPlane})
+			if err != nil {
+				return "", err
+			}
+			for _, step := range found.Steps {
+				if step.Kind == string(promote.Paused) {
+					return step.At.UTC().Format(time.RFC3339Nano), nil
+				}
+			}
+			return "", nil
+		},
+		Pause: func(_ context.Context, environment, controlPlane, why string) error {
 			return c.fleet.WithController(cmd, c.t, func(controller backend.Controller) error {
 				_, err := controller.Do(cmd.Context(), backend.Command{Action: backend.Pause, Environment: environment, ControlPlane: controlPlane, Why: why})
 				return err
 			})
-		}
+		},
 	}
-	return assistant.New(o).Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.t.In), Writer: keepOpen{c.t.Out}})
 }
 
 // documentsOf implements [assistant.ControlPlane] with a session. Each answer reads the newest commits.
@@ -106,9 +136,3 @@ func (d *documentsOf) Draft(ctx context.Context, environment string, whatIf []fl
 func (d *documentsOf) Documents(ctx context.Context, branch string) (fleet.Source, error) {
 	return d.drafter.Loader.Repositories.Source(ctx, schedule.Location{Repo: d.request.ControlPlane, Branch: branch})
 }
-
-// keepOpen is a writer that the end of a session does not close.
-type keepOpen struct{ io.Writer }
-
-// Close does nothing.
-func (keepOpen) Close() error { return nil }

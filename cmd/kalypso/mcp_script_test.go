@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,13 +17,14 @@ import (
 )
 
 // askAssistant asks "kalypso mcp", which it starts with the flags before --, or the server at a URL with the token in a file. It calls a tool with
-// JSON, reads a resource, or lists the tools, and prints the texts of the answer. With agree or refuse, it asks the user, who does that.
+// JSON, reads a resource, or lists the tools or resources, and prints the texts of the answer. With agree or refuse, it asks the user, who does
+// that. With confirm, it cannot ask, and calls the tool again with the code of the answer.
 //
-//	[!] ask [--flag ... | URL [TOKENFILE]] -- (TOOL JSON | URI | tools) [agree | refuse]
+//	[!] ask [--flag ... | URL [TOKENFILE]] -- (TOOL JSON | URI | tools | resources) [agree | refuse | confirm]
 func askAssistant(ts *testscript.TestScript, neg bool, args []string) {
 	i := slices.Index(args, "--")
 	if i < 0 || i == len(args)-1 {
-		ts.Fatalf("usage: [!] ask [--flag ... | URL [TOKENFILE]] -- (TOOL JSON | URI | tools) [agree | refuse]")
+		ts.Fatalf("usage: [!] ask [--flag ... | URL [TOKENFILE]] -- (TOOL JSON | URI | tools | resources) [agree | refuse | confirm]")
 	}
 	at, request := args[:i], args[i+1:]
 	options := &mcp.ClientOptions{}
@@ -83,23 +85,49 @@ func talk(ctx context.Context, ts *testscript.TestScript, session *mcp.ClientSes
 			ts.Check(err)
 			fmt.Fprintf(ts.Stdout(), "%s (reads only: %v)\n", tool.Name, tool.Annotations.ReadOnlyHint)
 		}
+	case request[0] == "resources":
+		for resource, err := range session.Resources(ctx, nil) {
+			ts.Check(err)
+			fmt.Fprintln(ts.Stdout(), resource.URI)
+		}
 	case strings.Contains(request[0], "://"):
 		r, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: request[0]})
 		if err != nil {
 			fmt.Fprintln(ts.Stdout(), err)
 			return true
 		}
-		fmt.Fprintf(ts.Stdout(), "%v\n%s", r.Contents[0].Meta, r.Contents[0].Text)
+		for _, c := range r.Contents {
+			fmt.Fprintf(ts.Stdout(), "%v\n%s\n", c.Meta, c.Text)
+		}
 	default:
-		r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: request[0], Arguments: json.RawMessage(request[1])})
-		if err != nil {
-			fmt.Fprintln(ts.Stdout(), err)
-			return true
+		input := map[string]any{}
+		ts.Check(json.Unmarshal([]byte(request[1]), &input))
+		text, failed := callTool(ctx, ts, session, request[0], input)
+		if request[len(request)-1] == "confirm" {
+			code := confirmCode.FindStringSubmatch(text)
+			if code == nil {
+				ts.Fatalf("no code to confirm with")
+			}
+			input["confirm"] = code[1]
+			_, failed = callTool(ctx, ts, session, request[0], input)
 		}
-		for _, c := range r.Content {
-			fmt.Fprintln(ts.Stdout(), c.(*mcp.TextContent).Text)
-		}
-		return r.IsError
+		return failed
 	}
 	return false
+}
+
+var confirmCode = regexp.MustCompile(`with confirm "([A-Z2-7]+)"`)
+
+// callTool calls a tool, and prints and returns its answer.
+func callTool(ctx context.Context, ts *testscript.TestScript, session *mcp.ClientSession, tool string, input map[string]any) (text string, failed bool) {
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: input})
+	if err != nil {
+		fmt.Fprintln(ts.Stdout(), err)
+		return err.Error(), true
+	}
+	for _, c := range r.Content {
+		text += c.(*mcp.TextContent).Text + "\n"
+	}
+	fmt.Fprint(ts.Stdout(), text)
+	return text, r.IsError
 }

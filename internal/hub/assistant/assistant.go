@@ -49,7 +49,7 @@ type Options struct {
 	// Drafts plans and explains if there is no ControlPlane. Optional.
 	Drafts Drafts
 	// Pause stops the promotions into an environment. Optional.
-	Pause func(ctx context.Context, environment, controlPlane, why string) error
+	Pause *Pausing
 	// Version is the program's version. // required
 	Version string
 	// Schemas keeps the schemas of tools for further servers. Optional.

@@ -2,49 +2,96 @@ package assistant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// Pausing stops promotions, which is the only action. A user resumes them.
+//
+// The user has to agree first. A client that cannot ask leaves that to the assistant: the first call is answered with the question and a
+// code, and only a second call with this code pauses. The code is signed, so that any server of a ledger takes it. It is valid for the same
+// caller, environment and reason, for five minutes and, because a pause changes what Check returns, once.
+type Pausing struct {
+	// Check returns an error unless the environment, or its ring, exists. The text is a different one after each pause.
+	Check func(ctx context.Context, environment, controlPlane string) (last string, err error) // required
+	// Pause stops the promotions into an environment, or a ring of it.
+	Pause func(ctx context.Context, environment, controlPlane, why string) error // required
+	// Caller is who asks: the owner of the credential.
+	Caller string
+	// Key signs codes. It is the same on all servers of a ledger.
+	Key []byte // required
+	// Now returns the time. Default: [time.Now].
+	Now func() time.Time
+}
 
 type pauseInput struct {
 	Environment  string `json:"environment" jsonschema:"name of the environment, or ENVIRONMENT/RING"`
 	ControlPlane string `json:"controlPlane,omitempty" jsonschema:"URL of the control plane; needed only if several have an environment of this name"`
 	Why          string `json:"why" jsonschema:"the reason, for the people who will read it"`
-	Confirm      string `json:"confirm,omitempty" jsonschema:"what the answer to the first call says to repeat, after the user has agreed"`
+	Confirm      string `json:"confirm,omitempty" jsonschema:"the code in the answer to the first call, after the user has agreed"`
 }
 
-// addPause adds the only action. A user resumes it.
-func addPause(s *mcp.Server, pause func(ctx context.Context, environment, controlPlane, why string) error) {
+// addPause adds the only action.
+func addPause(s *mcp.Server, p *Pausing) {
 	no := false
 	mcp.AddTool(s, &mcp.Tool{
 		Name:        "pause",
 		Description: "Pause the promotions into an environment. What runs stays as it is. The user has to agree first, and resumes promotions with kalypso promote resume.",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: true},
 	}, func(ctx context.Context, r *mcp.CallToolRequest, in pauseInput) (*mcp.CallToolResult, any, error) {
-		if strings.TrimSpace(in.Environment) == "" || strings.TrimSpace(in.Why) == "" {
-			return nil, nil, fmt.Errorf("name the environment, and say why")
+		answer, err := p.handle(ctx, r, in)
+		if err != nil {
+			return failed(err), nil, nil
 		}
-		question := fmt.Sprintf("Pause the promotions into %s? Reason: %s", in.Environment, in.Why)
-		given, asked := r.Params.InputResponses[agreement]
-		switch {
-		case asked:
-			if a, ok := given.(*mcp.ElicitResult); !ok || a.Action != "accept" {
-				return said("The user did not agree. Nothing was changed."), nil, nil
-			}
-		case canAsk(r.Session):
-			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{agreement: &mcp.ElicitParams{
-				Message: question, RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
-			}}}, nil, nil
-		case in.Confirm != "pause "+in.Environment:
-			return nil, nil, fmt.Errorf("nothing was changed yet. Ask the user: %s If they agree, call this tool again with confirm %q", question, "pause "+in.Environment)
-		}
-		if err := pause(ctx, in.Environment, in.ControlPlane, in.Why); err != nil {
-			return nil, nil, clean(err)
-		}
-		return said(fmt.Sprintf("Promotions into %s are paused. To go on: kalypso promote resume %s", in.Environment, in.Environment)), nil, nil
+		return answer, nil, nil
 	})
+}
+
+func (p *Pausing) handle(ctx context.Context, r *mcp.CallToolRequest, in pauseInput) (*mcp.CallToolResult, error) {
+	if strings.TrimSpace(in.Environment) == "" || strings.TrimSpace(in.Why) == "" {
+		return nil, errors.New("name the environment, and say why")
+	}
+	last, err := p.Check(ctx, in.Environment, in.ControlPlane)
+	if err != nil {
+		return nil, err
+	}
+	question := fmt.Sprintf("Pause the promotions into %s? Reason: %s", in.Environment, in.Why)
+	about := []string{"pause", p.Caller, in.Environment, in.ControlPlane, in.Why, last}
+	given, asked := r.Params.InputResponses[agreement]
+	switch {
+	case asked:
+		if a, ok := given.(*mcp.ElicitResult); !ok || a.Action != "accept" {
+			return said("The user did not agree. Nothing was changed."), nil
+		}
+	case canAsk(r.Session):
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{agreement: &mcp.ElicitParams{
+			Message: question, RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+		}}}, nil
+	case !confirms(in.Confirm, p.Key, p.now(), about...):
+		again := ""
+		if in.Confirm != "" {
+			again = "This is not the code for this environment and reason, or it has expired. "
+		}
+		answer := said(fmt.Sprintf("%sNothing was changed yet. Ask the user: %s If they agree, call this tool again within %.0f minutes, with confirm %q",
+			again, question, confirmFor.Minutes(), codeOf(p.Key, p.now().Add(confirmFor), about...)))
+		answer.IsError = true
+		return answer, nil
+	}
+	if err := p.Pause(ctx, in.Environment, in.ControlPlane, in.Why); err != nil {
+		return nil, err
+	}
+	return said(fmt.Sprintf("Promotions into %s are paused. To go on: kalypso promote resume %s", in.Environment, in.Environment)), nil
+}
+
+func (p *Pausing) now() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return time.Now()
 }
 
 func said(text string) *mcp.CallToolResult {

@@ -1,18 +1,31 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // AssistantPath answers assistants over the Model Context Protocol.
@@ -28,7 +41,7 @@ func (s *service) assist() http.Handler {
 			o.Drafts = drafts{s, who}
 		}
 		if ruleOf("pause").Admit(who) == nil {
-			o.Pause = s.pause(who)
+			o.Pause = s.pausing(who)
 		}
 		return assistant.New(o)
 	}, &mcp.StreamableHTTPOptions{
@@ -48,8 +61,65 @@ func (s *service) assist() http.Handler {
 			s.problem(r.Context(), err).write(w, r)
 			return
 		}
-		protocol.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
+		r = r.WithContext(access.With(r.Context(), who))
+		request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if r.Method != http.MethodPost || err != nil {
+			request = nil // refused below
+		} else if refusal := assistant.Check(request); refusal != nil {
+			writeRefusal(w, http.StatusBadRequest, refusal)
+			return
+		}
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			writeRefusal(w, http.StatusRequestEntityTooLarge, assistant.Refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the request is larger than %d KiB", maxBody>>10)))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(request))
+		protocol.ServeHTTP(&refusals{ResponseWriter: w, request: request}, r)
 	})
+}
+
+// refusals turns errors that are plain text into answers of the protocol. An assistant reads only those.
+type refusals struct {
+	http.ResponseWriter
+	request []byte
+	// status is that of an error that is not sent yet; 0 for other answers.
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *refusals) WriteHeader(status int) {
+	if plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); plain && status >= http.StatusBadRequest {
+		w.status = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter]. Errors are written at once.
+func (w *refusals) Write(text []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(text)
+	}
+	var request struct{ Method string }
+	_ = json.Unmarshal(w.request, &request) // it was checked
+	reason, code := strings.TrimSpace(string(text)), int64(jsonrpc.CodeInvalidRequest)
+	if strings.HasSuffix(reason, strconv.Quote(request.Method)+" unsupported") {
+		reason, code = "unknown method "+strconv.Quote(request.Method), jsonrpc.CodeMethodNotFound
+	}
+	writeRefusal(w.ResponseWriter, w.status, assistant.Refuse(w.request, code, reason))
+	w.status = 0
+	return len(text), nil
+}
+
+// Unwrap returns the writer, for [http.ResponseController].
+func (w *refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func writeRefusal(w http.ResponseWriter, status int, refusal *assistant.Refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Del("Content-Length")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(refusal) // the client may be gone
 }
 
 // drafts implements [assistant.Drafts] for a user: those of the last rounds, and plans of imagined changes.
@@ -82,11 +152,40 @@ func (d drafts) Draft(ctx context.Context, environment string, whatIf []fleet.Wh
 	return preview.Drafts[0], nil
 }
 
-// pause pauses promotions in the name of a user.
-func (s *service) pause(who access.Identity) func(ctx context.Context, environment, controlPlane, why string) error {
-	return func(ctx context.Context, environment, controlPlane, why string) error {
+// pausing pauses promotions in the name of a user.
+func (s *service) pausing(who access.Identity) *assistant.Pausing {
+	at := func(environment, controlPlane string) RingPath {
 		name, ring := decide.SplitRing(environment)
-		_, err := s.command(access.With(ctx, who), "pause", RingPath{EnvironmentPath{name, controlPlane}, ring}, "", why, s.Control.Pause)
-		return err
+		return RingPath{EnvironmentPath{name, controlPlane}, ring}
 	}
+	return &assistant.Pausing{
+		Caller: who.String(), Key: s.confirmKey, Now: s.now,
+		Check: func(ctx context.Context, environment, controlPlane string) (string, error) {
+			standing, name, _, err := s.subject(ctx, "pause", at(environment, controlPlane), "")
+			if err != nil {
+				return "", err
+			}
+			last, err := s.Ledger.Steps(ctx, ledger.StepQuery{
+				Subject: ledger.CleanSubject(standing.ControlPlane), Environment: name, Kind: string(promote.Paused), Limit: 1,
+			})
+			if err != nil || len(last) == 0 {
+				return "", err
+			}
+			return last[0].At.UTC().Format(time.RFC3339Nano), nil
+		},
+		Pause: func(ctx context.Context, environment, controlPlane, why string) error {
+			_, err := s.command(access.With(ctx, who), "pause", at(environment, controlPlane), "", why, s.Control.Pause)
+			return err
+		},
+	}
+}
+
+// confirmKey derives the key that signs the codes by which assistants confirm; a random one without a secret.
+func confirmKey(from secret.Value) []byte {
+	if from.IsZero() {
+		from = secret.New(rand.Text())
+	}
+	mac := hmac.New(sha256.New, []byte(from.Reveal()))
+	mac.Write([]byte("kalypso confirmation"))
+	return mac.Sum(nil)
 }

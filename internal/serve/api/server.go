@@ -58,6 +58,9 @@ type Server struct {
 	// FluxSecret derives the keys with which clusters sign Flux events. Optional: without it, signatures are not accepted. See
 	// [FluxSignature].
 	FluxSecret secret.Value
+	// SessionKey is the key that servers of a ledger share. What an assistant confirms is signed with a key that is derived from it.
+	// Optional: without it, only the server that asked takes the confirmation.
+	SessionKey secret.Value
 	// Jobs takes what a cluster says about the Jobs of verifications, and returns those that it should run. Optional.
 	Jobs func(cluster string, batch *hub.ReportBatch) []hub.JobRequest
 	// Deliveries say what clusters without a reconciler should run, signed with the key that DeliveryKey verifies. Optional.

@@ -25,6 +25,8 @@ type service struct {
 	// deliveries limits how often a cluster asks what it should run, waiting how many wait for a change at once.
 	deliveries access.Limiter
 	waiting    chan struct{}
+	// confirmKey signs the codes by which assistants confirm.
+	confirmKey []byte
 	// browsers rejects writes from pages of other sites on behalf of a signed-in user.
 	browsers http.CrossOriginProtection
 }
@@ -34,6 +36,7 @@ func newService(s *Server) *service {
 		Server: s, mux: http.NewServeMux(),
 		reports: access.Limiter{Burst: reportBurst, Every: reportEvery}, inFlight: make(chan struct{}, maxInFlight),
 		deliveries: access.Limiter{Burst: deliveryBurst, Every: deliveryEvery}, waiting: make(chan struct{}, maxWaiting),
+		confirmKey: confirmKey(s.SessionKey),
 	}
 	v.stream = stream{events: s.Events, allowed: v.mayListen, restrict: v.restrict}
 	v.api = humago.New(v.mux, v.config())

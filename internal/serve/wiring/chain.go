@@ -54,6 +54,10 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sessionKey, err := s.sharedSecret(ctx, sessionKeyFile)
+	if err != nil {
+		return err
+	}
 	verifier, err := NewVerifier(s.Config.Verify, s.Env)
 	if err != nil {
 		return err
@@ -82,7 +86,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 			Store: s.Ledger, SignOn: signOn(s.Config.Access.OIDC), Anonymous: anonymous(s.Config), Grants: s.Config.AccessGrants,
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: s.Ledger}},
 		},
-		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, Version: s.Version,
+		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, SessionKey: sessionKey, Version: s.Version,
 		Jobs:          s.chains.promoter.Jobs,
 		OnCommand:     func(subject, _ string) { s.Keeper.RunChain(subject) },
 		OnError:       s.disk.note,
