@@ -13,6 +13,6 @@ func ExampleIdentity_May() {
 	fmt.Println(access.Identity{}.May(access.Reader))
 	// Output:
 	// <nil>
-	// ci has the role operator, and this needs admin: use a token of that role, or ask an admin
+	// "ci" has the role operator, and this needs admin: use a token of that role, or ask an admin
 	// this needs the role reader: send a token: Authorization: Bearer kal_...
 }

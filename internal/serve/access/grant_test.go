@@ -67,6 +67,26 @@ func TestRulesDecide(t *testing.T) {
 	}
 }
 
+// TestRefusalsSayWhatIsEnough: where a role in the workspace is enough, a role of the server is not asked for. Names are quoted, so that no
+// sentence changes them.
+func TestRefusalsSayWhatIsEnough(t *testing.T) {
+	team := access.Identity{Name: "team-k", Source: access.ByToken, Grants: []access.Grant{{Role: access.Reader, Workspaces: []string{"shop"}}}}
+	for want, c := range map[string]struct {
+		who  access.Identity
+		rule access.Rule
+	}{
+		`"team-k" needs the role operator, in the workspace or of the server: ask an admin for a grant`:       {team, access.Rule{Role: access.Operator, Scoped: true}},
+		`"team-k" has roles in workspaces only, and this needs the role operator of the server: ask an admin`: {team, access.Rule{Role: access.Operator}},
+		`"ann" has the role reader, and this needs operator: use a token of that role, or ask an admin`:       {access.Identity{Name: "ann", Role: access.Reader, Source: access.ByToken}, access.Rule{Role: access.Operator, Scoped: true}},
+		`"ben" has no role here, and this needs operator: ask an admin to give one of your groups a role`:     {access.Identity{Name: "ben", Source: access.BySession}, access.Rule{Role: access.Operator, Scoped: true}},
+		`"team-k" is not reader of workspace "cart" in environment "dev": ask an admin for a grant`:           {team, access.Rule{Role: access.Reader, Scoped: true}},
+	} {
+		if _, err := c.rule.Allow(c.who, access.Place{Workspace: "cart", Environment: "dev"}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestScopesDifferByWhatTheySee(t *testing.T) {
 	key := func(grants ...access.Grant) string { return access.Identity{Grants: grants}.Sees().Key() }
 	one := access.Grant{Role: access.Reader, Groups: []string{"a"}, Workspaces: []string{"x", "y"}}

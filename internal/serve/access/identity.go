@@ -80,17 +80,17 @@ func (i Identity) May(needed Role) error {
 		}
 	case i.Role == "" && len(i.Grants) > 0:
 		return &Refusal{
-			Kind: ErrForbidden, What: fmt.Sprintf("%s has roles in workspaces only, and this needs the role %s of the server", i.Name, needed),
+			Kind: ErrForbidden, What: fmt.Sprintf("%q has roles in workspaces only, and this needs the role %s of the server", i.Name, needed),
 			Next: "ask an admin",
 		}
 	case i.Role == "":
 		return &Refusal{
-			Kind: ErrForbidden, What: fmt.Sprintf("%s has no role here, and this needs %s", i.Name, needed),
+			Kind: ErrForbidden, What: fmt.Sprintf("%q has no role here, and this needs %s", i.Name, needed),
 			Next: "ask an admin to give one of your groups a role",
 		}
 	}
 	return &Refusal{
-		Kind: ErrForbidden, What: fmt.Sprintf("%s has the role %s, and this needs %s", i.Name, i.Role, needed),
+		Kind: ErrForbidden, What: fmt.Sprintf("%q has the role %s, and this needs %s", i.Name, i.Role, needed),
 		Next: "use a token of that role, or ask an admin",
 	}
 }

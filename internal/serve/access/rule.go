@@ -25,6 +25,10 @@ func (r Rule) Admit(who Identity) error {
 		return &Refusal{Kind: ErrForbidden, What: "this operation is disabled"}
 	case r.Scoped && slices.ContainsFunc(who.Grants, func(g Grant) bool { return g.Role.Includes(r.Role) }):
 		return nil
+	case r.Scoped && who.Role == "" && len(who.Grants) > 0:
+		return &Refusal{
+			Kind: ErrForbidden, What: fmt.Sprintf("%q needs the role %s, in the workspace or of the server", who.Name, r.Role), Next: "ask an admin for a grant",
+		}
 	}
 	return who.May(r.Role)
 }
@@ -51,6 +55,6 @@ func (r Rule) Allow(who Identity, p Place) (*Grant, error) {
 		where += fmt.Sprintf(" in environment %q", p.Environment)
 	}
 	return nil, &Refusal{
-		Kind: ErrForbidden, What: fmt.Sprintf("%s is not %s of %s", who.Name, r.Role, where), Next: "ask an admin for a grant",
+		Kind: ErrForbidden, What: fmt.Sprintf("%q is not %s of %s", who.Name, r.Role, where), Next: "ask an admin for a grant",
 	}
 }

@@ -55,7 +55,7 @@ func (q *pageRequest) asOf() (at time.Time, moved string, err error) {
 	if text := q.text("at"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || seconds < 0 || seconds > q.now.AddDate(100, 0, 0).Unix() {
-			return at, "", fmt.Errorf("%w: at %.20q is not a time in seconds since 1970", ledger.ErrInvalid, text)
+			return at, "", fmt.Errorf("%w: the parameter at is %.20q, and not a time in seconds since 1970", ledger.ErrInvalid, text)
 		}
 		asOf := ""
 		if at = time.Unix(seconds, 0).UTC(); at.Before(q.now.Add(-nearNow)) {

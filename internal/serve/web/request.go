@@ -45,7 +45,7 @@ func (q *pageRequest) when(name string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%w: %s %.60q is not a time; use the form 2026-11-20T14:30", ledger.ErrInvalid, name, text)
+	return time.Time{}, fmt.Errorf("%w: the parameter %s is %.60q, and not a time; use the form 2026-11-20T14:30", ledger.ErrInvalid, name, text)
 }
 
 // oneOf returns a parameter that must be one of some words; empty if it is not set.
@@ -58,7 +58,7 @@ func oneOf[T ~string](q *pageRequest, name string, words ...T) (T, error) {
 	for i, word := range words {
 		all[i] = string(word)
 	}
-	return "", fmt.Errorf("%w: %s %.60q is not one of %s", ledger.ErrInvalid, name, text, strings.Join(all, ", "))
+	return "", fmt.Errorf("%w: the parameter %s is %.60q, and not one of %s", ledger.ErrInvalid, name, text, strings.Join(all, ", "))
 }
 
 // paging returns the requested page of a list.
