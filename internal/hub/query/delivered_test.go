@@ -182,7 +182,7 @@ func TestApplications(t *testing.T) {
 	if steps := d.Environments[1].Detail.Steps; len(steps) != 1 || steps[0].Commit != newer.Commit {
 		t.Errorf("the steps are %+v", steps)
 	}
-	if len(d.History) != 1 || d.History[0].Summary != "shop stage: e200000 entered" {
+	if len(d.History) != 1 || d.History[0].Summary != "shop stage: e200000 started" {
 		t.Errorf("the history is %+v", d.History)
 	}
 	var missing *query.UnknownError
