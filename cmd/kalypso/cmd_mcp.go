@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -99,26 +100,45 @@ func (c *mcpCommand) run(cmd *cobra.Command) error {
 func (c *mcpCommand) pausing(cmd *cobra.Command, questions assistant.Questions) *assistant.Pausing {
 	return &assistant.Pausing{
 		Key: []byte(rand.Text()), Now: c.t.Now, // the questions of this process are confirmed in this process
-		Check: func(ctx context.Context, environment, controlPlane string) (string, error) {
-			name, _ := decide.SplitRing(environment)
-			found, err := questions.Environment(ctx, query.EnvironmentQuery{Name: name, ControlPlane: controlPlane})
-			if err != nil {
-				return "", err
-			}
-			for _, step := range found.Steps {
+		Check: func(ctx context.Context, p assistant.Promotions) (string, error) {
+			steps, err := stepsOf(ctx, questions, p)
+			for _, step := range steps {
 				if step.Kind == string(promote.Paused) {
-					return step.At.UTC().Format(time.RFC3339Nano), nil
+					return step.At.UTC().Format(time.RFC3339Nano), err
 				}
 			}
-			return "", nil
+			return "", err
 		},
-		Pause: func(_ context.Context, environment, controlPlane, why string) error {
+		Pause: func(_ context.Context, p assistant.Promotions, why string) error {
 			return c.fleet.WithController(cmd, c.t, func(controller backend.Controller) error {
-				_, err := controller.Do(cmd.Context(), backend.Command{Action: backend.Pause, Environment: environment, ControlPlane: controlPlane, Why: why})
+				_, err := controller.Do(cmd.Context(), backend.Command{
+					Action: backend.Pause, Environment: p.Environment, Application: p.Application, ControlPlane: p.ControlPlane, Why: why,
+				})
 				return err
 			})
 		},
 	}
+}
+
+// stepsOf returns the last steps of promotions. The error says that they do not exist.
+func stepsOf(ctx context.Context, questions assistant.Questions, p assistant.Promotions) ([]ledger.Step, error) {
+	if p.Application == "" {
+		name, _ := decide.SplitRing(p.Environment)
+		found, err := questions.Environment(ctx, query.EnvironmentQuery{Name: name, ControlPlane: p.ControlPlane})
+		return found.Steps, err
+	}
+	found, err := questions.Application(ctx, query.ApplicationQuery{Name: p.Application})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range found.Environments {
+		if e.Environment == p.Environment && e.Detail != nil {
+			return e.Detail.Steps, nil
+		}
+		names = append(names, e.Environment)
+	}
+	return nil, query.Unknown("environment", p.Environment, names)
 }
 
 // documentsOf implements [assistant.ControlPlane] with a session. Each answer reads the newest commits.

@@ -15,6 +15,7 @@
 //
 // # Actions
 //
-// Pausing the promotions into an environment is the only action, because it changes nothing on any cluster. It needs the role of an operator,
-// and a confirmation: by the user, if the client can ask, and otherwise with a code that the answer to the first call has. See [Pausing].
+// Pausing the promotions into an environment, of the platform or of an application, is the only action, because it changes nothing on any
+// cluster. It needs the role of an operator, and a confirmation: by the user, if the client can ask, and otherwise with a code that the answer
+// to the first call has. See [Pausing].
 package assistant

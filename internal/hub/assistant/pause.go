@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -16,10 +17,10 @@ import (
 // code, and only a second call with this code pauses. The code is signed, so that any server of a ledger takes it. It is valid for the same
 // caller, environment and reason, for five minutes and, because a pause changes what Check returns, once.
 type Pausing struct {
-	// Check returns an error unless the environment, or its ring, exists. The text is a different one after each pause.
-	Check func(ctx context.Context, environment, controlPlane string) (last string, err error) // required
-	// Pause stops the promotions into an environment, or a ring of it.
-	Pause func(ctx context.Context, environment, controlPlane, why string) error // required
+	// Check returns an error unless the promotions exist, and the caller may pause them. The text is a different one after each pause.
+	Check func(ctx context.Context, p Promotions) (last string, err error) // required
+	// Pause stops the promotions.
+	Pause func(ctx context.Context, p Promotions, why string) error // required
 	// Caller is who asks: the owner of the credential.
 	Caller string
 	// Key signs codes. It is the same on all servers of a ledger.
@@ -28,11 +29,25 @@ type Pausing struct {
 	Now func() time.Time
 }
 
-type pauseInput struct {
-	Environment  string `json:"environment" jsonschema:"name of the environment, or ENVIRONMENT/RING"`
+// Promotions are those into an environment: of the platform, or of one application.
+type Promotions struct {
+	Environment  string `json:"environment" jsonschema:"name of the environment, or ENVIRONMENT/RING for the platform"`
+	Application  string `json:"application,omitempty" jsonschema:"a workload that the server delivers, for its promotions instead of the platform's"`
 	ControlPlane string `json:"controlPlane,omitempty" jsonschema:"URL of the control plane; needed only if several have an environment of this name"`
-	Why          string `json:"why" jsonschema:"the reason, for the people who will read it"`
-	Confirm      string `json:"confirm,omitempty" jsonschema:"the code in the answer to the first call, after the user has agreed"`
+}
+
+// String names them in a question.
+func (p Promotions) String() string {
+	if p.Application != "" {
+		return fmt.Sprintf("the promotions of %s into %s", p.Application, p.Environment)
+	}
+	return "the promotions into " + p.Environment
+}
+
+type pauseInput struct {
+	Promotions
+	Why     string `json:"why" jsonschema:"the reason, for the people who will read it"`
+	Confirm string `json:"confirm,omitempty" jsonschema:"the code in the answer to the first call, after the user has agreed"`
 }
 
 // addPause adds the only action.
@@ -40,7 +55,7 @@ func addPause(s *mcp.Server, p *Pausing) {
 	no := false
 	mcp.AddTool(s, &mcp.Tool{
 		Name:        "pause",
-		Description: "Pause the promotions into an environment. What runs stays as it is. The user has to agree first, and resumes promotions with kalypso promote resume.",
+		Description: "Pause the promotions into an environment: of the platform, or of one application. What runs stays as it is. The user has to agree first, and resumes them.",
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: true},
 	}, func(ctx context.Context, r *mcp.CallToolRequest, in pauseInput) (*mcp.CallToolResult, any, error) {
 		answer, err := p.handle(ctx, r, in)
@@ -55,12 +70,12 @@ func (p *Pausing) handle(ctx context.Context, r *mcp.CallToolRequest, in pauseIn
 	if strings.TrimSpace(in.Environment) == "" || strings.TrimSpace(in.Why) == "" {
 		return nil, errors.New("name the environment, and say why")
 	}
-	last, err := p.Check(ctx, in.Environment, in.ControlPlane)
+	last, err := p.Check(ctx, in.Promotions)
 	if err != nil {
 		return nil, err
 	}
-	question := fmt.Sprintf("Pause the promotions into %s? Reason: %s", in.Environment, in.Why)
-	about := []string{"pause", p.Caller, in.Environment, in.ControlPlane, in.Why, last}
+	question := fmt.Sprintf("Pause %s? Reason: %s", in.Promotions, in.Why)
+	about := []string{"pause", p.Caller, in.Environment, in.Application, in.ControlPlane, in.Why, last}
 	given, asked := r.Params.InputResponses[agreement]
 	switch {
 	case asked:
@@ -81,10 +96,14 @@ func (p *Pausing) handle(ctx context.Context, r *mcp.CallToolRequest, in pauseIn
 		answer.IsError = true
 		return answer, nil
 	}
-	if err := p.Pause(ctx, in.Environment, in.ControlPlane, in.Why); err != nil {
+	if err := p.Pause(ctx, in.Promotions, in.Why); err != nil {
 		return nil, err
 	}
-	return said(fmt.Sprintf("Promotions into %s are paused. To go on: kalypso promote resume %s", in.Environment, in.Environment)), nil
+	resume := "kalypso promote resume " + in.Environment
+	if in.Application != "" {
+		resume = fmt.Sprintf("POST /api/v1/applications/%s/environments/%s/resume", url.PathEscape(in.Application), url.PathEscape(in.Environment))
+	}
+	return said(fmt.Sprintf("Paused: %s. To go on: %s", in.Promotions, resume)), nil
 }
 
 func (p *Pausing) now() time.Time {

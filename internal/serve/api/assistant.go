@@ -20,6 +20,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -40,7 +41,7 @@ func (s *service) assist() http.Handler {
 		if who.Sees().All() { // drafts are of whole control planes
 			o.Drafts = drafts{s, who}
 		}
-		if ruleOf("pause").Admit(who) == nil {
+		if ruleOf("pause").Admit(who) == nil || ruleOf("pause-application").Admit(who) == nil {
 			o.Pause = s.pausing(who)
 		}
 		return assistant.New(o)
@@ -152,32 +153,56 @@ func (d drafts) Draft(ctx context.Context, environment string, whatIf []fleet.Wh
 	return preview.Drafts[0], nil
 }
 
-// pausing pauses promotions in the name of a user.
+// pausing pauses promotions in the name of a user, by the rules of the operations that do the same.
 func (s *service) pausing(who access.Identity) *assistant.Pausing {
-	at := func(environment, controlPlane string) RingPath {
-		name, ring := decide.SplitRing(environment)
-		return RingPath{EnvironmentPath{name, controlPlane}, ring}
-	}
 	return &assistant.Pausing{
 		Caller: who.String(), Key: s.confirmKey, Now: s.now,
-		Check: func(ctx context.Context, environment, controlPlane string) (string, error) {
-			standing, name, _, err := s.subject(ctx, "pause", at(environment, controlPlane), "")
+		Check: func(ctx context.Context, p assistant.Promotions) (string, error) {
+			subject, name, err := s.pausable(access.With(ctx, who), p)
 			if err != nil {
 				return "", err
 			}
-			last, err := s.Ledger.Steps(ctx, ledger.StepQuery{
-				Subject: ledger.CleanSubject(standing.ControlPlane), Environment: name, Kind: string(promote.Paused), Limit: 1,
-			})
+			last, err := s.Ledger.Steps(ctx, ledger.StepQuery{Subject: ledger.CleanSubject(subject), Environment: name, Kind: string(promote.Paused), Limit: 1})
 			if err != nil || len(last) == 0 {
 				return "", err
 			}
 			return last[0].At.UTC().Format(time.RFC3339Nano), nil
 		},
-		Pause: func(ctx context.Context, environment, controlPlane, why string) error {
-			_, err := s.command(access.With(ctx, who), "pause", at(environment, controlPlane), "", why, s.Control.Pause)
+		Pause: func(ctx context.Context, p assistant.Promotions, why string) (err error) {
+			ctx = access.With(ctx, who)
+			if p.Application != "" {
+				control := &promote.Control{Ledger: s.Ledger, Now: s.now}
+				_, err = s.applicationCommand(ctx, "pause", applicationOf(p), "", why, control.Pause)
+				return err
+			}
+			if err = ruleOf("pause").Admit(who); err == nil {
+				_, err = s.command(ctx, "pause", ringOf(p), "", why, s.Control.Pause)
+			}
 			return err
 		},
 	}
+}
+
+// pausable returns the subject and the environment of promotions that the client of a request may pause.
+func (s *service) pausable(ctx context.Context, p assistant.Promotions) (subject, environment string, err error) {
+	if p.Application != "" {
+		_, a, err := s.changing(ctx, "pause", applicationOf(p))
+		return a.Subject, p.Environment, err
+	}
+	if err := ruleOf("pause").Admit(access.From(ctx)); err != nil {
+		return "", "", err
+	}
+	standing, name, _, err := s.subject(ctx, "pause", ringOf(p), "")
+	return standing.ControlPlane, name, err
+}
+
+func applicationOf(p assistant.Promotions) ApplicationPath {
+	return ApplicationPath{query.ApplicationQuery{Name: p.Application}, p.Environment}
+}
+
+func ringOf(p assistant.Promotions) RingPath {
+	name, ring := decide.SplitRing(p.Environment)
+	return RingPath{EnvironmentPath{name, p.ControlPlane}, ring}
 }
 
 // confirmKey derives the key that signs the codes by which assistants confirm; a random one without a secret.

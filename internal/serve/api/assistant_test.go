@@ -88,7 +88,7 @@ func TestAssistantsPauseWhatWasConfirmed(t *testing.T) {
 			t.Errorf("%s: got %+v", environment, a)
 		}
 	}
-	if a := w.pause(operator, "dev", "it fails", code); a.Result.IsError || len(w.spoken) != 1 || !strings.Contains(a.texts(), "Promotions into dev are paused") {
+	if a := w.pause(operator, "dev", "it fails", code); a.Result.IsError || len(w.spoken) != 1 || !strings.Contains(a.texts(), "Paused: the promotions into dev.") {
 		t.Fatalf("confirmed: %+v, %v", a, w.spoken)
 	}
 	w.spoken = nil
