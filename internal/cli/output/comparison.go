@@ -29,6 +29,7 @@ func (v Printer) sides(w io.Writer, c query.Comparison) error {
 		mark = v.style.Green
 	}
 	t.Row(terminal.Plain("commit"), terminal.Painted(mark, cmp.Or(terminal.Short(c.A.Commit), "-")), terminal.Painted(mark, cmp.Or(terminal.Short(c.B.Commit), "-")))
+	t.Row(terminal.Plain("state"), PhaseCell(v.style, c.A.Phase), PhaseCell(v.style, c.B.Phase))
 	t.Row(terminal.Plain("since"), terminal.Plain(v.When(c.A.Since)), terminal.Plain(v.When(c.B.Since)))
 	t.Row(terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(c.A.GitOpsCommit), "-")), terminal.Plain(cmp.Or(terminal.Short(c.B.GitOpsCommit), "-")))
 	return t.Write(w)

@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // Comparison is the difference between two environments.
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// SameCommit means that both have the same commit of main.
+	// SameCommit means that both have the same commit of main, and the GitOps branches of both have its manifests.
 	SameCommit bool `json:"sameCommit"`
 	// Ahead is the environment with the newer commit; empty if the history is unknown, or both have the same.
 	Ahead In `json:"ahead,omitempty"`
@@ -44,6 +46,8 @@ type Side struct {
 	GitOpsCommit string `json:"gitOpsCommit,omitempty"`
 	// Since is when the phase of the commit began.
 	Since time.Time `json:"since,omitzero"`
+	// Phase is the progress of the commit: until it is merged, clusters run an earlier one.
+	Phase decide.Phase `json:"phase"`
 	// AsOf is the time that is compared; absent for now.
 	AsOf time.Time `json:"asOf,omitzero"`
 }
@@ -128,7 +132,7 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	if err != nil {
 		return c, err
 	}
-	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit
+	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit && c.A.merged() && c.B.merged()
 	c.addCommits(a)
 	c.addTargets(a, b)
 	c.addAssignments(a, b)
@@ -173,11 +177,16 @@ func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *
 		return nil, err
 	}
 	e, err := o.named(ctx, sc, asOf)
-	*side = Side{Environment: name, Commit: e.Commit, Title: e.Title, Since: e.Since, AsOf: utc(asOf)}
+	*side = Side{Environment: name, Commit: e.Commit, Title: e.Title, Since: e.Since, Phase: e.Phase, AsOf: utc(asOf)}
 	if e.GitOps != nil {
 		side.GitOpsCommit = e.GitOps.Commit
 	}
 	return sc, err
+}
+
+// merged reports whether the GitOps branch has the manifests of the commit, as far as the phase says.
+func (s *Side) merged() bool {
+	return !slices.Contains([]decide.Phase{decide.Promoted, decide.Proposed, decide.Refused, decide.Aborted}, s.Phase)
 }
 
 // addCommits adds the commits between the environments, if the history is known.

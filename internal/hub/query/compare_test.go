@@ -1,0 +1,30 @@
+package query_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// TestAProposedCommitIsNotTheSame: clusters run another commit until the pull request with the manifests is merged.
+func TestAProposedCommitIsNotTheSame(t *testing.T) {
+	for phase, same := range map[decide.Phase]bool{decide.Deployed: true, decide.Deploying: true, decide.Failed: true, decide.Proposed: false, decide.Aborted: false} {
+		o := &query.Observer{Ledger: newWorld(t).Ledger, Now: time.Now, Fleet: planes{{
+			URL: controlPlane, Environments: []string{"dev", "stage"},
+			Promotion: &promote.Outcome{Environments: []promote.Standing{
+				{Environment: "dev", Phase: decide.Deployed, Commit: sha("c1")}, {Environment: "stage", Phase: phase, Commit: sha("c1")},
+			}},
+			Scheduling: map[string]*query.Scheduled{"dev": round(t), "stage": round(t)},
+		}}}
+		c, err := o.Compare(t.Context(), query.CompareQuery{A: "dev", B: "stage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.SameCommit != same || c.B.Phase != phase {
+			t.Errorf("stage is %s: got %v, %s", phase, c.SameCommit, c.B.Phase)
+		}
+	}
+}
