@@ -72,9 +72,11 @@ const (
 // TargetDifference is a target whose versions differ, or that only one of two environments has.
 type TargetDifference struct {
 	Workload string `json:"workload"`
-	// Target is the name within the workload, because full names contain the environment.
-	Target string `json:"target"`
-	In     In     `json:"in"`
+	// Target is the name within the workload, because full names contain the environment. A workload with one target in each environment
+	// has the same target in both: TargetInB is its name in the second one if that differs.
+	Target    string `json:"target"`
+	TargetInB string `json:"targetInB,omitempty"`
+	In        In     `json:"in"`
 	// A and B are absent if the environment does not have the target.
 	A *TargetVersions `json:"a,omitempty"`
 	B *TargetVersions `json:"b,omitempty"`
@@ -134,8 +136,9 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	}
 	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit && c.A.merged() && c.B.merged()
 	c.addCommits(a)
-	c.addTargets(a, b)
-	c.addAssignments(a, b)
+	name := pairedNames(a, b)
+	c.addTargets(a, b, name)
+	c.addAssignments(a, b, name)
 	if q.AsOf.IsZero() && q.BAsOf.IsZero() && q.A != q.B {
 		if c.Configuration, err = compareConfig(ctx, a.scheduled, b.scheduled); err != nil {
 			return c, err
@@ -222,15 +225,36 @@ func (p pair[T]) in() In {
 	return InBoth
 }
 
-// addTargets compares targets by workload and name within it.
-func (c *Comparison) addTargets(a, b *environmentView) {
-	pairs := map[string]pair[targetStatus]{}
-	for i, p := range a.statuses {
-		pairs[key(p.workload, p.shortName)] = pair[targetStatus]{a: &a.statuses[i]}
+// pairedNames returns the names by which targets of two environments are compared: those within the workload, and none for workloads that
+// have one target in each.
+func pairedNames(a, b *environmentView) func(*targetStatus) string {
+	count := func(v *environmentView) map[string]int {
+		n := map[string]int{}
+		for _, p := range v.statuses {
+			n[p.workload]++
+		}
+		return n
 	}
-	for i, p := range b.statuses {
-		k := key(p.workload, p.shortName)
-		pairs[k] = pair[targetStatus]{pairs[k].a, &b.statuses[i]}
+	inA, inB := count(a), count(b)
+	return func(p *targetStatus) string {
+		if inA[p.workload] == 1 && inB[p.workload] == 1 {
+			return ""
+		}
+		return p.shortName
+	}
+}
+
+// addTargets compares targets by workload and name within it.
+func (c *Comparison) addTargets(a, b *environmentView, name func(*targetStatus) string) {
+	pairs := map[string]pair[targetStatus]{}
+	for i := range a.statuses {
+		p := &a.statuses[i]
+		pairs[key(p.workload, name(p))] = pair[targetStatus]{a: p}
+	}
+	for i := range b.statuses {
+		p := &b.statuses[i]
+		k := key(p.workload, name(p))
+		pairs[k] = pair[targetStatus]{pairs[k].a, p}
 	}
 	for _, k := range slices.Sorted(maps.Keys(pairs)) {
 		p := pairs[k]
@@ -239,6 +263,9 @@ func (c *Comparison) addTargets(a, b *environmentView) {
 			one = p.b
 		}
 		d := TargetDifference{Workload: one.workload, Target: one.shortName, In: p.in(), A: p.a.targetVersions(), B: p.b.targetVersions()}
+		if d.In == InBoth && p.b.shortName != d.Target {
+			d.TargetInB = p.b.shortName
+		}
 		if d.In == InBoth && sameVersions(d.A, d.B) {
 			c.Same.Targets++
 			continue
@@ -273,13 +300,13 @@ func sameVersions(a, b *TargetVersions) bool {
 }
 
 // addAssignments compares assignments.
-func (c *Comparison) addAssignments(a, b *environmentView) {
+func (c *Comparison) addAssignments(a, b *environmentView, name func(*targetStatus) string) {
 	pairs := map[string]pair[AssignmentDifference]{}
-	for _, d := range a.published() {
-		pairs[d.key()] = pair[AssignmentDifference]{a: &d}
+	for k, d := range a.published(name) {
+		pairs[k] = pair[AssignmentDifference]{a: &d}
 	}
-	for _, d := range b.published() {
-		pairs[d.key()] = pair[AssignmentDifference]{pairs[d.key()].a, &d}
+	for k, d := range b.published(name) {
+		pairs[k] = pair[AssignmentDifference]{pairs[k].a, &d}
 	}
 	for _, k := range slices.Sorted(maps.Keys(pairs)) {
 		p := pairs[k]
@@ -293,17 +320,16 @@ func (c *Comparison) addAssignments(a, b *environmentView) {
 	}
 }
 
-// published returns the assignments on the GitOps branch.
-func (sc *environmentView) published() []AssignmentDifference {
-	var all []AssignmentDifference
-	for _, p := range sc.statuses {
+// published returns the assignments on the GitOps branch, by what they are compared by.
+func (sc *environmentView) published(name func(*targetStatus) string) map[string]AssignmentDifference {
+	all := map[string]AssignmentDifference{}
+	for i := range sc.statuses {
+		p := &sc.statuses[i]
 		for _, a := range p.assignments {
 			if a.isPublished() {
-				all = append(all, AssignmentDifference{ClusterType: a.clusterType, Target: p.shortName, Workload: p.workload})
+				all[names(p.workload, name(p), a.clusterType)] = AssignmentDifference{ClusterType: a.clusterType, Target: p.shortName, Workload: p.workload}
 			}
 		}
 	}
 	return all
 }
-
-func (d *AssignmentDifference) key() string { return names(d.Workload, d.Target, d.ClusterType) }

@@ -28,3 +28,22 @@ func TestAProposedCommitIsNotTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestTheOnlyTargetsOfAWorkloadAreCompared: nginx has the target dev in dev and the target stage in stage.
+func TestTheOnlyTargetsOfAWorkloadAreCompared(t *testing.T) {
+	at := clock(t, "11:00")
+	o := &query.Observer{Ledger: newWorld(t).Ledger, Now: time.Now, Fleet: planes{{
+		URL: controlPlane, Environments: []string{"dev", "stage"}, Promotion: &promote.Outcome{},
+		Scheduling: map[string]*query.Scheduled{
+			"dev":   scheduled("dev", "nginx dev\nshop web\nshop api\nlarge size=large", nil, at),
+			"stage": scheduled("stage", "nginx stage\nshop web\nlarge size=large", nil, at),
+		},
+	}}}
+	c, err := o.Compare(t.Context(), query.CompareQuery{A: "dev", B: "stage"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Targets) != 1 || c.Targets[0].Target != "api" || c.Targets[0].In != query.InA || c.Same.Targets != 2 {
+		t.Errorf("got %+v, %d the same", c.Targets, c.Same.Targets)
+	}
+}

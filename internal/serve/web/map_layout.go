@@ -69,11 +69,11 @@ type cellLine struct{ Path, Tone string }
 
 // Sizes in pixels.
 const (
-	workloadsX, workloadsWidth = 1, 196
-	policiesX, policiesWidth   = 253, 160
-	typesX, typesWidth         = 469, 160
-	fieldX, fieldWidth         = 640, 598
-	mapWidth                   = 1240
+	workloadsX, workloadsWidth = 1, 180
+	policiesX, policiesWidth   = 235, 152
+	typesX, typesWidth         = 441, 152
+	fieldX, fieldWidth         = 604, 598
+	mapWidth                   = 1204 // with its frame, it fits a window of 1280 pixels with a scrollbar
 	headHeight                 = 44
 	mapNodeHeight              = 28
 	rowGap, ringGap            = 5, 10

@@ -33,6 +33,9 @@ func timelineOf(events []query.Event, here string) []eventView {
 		if e.Step == string(promote.StatusPosted) {
 			continue // a status only repeats the step before
 		}
+		if n := len(views); n > 0 && repeats(&views[n-1].Event, &e) {
+			continue
+		}
 		v := eventView{Event: e, Address: eventAddress(e)}
 		v.Summary = shortSummary(e)
 		if v.Address == here {
@@ -52,6 +55,13 @@ func timelineOf(events []query.Event, here string) []eventView {
 		views = append(views, v)
 	}
 	return views
+}
+
+// repeats reports whether an event is the step that the status after it, which has the reason, reports.
+func repeats(status, step *query.Event) bool {
+	return status.Step == string(promote.StateChanged) && step.Step != "" && label(step.Step) == label(status.Phase) &&
+		status.Commit == step.Commit && status.Revision == step.Revision && status.Environment == step.Environment && status.Ring == step.Ring &&
+		status.Workload == step.Workload && status.At.Sub(step.At) < time.Second
 }
 
 // shortSummary returns a summary without what the page shows beside it: the state, and the protocol of a repository.
