@@ -23,8 +23,10 @@ import (
 const (
 	// maxPast is how many commits of a GitOps branch are searched, from the head.
 	maxPast = 2000
-	// DefaultPast is how many versions and revisions are returned if a request does not say it, MaxPast how many at most.
-	DefaultPast, MaxPast = 20, 200
+	// DefaultPast is how many versions and revisions are returned if a request does not say it.
+	DefaultPast = 20
+	// MaxPast is how many are returned at most.
+	MaxPast = 200
 )
 
 // Past answers which commits of the GitOps branches changed an application, or one of its targets. Git is all that it reads: what
