@@ -132,7 +132,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	w.explainStage()
-	w.server.Values = formsOnly{}
+	w.server.Values, w.server.Observer.Histories = formsOnly{}, oneMerge{}
 	w.server.Observer.Fleet.ControlPlanes()[0].Scheduling["stage"].Outcome.Plan = &plan.Plan{Problems: []fleetpkg.Problem{{
 		Severity: fleetpkg.SeverityWarning, Kind: fleetpkg.KindConfigMissing, Assignment: "large/shop-web", Message: "URL is required, but missing", Lacks: "URL",
 	}}}
@@ -172,6 +172,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "stage") + "?target=shop/web&clusterType=large&config=*"
 		case "get-application-values":
 			address = strings.NewReplacer("{name}", "hello", "{environment}", "dev").Replace(address) + "?target=web"
+		case "list-solution-versions", "list-revisions":
+			address = strings.NewReplacer("{name}", "hello", "{environment}", "dev", "{target}", "web").Replace(address)
 		case "get-values":
 			address = strings.ReplaceAll(address, "{name}", "stage") + "?configMap=west"
 		case "list-assignments", "get-matrix", "get-map", "get-history":
