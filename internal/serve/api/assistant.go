@@ -189,7 +189,12 @@ func (s *service) pausable(ctx context.Context, p assistant.Promotions) (subject
 		_, a, err := s.changing(ctx, "pause", applicationOf(p))
 		return a.Subject, p.Environment, err
 	}
-	if err := ruleOf("pause").Admit(access.From(ctx)); err != nil {
+	who := access.From(ctx)
+	if err := ruleOf("pause").Admit(who); err != nil {
+		var refusal *access.Refusal
+		if errors.As(err, &refusal) && ruleOf("pause-application").Admit(who) == nil {
+			err = &access.Refusal{Kind: refusal.Kind, What: refusal.What, Next: "name an application, to pause its promotions"}
+		}
 		return "", "", err
 	}
 	standing, name, _, err := s.subject(ctx, "pause", ringOf(p), "")

@@ -330,8 +330,12 @@ func TestAssistantsHaveTheScopeOfTheirToken(t *testing.T) {
 		"list_history": {{"environment": "dev"}, {"workload": "cart"}, {"cluster": "large-01"}}, "compare": {{"a": "dev", "b": "stage"}, {"a": "dev", "b": "pro"}}, "get_figures": {{}},
 	}
 	operators := map[string][]map[string]any{"pause": {
-		{"environment": "dev", "application": "cart", "why": "x"}, {"environment": "dev", "application": "car", "why": "x"}, {"environment": "de", "application": "cart", "why": "x"},
-		{"environment": "dev", "why": "x"}, {"environment": "zulu-env", "why": "x"}, {"environment": "dev", "application": "zulu", "why": "x"},
+		{"environment": "dev", "application": "cart", "why": "x"},
+		{"environment": "dev", "application": "car", "why": "x"},
+		{"environment": "de", "application": "cart", "why": "x"},
+		{"environment": "dev", "why": "x"},
+		{"environment": "zulu-env", "why": "x"},
+		{"environment": "dev", "application": "zulu", "why": "x"},
 	}}
 	for role, also := range map[access.Role]map[string][]map[string]any{access.Reader: nil, access.Operator: operators} {
 		inputs, tools := maps.Clone(inputs), []string(nil)
@@ -376,7 +380,7 @@ func TestTeamsPauseTheirOwnWithAnAssistant(t *testing.T) {
 		return a.Content[len(a.Content)-1].(*mcp.TextContent).Text, a.IsError
 	}
 	for want, input := range map[string]map[string]any{
-		"has roles in workspaces only":    {"environment": "dev", "why": "x"},
+		"of the server: name an applicat": {"environment": "dev", "why": "x"},
 		`no environment "stage"`:          {"environment": "stage", "application": "cart", "why": "x"},
 		`no application "zulu"`:           {"environment": "dev", "application": "zulu", "why": "x"},
 		"name the environment, and say w": {"environment": "dev", "application": "cart", "why": " "},
