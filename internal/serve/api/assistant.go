@@ -64,15 +64,13 @@ func (s *service) assist() http.Handler {
 		}
 		r = r.WithContext(access.With(r.Context(), who))
 		request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		if r.Method != http.MethodPost || err != nil {
-			request = nil // refused below
-		} else if refusal := assistant.Check(request); refusal != nil {
-			writeRefusal(w, http.StatusBadRequest, refusal)
-			return
-		}
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			writeRefusal(w, http.StatusRequestEntityTooLarge, assistant.Refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the request is larger than %d KiB", maxBody>>10)))
+			return
+		}
+		if refusal := assistant.Check(request); refusal != nil && r.Method == http.MethodPost {
+			writeRefusal(w, http.StatusBadRequest, refusal)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(request))
