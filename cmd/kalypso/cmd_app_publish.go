@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // appPublishCommand is "kalypso app publish".
@@ -95,7 +95,7 @@ func (c *appPublishCommand) run(cmd *cobra.Command) error {
 	}
 	release := registry.Release{Tags: c.tags, Latest: c.gitops == ""}
 	if c.keyFile != "" {
-		text, err := os.ReadFile(c.keyFile)
+		text, err := secretfile.Read(c.keyFile)
 		if err == nil {
 			release.Key, err = hub.ParseReportKey(text)
 		}
@@ -157,7 +157,7 @@ func openStore(t *terminal.Terminal, at registry.Reference, create bool) (*regis
 
 // keyOf reads a public key.
 func keyOf(file string) (ed25519.PublicKey, error) {
-	text, err := os.ReadFile(file)
+	text, err := secretfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/carry"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // bundleCommand is "kalypso bundle".
@@ -107,7 +108,7 @@ func (c *bundleCommand) run(cmd *cobra.Command) error {
 	}
 	var key ed25519.PrivateKey
 	if c.keyFile != "" {
-		text, err := os.ReadFile(c.keyFile)
+		text, err := secretfile.Read(c.keyFile)
 		if err == nil {
 			key, err = hub.ParseReportKey(text)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule/carry"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // bundleApplyCommand is "kalypso bundle apply".
@@ -157,7 +158,7 @@ func parseRegistry(text string) (registry string, plain bool, err error) {
 func readPublicKeys(files []string) ([]ed25519.PublicKey, error) {
 	var keys []ed25519.PublicKey
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := secretfile.Read(file)
 		if err != nil {
 			return nil, err
 		}

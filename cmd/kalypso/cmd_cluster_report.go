@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // clusterReportCommand is "kalypso cluster report".
@@ -123,7 +123,7 @@ func (c *clusterReportCommand) mapped(batches []hub.ReportBatch) []hub.ReportBat
 }
 
 func (c *clusterReportCommand) key() (ed25519.PrivateKey, error) {
-	text, err := os.ReadFile(c.keyFile)
+	text, err := secretfile.Read(c.keyFile)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // sampleFlags choose a sample.
@@ -72,13 +70,13 @@ func (f *sampleFlags) remote() (sample.Remote, error) {
 }
 
 func remoteOf(folder *sample.Folder) (sample.Remote, error) {
-	token, err := os.ReadFile(folder.ControlToken())
+	token, err := secretfile.Value(folder.ControlToken())
 	if err != nil {
 		return sample.Remote{}, cli.Failed(fmt.Errorf("read the token of the sample: %w", err), "start it with kalypso sample up")
 	}
 	server := &url.URL{Scheme: "http", Host: folder.State.Listen, Path: sample.ControlRoot}
 	return sample.Remote{Client: &client.Client{
-		Server: server, Token: secret.New(strings.TrimSpace(string(token))), UserAgent: "kalypso/" + cli.Version(),
+		Server: server, Token: token, UserAgent: "kalypso/" + cli.Version(),
 	}}, nil
 }
 

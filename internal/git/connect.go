@@ -22,6 +22,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // connection is one connection to a remote, after it has listed its references.
@@ -171,7 +172,7 @@ func sshKeys() ([]ssh.Signer, error) {
 		return signers, nil // only the agent's keys
 	}
 	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
-		pem, err := os.ReadFile(filepath.Join(home, ".ssh", name))
+		pem, err := secretfile.Read(filepath.Join(home, ".ssh", name))
 		if err != nil {
 			continue
 		}

@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // credential is a user name and password for one host.
@@ -148,7 +149,7 @@ func netrcCredential(env func(string) string, l location) (credential, error) {
 		}
 		file = filepath.Join(env("HOME"), ".netrc")
 	}
-	content, err := os.ReadFile(file)
+	content, err := secretfile.Read(file)
 	if err != nil {
 		// Like curl and git, ignore a netrc file that cannot be read.
 		return credential{}, nil

@@ -2,11 +2,12 @@ package git
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // Signer signs commits. [LoadSigner] creates one from a key.
@@ -19,22 +20,20 @@ type Signer interface {
 	Sign(commit []byte) (string, error)
 }
 
-// maxKey bounds the size of a key file.
-const maxKey = 1 << 20
-
 // LoadSigner reads a private key from a file: an SSH key as ssh-keygen writes it, or an armored OpenPGP key as
 // "gpg --armor --export-secret-keys" writes it. The passphrase is needed for keys that are encrypted.
 func LoadSigner(file string, passphrase Secret) (Signer, error) {
 	e := &Error{Kind: ErrInvalid, Op: "load signing key", Where: file}
-	text, err := os.ReadFile(file)
+	text, err := secretfile.Read(file)
+	if errors.Is(err, secretfile.ErrTooLarge) {
+		e.Detail = "it is too large for a key"
+		return nil, e
+	}
 	if err != nil {
 		return nil, storageError(e.Op, file, err)
 	}
 	var signer Signer
 	switch {
-	case len(text) > maxKey:
-		e.Detail = "it is too large for a key"
-		return nil, e
 	case bytes.Contains(text, []byte("-----BEGIN PGP ")):
 		signer, err = newOpenPGPSigner(text, passphrase)
 	case bytes.Contains(text, []byte(" PRIVATE KEY-----")):

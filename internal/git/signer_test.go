@@ -21,6 +21,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // signingKey is a private key in a file, with what others need to verify its signatures.
@@ -231,7 +233,7 @@ func TestLoadSignerRefuses(t *testing.T) {
 		"ssh wrong phrase":   {ssh.file, "hunter22", ErrInvalid, "passphrase"},
 		"pgp without phrase": {pgp.file, "", ErrInvalid, "passphrase"},
 		"pgp wrong phrase":   {pgp.file, "hunter22", ErrInvalid, "passphrase"},
-		"too large":          {writeKey(t, make([]byte, maxKey+1)), "", ErrInvalid, "too large"},
+		"too large":          {writeKey(t, make([]byte, secretfile.MaxSize+1)), "", ErrInvalid, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := LoadSigner(test.file, NewSecret(test.passphrase))

@@ -22,6 +22,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // command has the flags of the agent.
@@ -172,7 +173,7 @@ func (c *command) deliver(a *agent.Agent, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(c.serverKey)
+	text, err := secretfile.Read(c.serverKey)
 	if err != nil {
 		return cli.Failed(fmt.Errorf("read the server's key: %w", err), "kalypso cluster register --manifests --reconciler direct writes it")
 	}

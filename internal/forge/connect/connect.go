@@ -3,7 +3,6 @@ package connect
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // All connects to several forges, in their order.
@@ -66,7 +66,7 @@ func credential(c forge.Connection, env map[string]string) (forge.Secret, error)
 		}
 		return forge.NewSecret(env[c.TokenEnv]), nil
 	case c.TokenFile != "":
-		text, err := os.ReadFile(c.TokenFile)
+		text, err := secretfile.Read(c.TokenFile)
 		if err != nil {
 			return forge.Secret{}, fmt.Errorf("forge %q: read its token: %w", c.URL, err)
 		}
@@ -80,7 +80,7 @@ func githubApp(c forge.Connection) (*github.App, error) {
 	if c.App == nil {
 		return nil, nil
 	}
-	key, err := os.ReadFile(c.App.PrivateKeyFile)
+	key, err := secretfile.Read(c.App.PrivateKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("forge %q: read the app's key: %w", c.URL, err)
 	}

@@ -3,10 +3,10 @@ package client
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // ParseServer parses the address of a server: an HTTP or HTTPS URL without credentials, query and fragment.
@@ -23,7 +23,7 @@ func ParseServer(text string) (*url.URL, error) {
 
 // ReadToken reads a file that holds one token and nothing else.
 func ReadToken(file string) (secret.Value, error) {
-	text, err := os.ReadFile(file)
+	text, err := secretfile.Read(file)
 	if err != nil {
 		return secret.Value{}, fmt.Errorf("read the token: %w", err)
 	}

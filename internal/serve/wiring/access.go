@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // The secrets in the data folder. Only the user that runs the server can read them.
@@ -75,12 +75,12 @@ func signOn(c *serve.OIDCConfig) *access.SignOn {
 // With an embedded forge, its token is used for the server, too.
 func (s *Server) createAdminToken(ctx context.Context) error {
 	file := filepath.Join(s.Config.Data, AdminTokenFile)
-	existing, err := os.ReadFile(file)
+	existing, err := secretfile.Value(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the administrator's token: %w", err)
 	}
-	token, err := access.Bootstrap(ctx, s.Ledger, secret.New(strings.TrimSpace(string(existing))), time.Now())
-	if err != nil || token.IsZero() || len(existing) > 0 {
+	token, err := access.Bootstrap(ctx, s.Ledger, existing, time.Now())
+	if err != nil || token.IsZero() || !existing.IsZero() {
 		return err
 	}
 	if err := writeSecret(file, token); err != nil {
@@ -92,9 +92,9 @@ func (s *Server) createAdminToken(ctx context.Context) error {
 
 // KeptSecret returns the secret in a file, which is created the first time.
 func KeptSecret(file string) (secret.Value, error) {
-	text, err := os.ReadFile(file)
+	kept, err := secretfile.Value(file)
 	if err == nil {
-		return secret.New(strings.TrimSpace(string(text))), nil
+		return kept, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return secret.Value{}, fmt.Errorf("read a secret: %w", err)
@@ -119,13 +119,13 @@ func Secrets(config *serve.Config, env map[string]string) []secret.Value {
 	var secrets []secret.Value
 	for _, f := range config.Forges {
 		names = append(names, f.TokenEnv, f.WebhookSecretEnv)
-		if text, err := os.ReadFile(f.TokenFile); err == nil {
-			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
+		if token, err := secretfile.Value(f.TokenFile); err == nil {
+			secrets = append(secrets, token)
 		}
 	}
 	for i := range config.ResourceGraph {
-		if text, err := os.ReadFile(config.ResourceGraph[i].SecretFile); err == nil {
-			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
+		if kept, err := secretfile.Value(config.ResourceGraph[i].SecretFile); err == nil {
+			secrets = append(secrets, kept)
 		}
 	}
 	for i := range config.Schedulers {

@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // wireDirect connects what clusters without a reconciler should run to Git.
@@ -68,13 +69,13 @@ func otherDeliveryKey(ctx context.Context, l ledger.Replicas, key ed25519.Privat
 // deliveryKey reads the key from a file. Without one it reads the other file, and creates it if it does not exist.
 func deliveryKey(file, own string) (ed25519.PrivateKey, error) {
 	if file != "" {
-		text, err := os.ReadFile(file)
+		text, err := secretfile.Read(file)
 		if err != nil {
 			return nil, err
 		}
 		return hub.ParseReportKey(text)
 	}
-	text, err := os.ReadFile(own)
+	text, err := secretfile.Read(own)
 	if err == nil {
 		return hub.ParseReportKey(text)
 	}
@@ -102,7 +103,7 @@ func deliveryKey(file, own string) (ed25519.PrivateKey, error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if text, err = os.ReadFile(own); err != nil {
+	if text, err = secretfile.Read(own); err != nil {
 		return nil, err
 	}
 	return hub.ParseReportKey(text)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
-	"os"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 var (
@@ -134,11 +134,10 @@ func configured(what, variable, file string, env map[string]string) (secret.Valu
 		}
 		return secret.Value{}, fmt.Errorf("%s: the environment variable %s is empty", what, variable)
 	}
-	text, err := os.ReadFile(file)
+	v, err := secretfile.Value(file)
 	if err != nil {
 		return secret.Value{}, fmt.Errorf("%s: %w", what, err)
 	}
-	v := secret.New(strings.TrimSpace(string(text)))
 	if v.IsZero() {
 		return v, fmt.Errorf("%s: the file %s is empty", what, file)
 	}

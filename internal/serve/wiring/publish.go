@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"os"
 	"path"
 	"slices"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // publisher publishes the merged commits of applications as solution versions. Nil publishes nothing.
@@ -63,7 +63,7 @@ func newPublisher(c serve.PublishConfig, env func(name string) string) (*publish
 		client: &remote.Client{HTTP: &http.Client{Timeout: publishTime}, Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}, to: to,
 	}
 	if c.KeyFile != "" {
-		text, err := os.ReadFile(c.KeyFile)
+		text, err := secretfile.Read(c.KeyFile)
 		if err == nil {
 			p.key, err = hub.ParseReportKey(text)
 		}
