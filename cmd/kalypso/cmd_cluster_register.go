@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +23,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
 
 // clusterRegisterCommand is "kalypso cluster register".
@@ -46,6 +46,8 @@ func newClusterRegister(t *terminal.Terminal) *cobra.Command {
 		Short: "Register a cluster and create its credential",
 		Long: `Register a cluster as a member of environments, or change its memberships. A new cluster gets a credential for its agent. It is
 shown once, or written to a file that only you can read; the ledger stores its hash.
+
+The memberships and labels of a registered cluster are replaced: name all that it should have.
 
 With --manifests, print the manifests that install the agent, and with --reconciler those by which the cluster pulls the folders of its
 memberships. They contain no credential and can be committed to Git:
@@ -132,7 +134,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 func (c *clusterRegisterCommand) serverKey(cmd *cobra.Command) (string, error) {
 	var key api.DeliveryKey
 	if file := c.manifests.serverKey; file != "" {
-		text, err := os.ReadFile(file)
+		text, err := secretfile.Read(file)
 		if err != nil {
 			return "", fmt.Errorf("read --server-key: %w", err)
 		}
@@ -193,7 +195,7 @@ func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*inge
 	}
 	request := &ingest.ClusterRequest{Name: name, Memberships: members, Labels: c.labels, ReportedBy: c.reportedBy}
 	if c.keyFile != "" {
-		key, err := os.ReadFile(c.keyFile)
+		key, err := secretfile.Read(c.keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("read --key: %w", err)
 		}
@@ -228,6 +230,9 @@ func showRegistered(w io.Writer, r registered, what string) error {
 		fmt.Fprintf(w, " as %s", terminal.Printable(backend.FormatMemberships(r.Memberships)))
 	}
 	fmt.Fprintln(w)
+	if len(r.Removed) > 0 {
+		fmt.Fprintf(w, "it is no longer %s; to keep a membership, register the cluster with all of them\n", terminal.Printable(backend.FormatMemberships(r.Removed)))
+	}
 	switch {
 	case r.ReportedBy != "":
 		by := terminal.Printable(r.ReportedBy)

@@ -53,8 +53,14 @@ func (r *localRegistrar) Register(ctx context.Context, c ingest.ClusterRequest) 
 	if err := record(ctx, r.t, r.ledger, "register cluster", c.Name, FormatMemberships(c.Memberships)); err != nil {
 		return api.Credential{}, err
 	}
-	credential, made, err := r.registrar.Register(ctx, c, localUser(r.t).String(), r.t.Now())
-	return credentialOf(made, credential), err
+	removed, err := r.registrar.Removed(ctx, c)
+	if err != nil {
+		return api.Credential{}, err
+	}
+	credential, registration, err := r.registrar.Register(ctx, c, localUser(r.t).String(), r.t.Now())
+	made := credentialOf(registration, credential)
+	made.Removed = removed
+	return made, err
 }
 
 func (r *localRegistrar) Rotate(ctx context.Context, name string) (api.Credential, error) {

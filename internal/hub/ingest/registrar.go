@@ -58,7 +58,7 @@ type ClusterRequest struct {
 	ReportedBy string `json:"reportedBy,omitempty" maxLength:"63"`
 }
 
-// Register registers a cluster or changes its registration, on behalf of an admin.
+// Register registers a cluster or changes its registration, on behalf of an admin. Memberships and labels are replaced, see [Registrar.Removed].
 // A new or revoked cluster gets a credential, which is returned only here, and starts without a state: what was reported under
 // its name before no longer counts. Others keep theirs, and the returned credential is zero.
 //
@@ -91,6 +91,17 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 		}
 	}
 	return credential, next, r.Ledger.Register(ctx, next)
+}
+
+// Removed returns the memberships that a cluster has now, and would lose with a request: those of the request replace them.
+func (r *Registrar) Removed(ctx context.Context, request ClusterRequest) ([]ledger.Membership, error) {
+	known, err := r.cluster(ctx, request.Name)
+	if err != nil || !known.Registered {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(known.Registration.Memberships), func(m ledger.Membership) bool {
+		return slices.Contains(request.Memberships, m)
+	}), nil
 }
 
 // Rotate replaces the credential of a cluster. The new one is returned only here; the old one is invalid at once.

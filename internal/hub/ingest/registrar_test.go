@@ -65,6 +65,36 @@ func must[T any](t *testing.T) func(v T, r ledger.Registration, err error) T {
 	}
 }
 
+func TestRemovedMemberships(t *testing.T) {
+	o := newOffice(t)
+	ask := func(q ingest.ClusterRequest) []ledger.Membership {
+		removed, err := o.Removed(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return removed
+	}
+	q := request("large-07", "dev/large", "stage/large", "prod/large")
+	if got := ask(q); got != nil {
+		t.Errorf("new: %v", got)
+	}
+	if _, _, err := o.Register(t.Context(), q, "ann", noon); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(members("prod/large", "stage/large"), ask(request("large-07", "dev/large", "dev/small"))); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	if got := ask(q); len(got) > 0 {
+		t.Errorf("the same: %v", got)
+	}
+	if _, err := o.Revoke(t.Context(), "large-07", "ann", noon); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(request("large-07", "dev/large")); got != nil {
+		t.Errorf("revoked: %v", got)
+	}
+}
+
 func TestRegister(t *testing.T) {
 	o := newOffice(t)
 	q := request("large-07", "stage/large", "dev/large")

@@ -20,7 +20,9 @@ type Credential struct {
 	// FluxKey is the key with which its Flux signs events (generic-hmac); absent if the server accepts no signatures.
 	FluxKey     string              `json:"fluxKey,omitempty"`
 	Memberships []ledger.Membership `json:"memberships"`
-	Labels      map[string]string   `json:"labels,omitempty"`
+	// Removed are the memberships that the cluster had before and that the registration replaced; absent if there are none.
+	Removed []ledger.Membership `json:"removed,omitempty"`
+	Labels  map[string]string   `json:"labels,omitempty"`
 	// ReportedBy is the cluster that reports for it; the cluster itself then has no credential.
 	ReportedBy string `json:"reportedBy,omitempty"`
 	// At is the time of the registration, By who requested it.
@@ -123,8 +125,14 @@ func (s *service) registerCluster(ctx context.Context, in *registerInput) (Crede
 	if err := s.audit(ctx, "register cluster", in.Body.Name, registrationDetail(in.Body)); err != nil {
 		return Credential{}, err
 	}
+	removed, err := s.Registrar.Removed(ctx, in.Body)
+	if err != nil {
+		return Credential{}, err
+	}
 	credential, r, err := s.Registrar.Register(ctx, in.Body, access.From(ctx).String(), s.now())
-	return s.credential(credential, r, err)
+	made, err := s.credential(credential, r, err)
+	made.Removed = removed
+	return made, err
 }
 
 func (s *service) joinCluster(ctx context.Context, in *registerInput) (Credential, error) {
