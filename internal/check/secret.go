@@ -91,14 +91,33 @@ func Redact(text string) string {
 	return text
 }
 
-// RedactValue is [Redact] for the value of a key, whose name tells what the value is.
+// RedactValue is [Redact] for the value of a key. If the name of the key says that the value is a credential, as DB_PASSWORD and
+// auth.clientSecret do, the value is hidden whatever it looks like, unless it is empty, true or false.
 func RedactValue(key, value string) string {
+	switch {
+	case value == "" || value == "true" || value == "false":
+		return value
+	case namesCredential(key):
+		return hidden
+	}
 	prefix := key + ": "
 	text, ok := strings.CutPrefix(Redact(prefix+value), prefix)
 	if !ok {
 		return hidden // the key itself looks like a credential
 	}
 	return text
+}
+
+// credentialName matches the end of a key whose value is a credential. "Existing" and pull secrets of charts are names of a Secret.
+var (
+	credentialName = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|passwd|pwd|secret|token|credentials?|(api|access|private|secret|account|signing|encryption)[_-]?key)$`)
+	secretName     = regexp.MustCompile(`(?i)(existing|pull)[_-]?secret$`)
+)
+
+// namesCredential reports whether the last part of a dotted key is the name of a credential.
+func namesCredential(key string) bool {
+	key = strings.TrimRight(key, `"]`)
+	return credentialName.MatchString(key) && !secretName.MatchString(key)
 }
 
 // plainSecret reports a Secret whose values are not encrypted.

@@ -106,7 +106,9 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 		}
 		e.Pairs = append(e.Pairs, pair.explain(b, q.Key))
 		if checker.Hides() {
-			e.Pairs[len(e.Pairs)-1].Config = redacted(e.Pairs[len(e.Pairs)-1].Config)
+			for i, k := range e.Pairs[len(e.Pairs)-1].Config {
+				e.Pairs[len(e.Pairs)-1].Config[i] = redacted(k)
+			}
 		}
 		if a, ok := b.Assignment(pair.Folder, reasons.Target); ok {
 			for _, f := range a.Files {
@@ -242,32 +244,26 @@ func (d *Draft) checker() (*check.Checker, error) {
 	return checker, nil
 }
 
-// Configurations returns a function for the keys of configurations of the draft's assignments, without credentials unless the
-// environment's policy allows to show them.
-func (d *Draft) Configurations() (func(*config.Composed) []config.Key, error) {
+// Shown returns a function for what a user is shown of a key of the draft's configurations: without credentials, unless the environment's
+// policy allows to show them.
+func (d *Draft) Shown() (func(config.Key) config.Key, error) {
 	checker, err := d.checker()
 	if err != nil {
 		return nil, err
 	}
-	return func(c *config.Composed) []config.Key {
-		if checker.Hides() {
-			return redacted(c.Keys())
-		}
-		return c.Keys()
-	}, nil
+	if checker.Hides() {
+		return redacted, nil
+	}
+	return func(k config.Key) config.Key { return k }, nil
 }
 
-// redacted returns keys without credentials.
-func redacted(keys []config.Key) []config.Key {
-	keys = slices.Clone(keys)
-	for i := range keys {
-		k := &keys[i]
-		k.Value, k.Over = check.RedactValue(k.Path, k.Value), slices.Clone(k.Over)
-		for n := range k.Over {
-			k.Over[n].Value = check.RedactValue(k.Path, k.Over[n].Value)
-		}
+// redacted returns a key without credentials.
+func redacted(k config.Key) config.Key {
+	k.Value, k.Expression, k.Over = check.RedactValue(k.Path, k.Value), check.RedactValue(k.Path, k.Expression), slices.Clone(k.Over)
+	for i := range k.Over {
+		k.Over[i].Value = check.RedactValue(k.Path, k.Over[i].Value)
 	}
-	return keys
+	return k
 }
 
 // topKeys returns the top-level keys of a configuration.

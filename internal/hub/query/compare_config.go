@@ -60,11 +60,11 @@ func compareConfig(ctx context.Context, a, b *Scheduled) (*ConfigComparison, err
 	if was == nil || is == nil {
 		return nil, nil //nolint:nilnil // nothing is known, which is no error
 	}
-	keysA, err := was.Configurations()
+	shownA, err := was.Shown()
 	if err != nil {
 		return nil, err
 	}
-	keysB, err := is.Configurations()
+	shownB, err := is.Shown()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,9 @@ func compareConfig(ctx context.Context, a, b *Scheduled) (*ConfigComparison, err
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			known = differing(keysA(p.a), keysB(p.b))
+			for _, keys := range differing(p.a.Keys(), p.b.Keys()) {
+				known = append(known, keys.difference(shownA, shownB))
+			}
 			differences[p] = known
 		}
 		c.Assignments++
@@ -162,9 +164,12 @@ func composedOf(b *bundle.Bundle, clusterType, target string) *config.Composed {
 	return nil
 }
 
+// keyPair is a key in two configurations; nil where it is not set.
+type keyPair struct{ a, b *config.Key }
+
 // differing returns the keys whose values differ. Both lists are sorted by path.
-func differing(a, b []config.Key) []ConfigDifference {
-	var all []ConfigDifference
+func differing(a, b []config.Key) []keyPair {
+	var all []keyPair
 	for len(a) > 0 || len(b) > 0 {
 		order := 0
 		switch {
@@ -177,12 +182,12 @@ func differing(a, b []config.Key) []ConfigDifference {
 		}
 		switch {
 		case order < 0:
-			all, a = append(all, ConfigDifference{Key: a[0].Path, A: configValue(a[0])}), a[1:]
+			all, a = append(all, keyPair{a: &a[0]}), a[1:]
 		case order > 0:
-			all, b = append(all, ConfigDifference{Key: b[0].Path, B: configValue(b[0])}), b[1:]
+			all, b = append(all, keyPair{b: &b[0]}), b[1:]
 		default:
 			if a[0].Value != b[0].Value {
-				all = append(all, ConfigDifference{Key: a[0].Path, A: configValue(a[0]), B: configValue(b[0])})
+				all = append(all, keyPair{&a[0], &b[0]})
 			}
 			a, b = a[1:], b[1:]
 		}
@@ -190,8 +195,17 @@ func differing(a, b []config.Key) []ConfigDifference {
 	return all
 }
 
-func configValue(k config.Key) *ConfigValue {
-	return &ConfigValue{Value: k.Value, Expression: k.Expression, From: k.From, Over: k.Over}
+// difference returns what is shown of the keys, which were compared with their values.
+func (p keyPair) difference(a, b func(config.Key) config.Key) ConfigDifference {
+	return ConfigDifference{Key: cmp.Or(p.a, p.b).Path, A: configValue(p.a, a), B: configValue(p.b, b)}
+}
+
+func configValue(k *config.Key, shown func(config.Key) config.Key) *ConfigValue {
+	if k == nil {
+		return nil
+	}
+	s := shown(*k)
+	return &ConfigValue{Value: s.Value, Expression: s.Expression, From: s.From, Over: s.Over}
 }
 
 // id identifies a value and the layer that won.

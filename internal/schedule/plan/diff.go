@@ -37,21 +37,21 @@ func (p *Plan) Diff(c *Change) (string, error) {
 	return b.String(), nil
 }
 
-// Redact hides parts of file contents in the plan: in the values of configuration keys, which redact gets as "key: value",
-// and in the differences of files.
-func (p *Plan) Redact(redact func(text string) string) {
-	p.redact = redact
+// Redact hides parts of file contents in the plan: value those of the values of configuration keys, and text those of the differences
+// of files.
+func (p *Plan) Redact(text func(text string) string, value func(key, value string) string) {
+	p.redact = text
 	values := map[string]*string{} // many assignments have the same ones
-	hide := func(key string, value *string) *string {
-		if value == nil {
+	hide := func(key string, written *string) *string {
+		if written == nil {
 			return nil
 		}
-		text := key + ": " + *value
-		if values[text] == nil {
-			hidden := strings.TrimPrefix(redact(text), key+": ")
-			values[text] = &hidden
+		id := key + ": " + *written
+		if values[id] == nil {
+			hidden := value(key, *written)
+			values[id] = &hidden
 		}
-		return values[text]
+		return values[id]
 	}
 	for _, c := range p.Assignments {
 		for i, k := range c.Config {

@@ -55,7 +55,7 @@ func (m *page) summary() {
 	m.Line("### %s: %d added, %d changed, %d removed, %d held\n", markdown.Escape(p.Environment), c.Added, c.Changed, c.Removed, c.Held)
 	m.Line("%s compared with %s; %s unchanged.", markdown.Escape(p.After), markdown.Escape(p.Before), count(c.Unchanged, "assignment"))
 	for _, change := range p.WhatIf {
-		m.Line("What if %s: nothing is written.", markdown.Code(change))
+		m.Line("What if %s: nothing is written.", markdown.Code(fleet.ReadableWhatIf(change)))
 	}
 	if p.Budget.Removals > 0 {
 		m.Line("Removals: %d of a budget of %d.", p.Budget.Removals, p.Budget.Allowed)

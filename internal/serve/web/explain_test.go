@@ -57,7 +57,7 @@ data: {PORT: "80", DATABASE_TOKEN: "@TOKEN@"}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: in-the-west, labels: {platform-config: "true", region: west}}
-data: {PORT: "@PORT@"}
+data: {PORT: "@PORT@", DB_PASSWORD: "hunter@PORT@"}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -206,10 +206,10 @@ func TestCompareShowsConfiguration(t *testing.T) {
 	a := newWorldOf(w).ask("/compare?a=dev&b=prod", "Accept", "application/json")
 	var c query.Comparison
 	w.must(json.Unmarshal(a.Body.Bytes(), &c))
-	if c.Configuration == nil || c.Configuration.Assignments != 1 || len(c.Configuration.Differences) != 2 {
-		t.Errorf("got %+v, want PORT and ADDRESS of one assignment", c.Configuration)
+	if c.Configuration == nil || c.Configuration.Assignments != 1 || len(c.Configuration.Differences) != 3 {
+		t.Errorf("got %+v, want PORT, ADDRESS and DB_PASSWORD of one assignment", c.Configuration)
 	}
-	if strings.Contains(a.Body.String(), token) {
+	if strings.Contains(a.Body.String(), token) || strings.Contains(a.Body.String(), "hunter") {
 		t.Error("the comparison has a credential")
 	}
 }
