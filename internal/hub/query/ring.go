@@ -202,7 +202,7 @@ func (o *Observer) Ring(environment, controlPlane, ring string) (Standing, []pro
 		return s, nil, err
 	}
 	if s.Promotion == nil || len(s.Promotion.Rings) == 0 {
-		return s, nil, &UnknownError{What: "ring of " + environment, Name: ring}
+		return s, nil, &UnknownError{What: "ring of " + environment, Name: ring, None: true}
 	}
 	batches := batchesOf(s.Promotion.Rings, ring)
 	if len(batches) == 0 {

@@ -1,15 +1,13 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -18,48 +16,54 @@ type UnknownError struct {
 	// What is the kind of name: "environment", "control plane", "workload", "cluster", "promotion of commit".
 	What string
 	Name string
-	// Near are up to three similar names, the most similar first; empty if none exist yet.
+	// Near are up to three similar names, the most similar first; empty if none is similar.
 	Near []string
+	// Known are up to three names that exist, if none is similar, and More is how many others exist.
+	Known []string
+	More  int
+	// None means that no name of the kind exists.
+	None bool
 	// Removed means that the ledger has its history, but no control plane has it any more.
 	Removed bool
 }
 
-// Error names what is unknown, with similar names.
+// Error names what is unknown, with similar names, or others that exist.
 func (e *UnknownError) Error() string {
-	if e.Removed {
+	unknown := fmt.Sprintf("no %s %q", e.What, e.Name)
+	switch {
+	case e.Removed:
 		return fmt.Sprintf("%s %q does not exist any more: no control plane has it; its history is in the ledger", e.What, e.Name)
+	case len(e.Near) > 0:
+		return unknown + "; near it are " + strings.Join(e.Near, ", ")
+	case e.More > 0:
+		return fmt.Sprintf("%s; known are %s and %d more", unknown, strings.Join(e.Known, ", "), e.More)
+	case len(e.Known) > 0:
+		return unknown + "; known are " + strings.Join(e.Known, ", ")
+	case e.None:
+		return unknown + ": none exist yet"
 	}
-	if len(e.Near) == 0 {
-		return fmt.Sprintf("no %s %q: nothing of the kind is known yet", e.What, e.Name)
-	}
-	return fmt.Sprintf("no %s %q; near it are %s", e.What, e.Name, strings.Join(e.Near, ", "))
+	return unknown
 }
 
 // Is reports whether target is [ledger.ErrNotFound].
 func (e *UnknownError) Is(target error) bool { return target == ledger.ErrNotFound }
 
-// maxName limits names in comparisons, whose cost grows with the square of it. Of longer ones, the beginning is compared.
+// maxName is the length of the longest names. Of longer ones, the beginning is shown.
 const maxName = 253
 
-// Unknown returns an [UnknownError] with the names that are most similar.
+// Unknown returns an [UnknownError] with similar names.
 func Unknown(what, name string, names []string) error {
-	e := &UnknownError{What: what, Name: secret.Line(name)}
+	const most = 3
+	e := &UnknownError{What: what, Name: secret.Line(name), None: len(names) == 0}
 	if len(name) > maxName {
 		e.Name = strings.ToValidUTF8(e.Name[:min(len(e.Name), 40)], "") + "..."
-		name = e.Name
 	}
-	distance := make(map[string]int, len(names))
-	for _, n := range names {
-		distance[n] = levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n))
-		if name != "" && strings.Contains(n, name) {
-			distance[n] = 1 // a part of a name is a better hint than a few common letters
-		}
+	e.Near = nearest.All(name, names)
+	if e.Near = e.Near[:min(most, len(e.Near))]; len(e.Near) == 0 {
+		all := slices.Compact(slices.Sorted(slices.Values(names)))
+		e.Known = all[:min(most, len(all))]
+		e.More = len(all) - len(e.Known)
 	}
-	near := slices.SortedFunc(slices.Values(names), func(a, b string) int {
-		return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(a, b))
-	})
-	e.Near = slices.Compact(near)
-	e.Near = e.Near[:min(3, len(e.Near))]
 	return e
 }
 

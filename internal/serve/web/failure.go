@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func failureOf(err error) failure {
 		return refused(refusal)
 	case errors.As(err, &unknown):
 		f := failure{Status: http.StatusNotFound, What: sentence(unknown.Error()), Next: "Search for part of its name."}
-		for _, name := range unknown.Near {
+		for _, name := range slices.Concat(unknown.Near, unknown.Known) {
 			if address := addressOf(unknown.What, name); address != "" {
 				f.Choices = append(f.Choices, Link{name, address})
 			}

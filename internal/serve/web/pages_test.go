@@ -288,16 +288,16 @@ func TestFiltersListAllowedValues(t *testing.T) {
 		"/map?environment=dev&state=nope":           {http.StatusBadRequest, `The parameter state is "nope", and not one of failed, offline, missing`},
 		"/map?environment=dev&label=nope":           {http.StatusBadRequest, `Label "nope" does not have the form name=value.`},
 		"/map?environment=dev&workload=helo":        {http.StatusNotFound, `No workload "helo"; near it are hello.`},
-		"/map?environment=nope":                     {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
+		"/map?environment=nope":                     {http.StatusNotFound, `No environment "nope"; known are dev, stage.`},
 		"/environments/dev?state=nope":              {http.StatusBadRequest, `The parameter state is "nope", and not one of failed, held`},
 		"/history?kind=nope":                        {http.StatusBadRequest, `The parameter kind is "nope", and not one of promotion, commit`},
 		"/clusters?asOf=nope":                       {http.StatusBadRequest, `The parameter asOf is "nope", and not a time; use the form 2026-11-20T14:30.`},
 		"/figures?days=nope":                        {http.StatusBadRequest, `The parameter days is "nope", and not one of 7, 30, 90.`},
 		"/promotions?moves=nope":                    {http.StatusBadRequest, `The parameter moves is "nope", and not one of platform, application.`},
-		"/promotions?environment=nope":              {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
-		"/figures?environment=nope":                 {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
-		"/environments/dev?controlPlane=nope":       {http.StatusNotFound, `No control plane "nope"; near it are ` + controlPlane + "."},
-		"/environments/" + strings.Repeat("x", 300): {http.StatusNotFound, "near it are dev, stage."},
+		"/promotions?environment=nope":              {http.StatusNotFound, `No environment "nope"; known are dev, stage.`},
+		"/figures?environment=nope":                 {http.StatusNotFound, `No environment "nope"; known are dev, stage.`},
+		"/environments/dev?controlPlane=nope":       {http.StatusNotFound, `No control plane "nope"; known are ` + controlPlane + "."},
+		"/environments/" + strings.Repeat("x", 300): {http.StatusNotFound, "known are dev, stage."},
 	} {
 		a := w.ask(address)
 		if a.Code != want.status {

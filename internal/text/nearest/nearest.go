@@ -2,6 +2,8 @@
 package nearest
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +26,28 @@ func Name(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// All returns the candidates that a mistyped word may stand for, the most similar first, and each once: those that [Name] takes for
+// similar, and those that contain the word or a large part of it.
+func All(word string, candidates []string) []string {
+	if word == "" || len(word) > maxWord {
+		return nil
+	}
+	distance := map[string]int{}
+	word = strings.ToLower(word)
+	for _, c := range candidates {
+		lower := strings.ToLower(c)
+		switch d := distanceOf(word, lower); {
+		case strings.Contains(lower, word), len(c) > 2 && strings.Contains(word, lower):
+			distance[c] = min(d, 1) // a part of a name is a better hint than a few common letters
+		case d <= max(1, len(word)*2/5):
+			distance[c] = d
+		}
+	}
+	return slices.SortedFunc(maps.Keys(distance), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(a, b))
+	})
 }
 
 func distanceOf(a, b string) int {

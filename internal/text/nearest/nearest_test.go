@@ -1,9 +1,28 @@
 package nearest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
+
+func TestAll(t *testing.T) {
+	known := []string{"shop", "shop-eu", "art", "prod", "dev", "dev", "Web"}
+	for word, want := range map[string][]string{
+		"shpo":                      {"shop"}, // neighbours swapped
+		"sho":                       {"shop", "shop-eu"},
+		"production":                {"prod"},
+		"web":                       {"Web"},
+		"dv":                        {"dev"},
+		"nginx":                     nil,
+		"":                          nil,
+		strings.Repeat("shop", 100): nil,
+	} {
+		if got := All(word, known); !slices.Equal(got, want) {
+			t.Errorf("%.20q: got %q, want %q", word, got, want)
+		}
+	}
+}
 
 func TestName(t *testing.T) {
 	known := []string{"west-us", "east-us", "size", "Region"}

@@ -145,8 +145,8 @@ func TestActionsRefuse(t *testing.T) {
 func TestActionErrorsSuggestNames(t *testing.T) {
 	b := newWorld(t).browser(access.Operator)
 	for path, want := range map[string]string{
-		"/environments/nowhere/pause":                "near it are dev, prod",
-		"/environments/prod/pause?controlPlane=nope": "near it are " + controlPlane,
+		"/environments/nowhere/pause":                "known are dev, prod",
+		"/environments/prod/pause?controlPlane=nope": "known are " + controlPlane,
 	} {
 		if a := b.see(path); a.status != http.StatusNotFound || !strings.Contains(a.text, want) {
 			t.Errorf("%s: got %d, want %q in\n%s", path, a.status, want, a.text)
