@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -48,7 +50,11 @@ func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
 		People []forge.Person `json:"people"`
 	}
 	if err := sigs.Unmarshal(content, &file); err != nil {
-		return editing.Author{}, fmt.Errorf("read %s: %w", f.people, err)
+		var mistaken *json.UnmarshalTypeError
+		if errors.As(err, &mistaken) { // its text is about types of Go
+			err = fmt.Errorf("%s is not of the right form, but a %s", strings.TrimPrefix(mistaken.Field, "."), mistaken.Value)
+		}
+		return editing.Author{}, cli.Failed(fmt.Errorf("read %s: %w", f.people, err), "write people: [{user: ada@example.com, groups: [team-a], logins: {github: ada}}]")
 	}
 	var found []forge.Person
 	for _, p := range file.People {

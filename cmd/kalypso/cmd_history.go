@@ -122,6 +122,8 @@ func (c *historyCommand) check(cmd *cobra.Command, of, name string) error {
 		return cli.Usage(cmd, "--environment requires a workload")
 	case !c.asOf.At.IsZero() && (!c.from.At.IsZero() || !c.to.At.IsZero()):
 		return cli.Usage(cmd, "--as-of cannot be combined with --from and --to")
+	case !c.from.At.IsZero() && !c.to.At.IsZero() && !c.from.At.Before(c.to.At):
+		return cli.Usage(cmd, "--from is not before --to: no event can be in between")
 	case c.limit < 1:
 		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
 	}

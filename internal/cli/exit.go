@@ -31,7 +31,7 @@ const (
 func ExitCodes() []ExitMeaning {
 	return []ExitMeaning{
 		{ExitDone, "the command succeeded, or a watch was ended"},
-		{ExitFailed, "the command failed; the message says what to do next"},
+		{ExitFailed, "the command failed; the message says what to do next. A saved plan that cannot be read, or was changed, fails"},
 		{ExitUsage, "the command line is invalid; nothing was done"},
 		{ExitNo, "the answer is no: there are problems, changes are pending, a gate did not open, or a saved plan is out of date"},
 	}

@@ -28,10 +28,21 @@ type WhatIf struct {
 // String returns the change as it was written.
 func (w WhatIf) String() string { return w.text }
 
+// ReadableWhatIf returns a change for users: with spaces, as what it stands for. Other texts are returned unchanged.
+func ReadableWhatIf(text string) string {
+	w, err := ParseWhatIf(text)
+	if err != nil || w.what != "value" {
+		return text
+	}
+	return "value:" + w.name + "/" + w.key + "=" + w.value
+}
+
 // whatIfKinds are the kinds of objects that can be absent, and have labels, as they are written.
 var whatIfKinds = []string{"clusterType", "cluster", "target", "policy"}
 
 const whatIfUsage = "write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY, taint:CLUSTERTYPE/KEY=EFFECT or value:CONFIGMAP/KEY=VALUE"
+
+const whatIfKey = "the key is missing: name the label, the resource, the taint or the value that changes"
 
 // ParseWhatIf parses a change:
 //
@@ -55,7 +66,10 @@ func ParseWhatIf(text string) (WhatIf, error) {
 		if what == "value" {
 			w.kind = "configMap"
 		}
-		if w.name, w.key, found = strings.Cut(place, "/"); !found || w.name == "" || w.key == "" {
+		switch w.name, w.key, found = strings.Cut(place, "/"); {
+		case found && w.name != "" && w.key == "":
+			return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfKey)
+		case !found || w.name == "":
 			return w, fmt.Errorf("%s: %s", quoteShort(text), whatIfUsage)
 		}
 		err = w.parseValue(value)
@@ -73,8 +87,11 @@ func ParseWhatIf(text string) (WhatIf, error) {
 
 func (w *WhatIf) parseLabel(place, value string) error {
 	parts := strings.SplitN(place, "/", 3)
-	if len(parts) < 3 || !slices.Contains(whatIfKinds, parts[0]) || parts[0] == "policy" || parts[2] == "" {
-		return fmt.Errorf("%s", whatIfUsage)
+	switch {
+	case len(parts) < 3 || !slices.Contains(whatIfKinds, parts[0]) || parts[0] == "policy":
+		return errors.New(whatIfUsage)
+	case parts[2] == "":
+		return errors.New(whatIfKey)
 	}
 	w.what, w.kind, w.name, w.key, w.value = "label", parts[0], parts[1], parts[2], value
 	if errs := slices.Concat(validation.IsQualifiedName(w.key), validation.IsValidLabelValue(value)); len(errs) > 0 {

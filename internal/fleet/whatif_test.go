@@ -106,6 +106,8 @@ func TestWhatIf(t *testing.T) {
 		{"taint:west-1/gpu=Never", `error: "taint:west-1/gpu=Never": the effect is one of [NoSchedule PreferNoSchedule NoExecute]`},
 		{"capacity:west-1/cpu=-1", `error: "capacity:west-1/cpu=-1": the quantity is 0 to 1125899906842624`},
 		{"label:target/shop-web/workspace=other", `error: "label:target/shop-web/workspace=other": the label workspace cannot be changed`},
+		{"value:north/=1", `error: "value:north/=1": the key is missing: name the label, the resource, the taint or the value that changes`},
+		{"label:clusterType/west-1/=north", `error: "label:clusterType/west-1/=north": the key is missing: name the label, the resource, the taint or the value that changes`},
 		{"west-1", `error: "west-1": write KIND:NAME=absent, label:KIND/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=QUANTITY, taint:CLUSTERTYPE/KEY=EFFECT or value:CONFIGMAP/KEY=VALUE`},
 	}
 	for _, test := range tests {
@@ -126,5 +128,18 @@ func TestWhatIf(t *testing.T) {
 	}
 	if diff := cmp.Diff(now, describe(s)); diff != "" {
 		t.Errorf("the snapshot itself changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadableWhatIf(t *testing.T) {
+	for text, want := range map[string]string{
+		"value:west/SUPPORT=call%204713": "value:west/SUPPORT=call 4713",
+		"value:west/SHARE=5%25":          "value:west/SHARE=5%",
+		"clusterType:west-1=absent":      "clusterType:west-1=absent",
+		"value:west/SHARE=5%":            "value:west/SHARE=5%", // not a change
+	} {
+		if got := fleet.ReadableWhatIf(text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
 	}
 }

@@ -129,6 +129,10 @@ func (f *Flags) Address(t *terminal.Terminal) string {
 	return t.Env[EnvServer]
 }
 
+func noSuchToken(err error) error {
+	return cli.Failed(err, "kalypso token list --all shows the IDs of tokens")
+}
+
 // Hint adds to an error what to do next, and makes invalid input a usage error.
 func Hint(err error) error {
 	var failure *cli.Failure
@@ -148,7 +152,7 @@ func Hint(err error) error {
 	case errors.Is(err, ingest.ErrNotFound):
 		return cli.Failed(err, "kalypso cluster list shows registered clusters")
 	case errors.Is(err, access.ErrNoSuchToken):
-		return cli.Failed(err, "kalypso token list --all shows the IDs of tokens")
+		return noSuchToken(err)
 	case errors.Is(err, ledger.ErrInvalid), errors.Is(err, ingest.ErrInvalid), errors.Is(err, access.ErrInvalidToken):
 		return &cli.Failure{Code: cli.ExitUsage, Err: err}
 	}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -95,5 +96,9 @@ func (s serverTokens) List(ctx context.Context) (all api.Tokens, err error) {
 
 func (s serverTokens) Revoke(ctx context.Context, id string) (revoked api.Token, err error) {
 	err = s.client.Post(ctx, client.Path("tokens", id, "revoke"), nil, &revoked)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) && refusal.NotFound() {
+		err = noSuchToken(err) // the server's advice is a request of its API
+	}
 	return revoked, err
 }

@@ -73,7 +73,7 @@ func (v Plan) Write(w io.Writer) error {
 // WhatIf prints the imagined changes that a plan or an explanation is for.
 func WhatIf(w io.Writer, s terminal.Style, changes []string) {
 	for _, change := range changes {
-		fmt.Fprintf(w, "%s %s\n", s.Yellow("what if"), terminal.Printable(change))
+		fmt.Fprintf(w, "%s %s\n", s.Yellow("what if"), terminal.Printable(fleet.ReadableWhatIf(change)))
 	}
 	if len(changes) > 0 {
 		fmt.Fprintln(w, "nothing is written")

@@ -73,6 +73,9 @@ func (r *Refusal) Hint() string {
 	return ""
 }
 
+// NotFound reports whether a Kalypso server answered that what was requested does not exist.
+func (r *Refusal) NotFound() bool { return r.problem && r.Status == http.StatusNotFound }
+
 // problem is an error of the API, as application/problem+json (RFC 9457), with advice in next.
 type problem struct {
 	Title  string

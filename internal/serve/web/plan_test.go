@@ -112,6 +112,15 @@ func TestPlanAddressDeterminesRequest(t *testing.T) {
 	}
 }
 
+// An imagined value is shown with its spaces, which are escaped in addresses.
+func TestPlanShowsAnImaginedValue(t *testing.T) {
+	w, _ := planning(t, func(schedule.PlanRequest) (*schedule.Preview, error) {
+		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: "dev", WhatIf: []string{"value:west/SUPPORT=call%204713"}}}}}, nil
+	})
+	p := w.see("/plan?environment=dev&whatIf=value:west/SUPPORT%3Dcall%25204713")
+	p.wants(".note", "What if value:west/SUPPORT=call 4713: nothing is written.")
+}
+
 // Invalid requests, and requests for other control planes, read nothing.
 func TestPlanRefuses(t *testing.T) {
 	w, requests := planning(t, aPreview)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
@@ -66,6 +67,7 @@ func functions(p *Pages) template.FuncMap {
 		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"short":     short,
 		"line":      line,
+		"whatIf":    fleet.ReadableWhatIf,
 		"links":     isLink,
 		"local":     func(address string) bool { return strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "//") },
 		"reach":     p.repositoryURL,
