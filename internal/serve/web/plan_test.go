@@ -118,7 +118,7 @@ func TestPlanShowsAnImaginedValue(t *testing.T) {
 		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: "dev", WhatIf: []string{"value:west/SUPPORT=call%204713"}}}}}, nil
 	})
 	p := w.see("/plan?environment=dev&whatIf=value:west/SUPPORT%3Dcall%25204713")
-	p.wants(".note", "What if value:west/SUPPORT=call 4713: nothing is written.")
+	p.wants(".note", "What if value:west/SUPPORT=call 4713")
 }
 
 // Invalid requests, and requests for other control planes, read nothing.
