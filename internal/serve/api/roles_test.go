@@ -23,7 +23,6 @@ var rights = map[string]string{
 	"GET /environments": "roaRPO", "GET /environments/{name}": "roaRPO", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa",
 	"GET /matrix": "roaRPO", "GET /map": "roaRPO",
 	"GET /applications": "roaRPO", "GET /applications/{name}": "roaRPO", "GET /applications/{name}/progress": "roaRPO",
-	"GET /applications/{name}/environments/{environment}/versions": "roaRPO", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "roaRPO",
 	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
 	"GET /clusters": "roaRPO", "GET /clusters/{name}": "roaRPO", "GET /reconcilers": "roaRPO", "GET /discrepancies": "roaRPO", "GET /needs": "roaRPO",
 	"GET /promotions": "roaRPO", "GET /promotions/{commit}": "roaRPO", "GET /history": "roaRPO", "GET /compare/{a}/{b}": "roaRPO", "GET /figures": "roaRPO",
