@@ -37,9 +37,7 @@ var rights = map[string]string{
 	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
 
 	"GET /applications/{name}/environments/{environment}/values": "roaRPO", "POST /applications/{name}/environments/{environment}/values": "oaO",
-	"GET /missing-values": "roaRPO",
-
-	"GET /applications/{name}/environments/{environment}/versions": "roaRPO", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "roaRPO",
+	"GET /missing-values":             "roaRPO",
 	"GET /environments/{name}/values": "roa", "POST /environments/{name}/values": "oa",
 
 	"GET /messages": "oa", "GET /replicas": "oa",
