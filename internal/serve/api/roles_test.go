@@ -22,6 +22,7 @@ var rights = map[string]string{
 
 	"GET /environments": "roaRPO", "GET /environments/{name}": "roaRPO", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa",
 	"GET /matrix": "roaRPO", "GET /map": "roaRPO",
+	"GET /applications/{name}/environments/{environment}/versions": "roaRPO", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "roaRPO",
 	"GET /applications": "roaRPO", "GET /applications/{name}": "roaRPO", "GET /applications/{name}/progress": "roaRPO",
 	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
 	"GET /clusters": "roaRPO", "GET /clusters/{name}": "roaRPO", "GET /reconcilers": "roaRPO", "GET /discrepancies": "roaRPO", "GET /needs": "roaRPO",
