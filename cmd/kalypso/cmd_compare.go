@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -36,7 +37,12 @@ Targets are matched by workload and name.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
 	}
 	c.place.Bind(cmd)
-	cmd.ValidArgsFunction = completeFleet(&c.place, t, environmentNames)
+	cmd.ValidArgsFunction = completeFleetWith(&c.place, t, func(ctx context.Context, f *backend.Fleet, args []string) ([]string, error) {
+		if len(args) > 1 {
+			return nil, nil
+		}
+		return environmentNames(ctx, f)
+	})
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.Comparison{})
 	cmd.Flags().Var(&c.asOf, "as-of", "compare the state at this time: 2026-11-17T10:00, or 36h or 7d ago")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 if the environments differ")

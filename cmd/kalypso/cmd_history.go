@@ -70,7 +70,7 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 // complete completes the kind of subject, and then its name.
 func (c *historyCommand) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names := map[string]func(context.Context, *backend.Fleet) ([]string, error){
-		ofEnvironment: placeNames, ofWorkload: applicationNames, ofCluster: clusterNames,
+		ofEnvironment: placeNames, ofWorkload: workloadNames, ofCluster: clusterNames,
 	}
 	if len(args) == 1 && names[args[0]] != nil {
 		return completeFleet(&c.place, c.t, names[args[0]])(cmd, args, word)

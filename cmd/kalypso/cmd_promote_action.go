@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -64,7 +65,12 @@ func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *co
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Accepted{})
 	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback || action == backend.Skip)
 	if cmd.Flags().Lookup("commit") != nil {
-		completeFlag(cmd, "commit", completeFleet(&c.place, t, commitNames))
+		completeFlag(cmd, "commit", completeFleetWith(&c.place, t, func(ctx context.Context, f *backend.Fleet, args []string) ([]string, error) {
+			if action != backend.Rollback || len(args) == 0 {
+				return commitNames(ctx, f)
+			}
+			return otherCommits(ctx, f, args[0])
+		}))
 	}
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
 	return cmd

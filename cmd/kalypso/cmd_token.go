@@ -77,10 +77,14 @@ or cluster type.`,
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(issuedToken{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join; with --workspace also approver (required)")
+	completeFlag(cmd, "role", cobra.FixedCompletions([]cobra.Completion{
+		string(access.Reader), string(access.Approver), string(access.Operator), string(access.Admin), string(access.Join),
+	}, cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.expires, "expires", "", "expire after this `duration`, such as 24h or 90d (default: never; 24h for --role join)")
 	flags.StringArrayVar(&c.members, "member", nil, "with --role join: an allowed `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
 	flags.StringArrayVar(&c.workspaces, "workspace", nil, "limit the token to the workspace `NAME`; may be repeated")
 	flags.StringArrayVar(&c.environments, "environment", nil, "with --workspace: limit the token to the environment `NAME`; may be repeated")
+	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))
 	flags.IntVar(&c.uses, "uses", 0, "with --role join: how many clusters can register (default: no limit)")
 	flags.StringVar(&c.out, "out", "", "write the token to a new `file` instead of showing it")
 	return cmd

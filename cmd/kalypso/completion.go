@@ -32,6 +32,9 @@ func complete(list func(ctx context.Context, cmd *cobra.Command, args []string) 
 		}
 		var matching []cobra.Completion
 		for _, name := range names {
+			if slices.Contains(args, name) {
+				continue
+			}
 			// A terminal would interpret control characters, and a line break would be another name. A description follows a tab.
 			if strings.HasPrefix(name, word) && terminal.Printable(name) == strings.Replace(name, "\t", `\t`, 1) {
 				matching = append(matching, name)
@@ -141,14 +144,19 @@ func quiet(t *terminal.Terminal) *terminal.Terminal {
 
 // completeFleet completes with names that a server or a ledger knows.
 func completeFleet(flags *backend.Flags, t *terminal.Terminal, list func(context.Context, *backend.Fleet) ([]string, error)) cobra.CompletionFunc {
-	return complete(func(ctx context.Context, cmd *cobra.Command, _ []string) ([]string, error) {
+	return completeFleetWith(flags, t, func(ctx context.Context, f *backend.Fleet, _ []string) ([]string, error) { return list(ctx, f) })
+}
+
+// completeFleetWith is [completeFleet] with a list that depends on the arguments.
+func completeFleetWith(flags *backend.Flags, t *terminal.Terminal, list func(context.Context, *backend.Fleet, []string) ([]string, error)) cobra.CompletionFunc {
+	return complete(func(ctx context.Context, cmd *cobra.Command, args []string) ([]string, error) {
 		cmd.SetContext(ctx)
 		fleet, err := flags.Open(cmd, quiet(t))
 		if err != nil {
 			return nil, err
 		}
 		defer fleet.Close() //nolint:errcheck // it was only read
-		return list(ctx, fleet)
+		return list(ctx, fleet, args)
 	})
 }
 
@@ -208,6 +216,22 @@ func commitNames(ctx context.Context, f *backend.Fleet) (names []string, err err
 	return names, err
 }
 
+// otherCommits are [commitNames] without the one that an environment runs, which is the one to leave.
+func otherCommits(ctx context.Context, f *backend.Fleet, environment string) ([]string, error) {
+	names, err := commitNames(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
+	environment, _ = decide.SplitRing(environment)
+	for i := range page.Items {
+		if running := terminal.Short(page.Items[i].Commit); page.Items[i].Name == environment && running != "" {
+			names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, running) })
+		}
+	}
+	return names, err
+}
+
 // completeCommits completes with commits of main that were merged last.
 func (f *sourceFlags) completeCommits(t *terminal.Terminal) cobra.CompletionFunc {
 	const newest = 50
@@ -240,6 +264,18 @@ func clusterNames(ctx context.Context, f *backend.Fleet) (names []string, err er
 		names = append(names, page.Items[i].Name)
 	}
 	return names, err
+}
+
+// workloadNames are the workloads with targets, sorted.
+func workloadNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {
+	page, err := f.Targets(ctx, query.TargetsQuery{Paging: manyNames})
+	for i := range page.Items {
+		if page.Items[i].Workload != "" {
+			names = append(names, page.Items[i].Workload)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 func applicationNames(ctx context.Context, f *backend.Fleet) (names []string, err error) {

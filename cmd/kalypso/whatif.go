@@ -20,6 +20,9 @@ type whatIfFlag []fleet.WhatIf
 
 func (f *whatIfFlag) bind(cmd *cobra.Command) {
 	cmd.Flags().Var(f, "what-if", "imagine a `change` such as clusterType:large=absent; may be repeated")
+	completeFlag(cmd, "what-if", cobra.FixedCompletions([]cobra.Completion{
+		"clusterType:", "target:", "policy:", "cluster:", "label:", "capacity:", "taint:", "value:",
+	}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 // String shows what was given.

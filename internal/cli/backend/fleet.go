@@ -39,6 +39,7 @@ type historyQuerier interface {
 	Environment(ctx context.Context, q query.EnvironmentQuery) (query.EnvironmentDetail, error)
 	History(ctx context.Context, q query.HistoryQuery) (query.Page[query.Event], error)
 	Versions(ctx context.Context, q query.VersionsQuery) (query.Page[query.Version], error)
+	Targets(ctx context.Context, q query.TargetsQuery) (query.Page[query.Target], error)
 }
 
 var (
