@@ -42,7 +42,11 @@ func (v Printer) differentTargets(w io.Writer, c query.Comparison) error {
 	var t terminal.Table
 	t.Row(v.style.Heads("WORKLOAD", "TARGET", "IN "+c.A.Environment, "IN "+c.B.Environment)...)
 	for _, d := range c.Targets {
-		t.Row(terminal.Plain(d.Workload), terminal.Plain(d.Target), terminal.Plain(versions(d.A)), terminal.Plain(versions(d.B)))
+		name := d.Target
+		if d.TargetInB != "" {
+			name += ", " + d.TargetInB
+		}
+		t.Row(terminal.Plain(d.Workload), terminal.Plain(name), terminal.Plain(versions(d.A)), terminal.Plain(versions(d.B)))
 	}
 	fmt.Fprintln(w)
 	return t.Write(w)
