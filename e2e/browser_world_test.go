@@ -164,9 +164,9 @@ func showSample(t *testing.T) *shown {
 	t.Cleanup(func() { _ = s.process.Stop(context.Background()) })
 	must(t, s.process.WaitServing(t.Context(), s.url+"/readyz"))
 	s.token = findToken(t, dir)
-	eventually(t, "clusters of dev run the application", func(context.Context) error {
-		return s.tryAsk(t.Context(), "/workloads/hello-world-app", "application/json", nil)
-	})
+	for _, page := range []string{"/workloads/hello-world-app", "/environments/dev/explain?target=hello-world-app/performance-test"} {
+		eventually(t, page+" answers", func(context.Context) error { return s.tryAsk(t.Context(), page, "application/json", nil) })
+	}
 	return s
 }
 
