@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -31,10 +32,16 @@ type Main struct {
 	Section  string
 	Template *template.Template // required
 	Page     any
+	// Value is what clients get that ask for JSON. Optional.
+	Value any
 }
 
 // Show sends a page to a user.
 func (f *Frame) Show(w http.ResponseWriter, r *http.Request, who access.Identity, m Main) {
+	if m.Value != nil && wantsJSON(r) {
+		f.showValue(w, r, who, m)
+		return
+	}
 	var main bytes.Buffer
 	err := m.Template.ExecuteTemplate(&main, "page", body{Page: m.Page, Role: who.Role})
 	var whole []byte
@@ -48,6 +55,17 @@ func (f *Frame) Show(w http.ResponseWriter, r *http.Request, who access.Identity
 	setHeaders(w.Header())
 	w.Header().Set("Cache-Control", "no-store") // it contains a form's token
 	send(w, r, m.Status, htmlType, "", whole, nil)
+}
+
+func (f *Frame) showValue(w http.ResponseWriter, r *http.Request, who access.Identity, m Main) {
+	text, err := json.Marshal(m.Value)
+	if err != nil {
+		f.Refuse(w, r, who, fmt.Errorf("encode page %q: %w", m.Title, err))
+		return
+	}
+	setHeaders(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
+	send(w, r, m.Status, "application/json", "", text, nil)
 }
 
 // Refuse sends an error page, or a problem as JSON.

@@ -175,7 +175,7 @@ func TestForeignThingsDoNotExist(t *testing.T) {
 		"/environments/zulu-env": "/environments/none-env", "/environments/prod": "/environments/none", "/workloads/zulu": "/workloads/none", "/clusters/zulu-01": "/clusters/none-01", "/clusters/large-zulu": "/clusters/large-none",
 		"/applications/zulu": "/applications/none", "/reconcilers?cluster=zulu-01": "/reconcilers?cluster=none-01", "/reconcilers?repository=git.example.com/zulu-gitops": "/reconcilers?repository=git.example.com/none-gitops",
 		"/history?workload=zulu": "/history?workload=none", "/history?cluster=a-zulu": "/history?cluster=a-none", "/history?environment=zulu-env": "/history?environment=none-env", "/targets?environment=zulu-env": "/targets?environment=none-env",
-		"/promotions/f" + promoted[1:]: "/promotions/f" + strings.Repeat("7", 39), "/compare/dev/zulu-env": "/compare/dev/none-env", "/versions?workload=zulu": "/versions?workload=none", "/workloads?workspace=zulu-team": "/workloads?workspace=none-team",
+		"/promotions/f" + promoted[1:]: "/promotions/e" + promoted[1:], "/compare/dev/zulu-env": "/compare/dev/none-env", "/versions?workload=zulu": "/versions?workload=none", "/workloads?workspace=zulu-team": "/workloads?workspace=none-team",
 		"/applications/zulu/environments/dev/values": "/applications/none/environments/dev/values", "/applications/cart/environments/prod/values": "/applications/cart/environments/none/values",
 		"/figures?workload=zulu": "/figures?workload=none", "/clusters?clusterType=zulu-type": "/clusters?clusterType=none-type", "/assignments?environment=dev&target=zulu-main": "/assignments?environment=dev&target=none-main",
 		"/map?environment=zulu-env": "/map?environment=none-env", "/map?environment=prod": "/map?environment=none", "/map?environment=dev&workload=zulu": "/map?environment=dev&workload=none", "/map?environment=dev&clusterType=zulu-type": "/map?environment=dev&clusterType=none-type",
@@ -185,7 +185,7 @@ func TestForeignThingsDoNotExist(t *testing.T) {
 	} {
 		answer := func(path string) string {
 			a, text := w.send(t.Context(), http.MethodGet, api.Root+path, token, nil)
-			plain := strings.NewReplacer("zulu", "none", "prod", "none", "f"+promoted[1:], "f"+strings.Repeat("7", 39))
+			plain := strings.NewReplacer("zulu", "none", "prod", "none", "f"+promoted[1:], "e"+promoted[1:])
 			return a.Status + plain.Replace(instance.ReplaceAllString(text, ""))
 		}
 		if got, want := answer(theirs), answer(nobodys); got != want {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -86,6 +87,11 @@ func TestFormsOfValuesFollowRolesAndEditRights(t *testing.T) {
 				t.Errorf("%s has %s", c.path, never)
 			}
 		}
+	}
+	a, text := w.send(t.Context(), http.MethodGet, "/workloads/cart/values?environment=dev&target=main", operator, nil, "Accept", "application/json")
+	var form api.ApplicationForm
+	if err := json.Unmarshal([]byte(text), &form); err != nil || a.StatusCode != http.StatusOK || form.Target != "main" || !form.MaySet {
+		t.Errorf("as JSON: got %d, %v: %s", a.StatusCode, err, text)
 	}
 	if a, _ := w.send(t.Context(), http.MethodPost, "/workloads/cart/values", operator, strings.NewReader("environment=dev"), "Content-Type", "application/x-www-form-urlencoded"); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a form of another session: got %d", a.StatusCode)

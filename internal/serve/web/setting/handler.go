@@ -91,6 +91,7 @@ func (s *service) shield(read func(*request) (*view, error), handle func(*reques
 // submit shows what the values change or, when that was shown, opens the pull request.
 func (s *service) submit(r *request, v *view) error {
 	v.read(r.PostForm)
+	v.Value = nil // what a form did is a page; programs use the operation
 	if len(v.changed) == 0 && !v.wrong() {
 		v.Note = "No value is changed."
 	}
@@ -127,7 +128,7 @@ func (s *service) send(r *request, status int, v *view) error {
 			v.SignIn += "?to=" + url.QueryEscape(v.Here)
 		}
 	}
-	s.frame.Show(r.w, r.Request, r.who, web.Main{Status: status, Title: v.Title, Section: v.Section, Template: s.template, Page: v})
+	s.frame.Show(r.w, r.Request, r.who, web.Main{Status: status, Title: v.Title, Section: v.Section, Template: s.template, Page: v, Value: v.Value})
 	return nil
 }
 

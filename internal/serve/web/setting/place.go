@@ -39,7 +39,7 @@ func (s *service) application(r *request) (*view, error) {
 		return page + "/values?" + q.Encode()
 	}
 	v := &view{
-		Title: "Values of " + name + " in " + environment, Section: "/workloads", Here: page + "/values?" + query.Encode(), Back: page, BackName: name,
+		Value: &f, Title: "Values of " + name + " in " + environment, Section: "/workloads", Here: page + "/values?" + query.Encode(), Back: page, BackName: name,
 		Action: page + "/values", Chosen: f.File != "", File: f.File, Branch: f.Branch, Repository: f.Repo, More: f.More, MaySet: f.MaySet, Problems: f.Problems,
 		words: []string{"app", "config", "set", "-e", environment, "--source", f.Source},
 	}
@@ -136,7 +136,7 @@ func (s *service) platform(r *request) (*view, error) {
 	query.Set("controlPlane", f.ControlPlane)
 	page := "/environments/" + url.PathEscape(name)
 	v := &view{
-		Title: "Platform configuration of " + name, Section: "/", Here: page + "/values?" + query.Encode(), Back: page + "?controlPlane=" + url.QueryEscape(f.ControlPlane), BackName: name,
+		Value: &f, Title: "Platform configuration of " + name, Section: "/", Here: page + "/values?" + query.Encode(), Back: page + "?controlPlane=" + url.QueryEscape(f.ControlPlane), BackName: name,
 		Action: page + "/values", Chosen: f.File != "", File: f.File, Branch: f.Branch, Repository: f.Repo, More: f.More, MaySet: f.MaySet,
 		words: []string{"config", "set", "-e", name, "--control-plane", f.ControlPlane, f.ConfigMap},
 	}

@@ -22,6 +22,8 @@ import (
 
 // view is the page of a form.
 type view struct {
+	// Value is the answer of the operation, for clients that ask for JSON.
+	Value any
 	// Title is the heading, Section the navigation entry, Here the address of this form, Back that of the page above, with its name.
 	Title, Section, Here, Back, BackName string
 	// Action is the address to send the form to, and Hidden its parameters.
