@@ -138,8 +138,8 @@ func (a *azure) gate(want string) {
 func (a *azure) published() string {
 	a.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if head := a.Head(fleettest.GitOps, "dev"); head != "" && len(a.Files(fleettest.GitOps, "dev")) > 1 {
-			return head
+		if a.Head(fleettest.GitOps, "dev") != "" && len(a.Files(fleettest.GitOps, "dev")) > 1 {
+			return a.Head(fleettest.GitOps, "dev") // the branch may have moved before its files were read
 		}
 	}
 	a.Fatal("nothing is published")
