@@ -46,7 +46,7 @@ func shopRound(t *testing.T) query.Round {
 			Build: b,
 		}
 	}
-	held := fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "replicas is no number"}
+	held := fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "replicas is not a number"}
 	return query.Round{
 		ControlPlane: controlPlane, Request: deliver.Request{Source: shopSource, Workload: "shop", Workspace: "east"}, At: clock(t, "10:00"),
 		Found: &deliver.Delivered{

@@ -228,7 +228,7 @@ func TestApplicationsNeedUsers(t *testing.T) {
 	cp := query.ControlPlane{Environments: []string{}, Promotion: &promote.Outcome{}, Applications: []*query.Application{a}}
 	want := []string{
 		"merge: stage: deliver shop 1.5.0 (1 changed) -> merge (stage)",
-		"value: replicas is no number -> edit (stage)",
+		"value: replicas is not a number -> edit (stage)",
 	}
 	if diff := cmp.Diff(want, inShort(needsOf(t, cp, query.NeedsQuery{}).Items)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

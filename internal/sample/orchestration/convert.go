@@ -279,7 +279,7 @@ func (c *converter) put(in map[string]any, at []string, value any, n *yaml.Node)
 	for _, key := range at[:len(at)-1] {
 		next, ok := in[key].(map[string]any)
 		if !ok && in[key] != nil {
-			c.skip(n, "%s is below a value that is no map", strings.Join(at, "."))
+			c.skip(n, "%s is below a value that is not a map", strings.Join(at, "."))
 			return
 		}
 		if !ok {

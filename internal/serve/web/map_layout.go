@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // drawing is the map of an environment: columns of workloads, policies and cluster types with links between them, and right of each
@@ -195,7 +196,7 @@ func nodeState(n query.MapNode) any {
 	case n.Counts.Total == 0 && n.Assignments == 0:
 		return "unassigned"
 	case n.Counts.Total == 0:
-		return "nobody"
+		return decide.NoClusters
 	}
 	return n.Counts.Worst()
 }

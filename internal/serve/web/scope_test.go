@@ -166,7 +166,7 @@ func (w *teams) checkWorld() {
 	}
 }
 
-// TestForeignThingsDoNotExist: the answer about a thing of the other team is that about a thing that nobody has.
+// TestForeignThingsDoNotExist checks that a team gets the same answer about what another team has as about what does not exist.
 func TestForeignThingsDoNotExist(t *testing.T) {
 	w := newTeams(t)
 	token := w.token(access.Operator, "shop", "dev", "stage")

@@ -42,7 +42,7 @@ func TestRevisionsSayWhatWasDeployed(t *testing.T) {
 	s.fails["dev-1"] = "no space left"
 	s.quiet()
 	s.fails = map[string]string{}
-	s.Push(shopGitOps, "dev", map[string]string{"notes.txt": "of somebody else\n"}) // changes no target
+	s.Push(shopGitOps, "dev", map[string]string{"notes.txt": "by another author\n"}) // changes no target
 	s.quiet()
 	second := s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // better\n"})
 	s.built("1.5.0")
@@ -70,7 +70,7 @@ func TestRevisionsSayWhatWasDeployed(t *testing.T) {
 	if diff := cmp.Diff(map[ledger.State]int{ledger.StateReady: 1}, r.Revisions[0].Reconcilers); diff != "" || r.Revisions[0].Deployed.IsZero() {
 		t.Errorf("what runs now: %s", diff)
 	}
-	// The commit of somebody else belongs to the second revision, which worked there in the end.
+	// The other author's commit changed no files of the target. It belongs to the second revision, which was deployed in the end.
 	if middle := r.Revisions[1]; middle.Failed.IsZero() || !middle.Failed.Before(middle.Deployed) || len(middle.Reconcilers) > 0 {
 		t.Errorf("the revision that failed at first: %+v", middle)
 	}

@@ -26,7 +26,7 @@ type Field struct {
 	Help  string `json:"help,omitempty"`
 	// Types are the allowed JSON types; empty for any.
 	Types []string `json:"types,omitempty"`
-	// Allowed are the allowed values; empty if there is no list of them.
+	// Allowed lists the values that the schema allows; empty if it allows any.
 	Allowed []any `json:"allowed,omitempty"`
 	// Rules say what else a value must be: "at least 1".
 	Rules []string `json:"rules,omitempty"`

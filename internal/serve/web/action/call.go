@@ -1,10 +1,7 @@
 package action
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"net/http"
+	"errors"
 	"net/url"
 	"strings"
 	"unicode"
@@ -27,55 +24,21 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 	if operation == approveCheck {
 		operation = "approve"
 	}
-	body, err := json.Marshal(input)
-	if err != nil {
-		return nil, nil, err
-	}
-	address := api.Root + "/environments/" + url.PathEscape(r.name) + "/" + operation + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
+	address := "/environments/" + url.PathEscape(r.name) + "/" + operation + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
 	if v.Ring != nil {
 		_, ring := decide.SplitRing(v.Place)
 		address += "&ring=" + url.QueryEscape(ring)
 	}
-	asked, err := http.NewRequestWithContext(r.Context(), http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
+	var done api.Accepted
+	var problem *api.Problem
+	switch err := api.Call(s.API, r.Request, address, input, &done); {
+	case errors.As(err, &problem):
+		return nil, problem, nil
+	case err != nil:
 		return nil, nil, err
 	}
-	// The operation sees the user and address of the form's request.
-	asked.Host, asked.RemoteAddr, asked.TLS = r.Host, r.RemoteAddr, r.TLS
-	asked.Header = r.Header.Clone()
-	for _, name := range []string{"Accept", "Content-Length", "Content-Encoding", "If-None-Match"} {
-		asked.Header.Del(name)
-	}
-	asked.Header.Set("Content-Type", "application/json")
-	got := &recorder{header: http.Header{}, status: http.StatusOK}
-	s.API.ServeHTTP(got, asked)
-	if got.status < http.StatusBadRequest {
-		var done api.Accepted
-		err := json.Unmarshal(got.body.Bytes(), &done)
-		return &done, nil, err
-	}
-	problem := &api.Problem{Status: got.status}
-	if err := json.Unmarshal(got.body.Bytes(), problem); err != nil {
-		return nil, nil, fmt.Errorf("read the API's answer: %w", err)
-	}
-	return nil, problem, nil
+	return &done, nil, nil
 }
-
-// recorder records a response.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements [http.ResponseWriter].
-func (w *recorder) Header() http.Header { return w.header }
-
-// Write implements [http.ResponseWriter].
-func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *recorder) WriteHeader(status int) { w.status = status }
 
 // problemText describes a problem to users.
 func problemText(p *api.Problem) string {

@@ -1,11 +1,8 @@
 package setting
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -131,54 +128,3 @@ func (s *service) send(r *request, status int, v *view) error {
 	s.frame.Show(r.w, r.Request, r.who, web.Main{Status: status, Title: v.Title, Section: v.Section, Template: s.template, Page: v, Value: v.Value})
 	return nil
 }
-
-// call calls an operation of the API on behalf of the user. body is nil for a query. The error is an [api.Problem] if the operation refuses.
-func (s *service) call(r *request, address string, body, answer any) error {
-	method, text := http.MethodGet, []byte(nil)
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-		method = http.MethodPost
-	}
-	asked, err := http.NewRequestWithContext(r.Context(), method, api.Root+address, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	// The operation sees the user and address of the form's request.
-	asked.Host, asked.RemoteAddr, asked.TLS = r.Host, r.RemoteAddr, r.TLS
-	asked.Header = r.Header.Clone()
-	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Content-Encoding", "If-None-Match"} {
-		asked.Header.Del(name)
-	}
-	if body != nil {
-		asked.Header.Set("Content-Type", "application/json")
-	}
-	got := &recorder{header: http.Header{}, status: http.StatusOK}
-	s.API.ServeHTTP(got, asked)
-	if got.status < http.StatusBadRequest {
-		return json.Unmarshal(got.body.Bytes(), answer)
-	}
-	problem := &api.Problem{}
-	if err := json.Unmarshal(got.body.Bytes(), problem); err != nil {
-		return fmt.Errorf("read the API's answer: %w", err)
-	}
-	return problem
-}
-
-// recorder records a response.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements [http.ResponseWriter].
-func (w *recorder) Header() http.Header { return w.header }
-
-// Write implements [http.ResponseWriter].
-func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *recorder) WriteHeader(status int) { w.status = status }

@@ -26,7 +26,7 @@ func (s *service) application(r *request) (*view, error) {
 	}
 	operation := "/applications/" + url.PathEscape(name) + "/environments/" + url.PathEscape(environment) + "/values"
 	var f api.ApplicationForm
-	if err := s.call(r, operation+"?"+query.Encode(), nil, &f); err != nil {
+	if err := api.Call(s.API, r.Request, operation+"?"+query.Encode(), nil, &f); err != nil {
 		return nil, err
 	}
 	query.Set("environment", environment)
@@ -79,7 +79,7 @@ func (s *service) application(r *request) (*view, error) {
 		if subject := query.Get("subject"); subject != "" {
 			address += "?subject=" + url.QueryEscape(subject)
 		}
-		err := s.call(r, address, body, &result)
+		err := api.Call(s.API, r.Request, address, body, &result)
 		d := &done{Same: result.Commit == "", ValuesPlace: result.ValuesPlace, problems: result.Problems}
 		for _, t := range result.Targets {
 			row := target{Name: t.Name}
@@ -130,7 +130,7 @@ func (s *service) platform(r *request) (*view, error) {
 	}
 	operation := "/environments/" + url.PathEscape(name) + "/values"
 	var f api.PlatformForm
-	if err := s.call(r, operation+"?"+query.Encode(), nil, &f); err != nil {
+	if err := api.Call(s.API, r.Request, operation+"?"+query.Encode(), nil, &f); err != nil {
 		return nil, err
 	}
 	query.Set("controlPlane", f.ControlPlane)
@@ -175,7 +175,7 @@ func (s *service) platform(r *request) (*view, error) {
 			body.Values = append(body.Values, api.PlatformValue{Key: c.Key, Value: text})
 		}
 		var result api.SetPlatformResult
-		err := s.call(r, operation+"?controlPlane="+url.QueryEscape(f.ControlPlane), body, &result)
+		err := api.Call(s.API, r.Request, operation+"?controlPlane="+url.QueryEscape(f.ControlPlane), body, &result)
 		d := &done{Same: result.Commit == "", ValuesPlace: result.ValuesPlace, problems: result.Problems}
 		if result.Plan != nil {
 			shown := trial.Of(result.Plan, result.Problems)
