@@ -1,15 +1,19 @@
 # Everything here needs Go and git and nothing else; Go fetches what it is missing.
 
+# All programs and tests are compiled in one way, so that they share what is compiled. Kustomize imports package plugin: with cgo, the linker
+# then keeps every function of every package, a quarter of the program.
+export CGO_ENABLED = 0
+export GOFLAGS += -trimpath
+
 .DEFAULT_GOAL := help
 .PHONY: help build sample test lint generate bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Go stamps the version into the program: the tag, or the commit it is built from. Kustomize imports package plugin: with cgo, the linker then
-# keeps every function of every package, a quarter of the program.
+# Go stamps the version into the program: the tag, or the commit it is built from.
 build: ## build the programs in bin/
-	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent ./cmd/kalypso-operator
+	go build -buildvcs=auto -ldflags "-s -w" -o bin/ ./cmd/kalypso ./cmd/kalypso-agent ./cmd/kalypso-operator
 
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
@@ -26,9 +30,9 @@ small: ## build the programs, and check that they are small enough
 # The agent runs on small machines. 386 stands for armv7 in tests, because it has 32 bits, too, and runs here.
 .PHONY: cross
 cross: ## build the agent for arm64 and armv7, and test it with 32 bits
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/kalypso-agent
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 go build -o /dev/null ./cmd/kalypso-agent
-	CGO_ENABLED=0 GOOS=linux GOARCH=386 go test ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
+	GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/kalypso-agent
+	GOOS=linux GOARCH=arm GOARM=7 go build -o /dev/null ./cmd/kalypso-agent
+	GOOS=linux GOARCH=386 go test ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
 
 # The packages in which goroutines share memory.
 concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
@@ -53,7 +57,7 @@ e2e: ## run the tests on real clusters, a real forge and a real database
 	e2e/tools/packages
 	go -C e2e/tools run ./build
 	go test -count=1 ./internal/ledger/postgres
-	go -C e2e test -count=1 -timeout 58m -v .
+	go -C e2e test -count=1 -timeout 58m -parallel 4 -v .
 
 # It needs a throw-away account: FORGE_KIND, FORGE_URL, FORGE_TOKEN, and FORGE_REPOSITORY, beside which it creates repositories and
 # deletes them. CONTRIBUTING.md says more.

@@ -35,6 +35,7 @@ func BuildKalypso(ctx context.Context, lab *Lab, sources string) (*Kalypso, erro
 	k := &Kalypso{lab: lab, path: bin + "/kalypso"}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin+"/", "./cmd/kalypso", "./cmd/kalypso-agent", "./cmd/kalypso-operator")
 	cmd.Dir = sources
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build kalypso: %w\n%s", err, out)
 	}
