@@ -16,7 +16,7 @@ type source struct {
 
 // download puts a module into the module cache, in the version that the module in the folder from pins.
 func download(ctx context.Context, from, module string) (source, error) {
-	out, err := run(ctx, from, "mod", "download", "-json", module)
+	out, err := run(ctx, from, false, "mod", "download", "-json", module)
 	if err != nil {
 		return source{}, err
 	}
@@ -27,12 +27,15 @@ func download(ctx context.Context, from, module string) (source, error) {
 	return found, nil
 }
 
-// run runs the go command in a folder and returns what it says.
-func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// run runs the go command in a folder, with or without cgo, and returns what it says.
+func run(ctx context.Context, dir string, cgo bool, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	// What is built depends on the folder's go.mod, and not on workspaces and flags around it. Gitea's database needs cgo.
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=1")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
+	if cgo {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
 	var out, errors bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errors
 	if err := cmd.Run(); err != nil {

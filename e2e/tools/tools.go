@@ -4,7 +4,7 @@
 //	flux/     source-controller, kustomize-controller
 //	gitea/    gitea
 //	argocd/   argocd: application-controller and repo-server in one program, of which main.go is ours
-//	helm/     helm, only to be compared with: see [Helm]
+//	helm/     helm
 //	kwok/     kwok, which plays the nodes of a cluster
 //	fleet/    Rancher Fleet's fleetcontroller, fleetagent and fleetcli
 //
@@ -15,6 +15,7 @@ package tools
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -32,6 +33,7 @@ type Programs struct {
 	Kwok                                  string
 	ArgoCD                                string
 	FleetController, FleetAgent, FleetCLI string
+	Helm                                  string
 	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
 	GiteaFiles string
 	// FluxDefinitions, ArgoCDDefinitions and FleetDefinitions are the files with custom resource definitions, as patterns.
@@ -103,6 +105,8 @@ type recipe struct {
 	// Without them it calls itself unreleased, which breaks programs that parse its version.
 	versionOf string
 	stamps    []stamp
+	// shared means that it is compiled as Kalypso is, without cgo, and mostly from packages that Kalypso has, too.
+	shared bool
 }
 
 // stamp is a variable that is set when a program is linked, and what it says about a version.
@@ -132,7 +136,13 @@ func recipes(p *Programs) []recipe {
 		{path: &p.FleetController, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetcontroller"},
 		{path: &p.FleetAgent, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetagent"},
 		{path: &p.FleetCLI, module: "fleet", pkg: "github.com/rancher/fleet/cmd/fleetcli"},
+		helm(&p.Helm),
 	}
+}
+
+// helm is the recipe of helm. Its module has the versions of Kalypso's: after an update of these, update them there, too.
+func helm(path *string) recipe {
+	return recipe{path: path, module: "helm", pkg: "helm.sh/helm/v4/cmd/helm", shared: true}
 }
 
 // name is what the program is called: the last part of its package that is no version.
@@ -174,7 +184,7 @@ func (r recipe) build(ctx context.Context, dir, cache string, say func(string)) 
 		return "", err
 	}
 	// Readers find the whole program or none.
-	half := fmt.Sprintf("%s.%d", path, os.Getpid())
+	half := path + "." + rand.Text()
 	if err := r.compile(ctx, filepath.Join(dir, r.module), half); err != nil {
 		_ = os.Remove(half) // the error that matters is the compiler's
 		return "", err
@@ -193,6 +203,6 @@ func (r recipe) compile(ctx context.Context, module, out string) error {
 			link = append(link, "-X", s.variable+"="+s.say(source.Version))
 		}
 	}
-	_, err := run(ctx, module, "build", "-trimpath", "-tags", r.tags, "-ldflags", strings.Join(link, " "), "-o", out, r.pkg)
+	_, err := run(ctx, module, !r.shared, "build", "-trimpath", "-tags", r.tags, "-ldflags", strings.Join(link, " "), "-o", out, r.pkg)
 	return err
 }
