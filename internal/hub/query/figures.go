@@ -62,9 +62,11 @@ type FiguresQuery struct {
 type Part struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Deployments is the number of versions that first ran in it or, if they never ran, first failed in it.
+	// Deployments is the number of versions that became ready for the first time in it, as in [Performance].
 	Deployments int `json:"deployments"`
-	// Failed is how many of them ever failed.
+	// NeverReady is the number of versions that failed for the first time in it and were never ready.
+	NeverReady int `json:"neverReady"`
+	// Failed is how many of both ever failed.
 	Failed int `json:"failed"`
 }
 
@@ -104,7 +106,7 @@ func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, 
 	return f, course(deployments, f.From, f.To, n), nil
 }
 
-// course counts deployments by the part of the period in which they were deployed.
+// course counts deployments by the part of the period in which they became ready or, if they never did, failed.
 func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
 	parts := make([]Part, max(0, n))
 	if len(parts) == 0 {
@@ -117,17 +119,22 @@ func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
 	}
 	parts[n-1].To = to // n need not divide the period evenly
 	for _, d := range deployments {
-		arrived := d.Deployed
-		if arrived.IsZero() {
-			arrived = d.Failed
+		ready := !d.Deployed.IsZero()
+		at := d.Deployed
+		if !ready {
+			at = d.Failed
 		}
-		i := n - 1
+		part := &parts[n-1]
 		if step > 0 {
-			i = min(i, max(0, int(arrived.Sub(from)/step)))
+			part = &parts[min(n-1, max(0, int(at.Sub(from)/step)))]
 		}
-		parts[i].Deployments++
+		if ready {
+			part.Deployments++
+		} else {
+			part.NeverReady++
+		}
 		if !d.Failed.IsZero() {
-			parts[i].Failed++
+			part.Failed++
 		}
 	}
 	return parts

@@ -75,14 +75,14 @@ func (c *chart) span(from, to string) {
 	)
 }
 
-// barChart draws the deployments of each part of a period; nil if there are none.
+// barChart draws the deployments of each part of a period, with those that were never ready; nil if there are none.
 func barChart(label string, parts []query.Part) *chart {
 	if len(parts) == 0 {
 		return nil
 	}
 	most := 0
 	for _, p := range parts {
-		most = max(most, p.Deployments)
+		most = max(most, p.Deployments+p.NeverReady)
 	}
 	if most == 0 {
 		return nil
@@ -90,11 +90,11 @@ func barChart(label string, parts []query.Part) *chart {
 	c := newChart(label)
 	step := (chartWidth - chartLeft) / len(parts)
 	for i, p := range parts {
-		y := height(float64(p.Deployments), float64(most))
+		y := height(float64(p.Deployments+p.NeverReady), float64(most))
 		failed := height(float64(p.Failed), float64(most))
 		c.Bars = append(c.Bars, chartBar{
 			X: chartLeft + i*step + 2, Y: y, Width: max(1, step-4), Height: chartHeight - chartBottom - y, FailedY: failed, FailedHeight: chartHeight - chartBottom - failed,
-			Title: fmt.Sprintf("%s: %d, %d failed", p.From.Format("2 January"), p.Deployments, p.Failed),
+			Title: fmt.Sprintf("%s: %d deployed, %d never ready, %d failed", p.From.Format("2 January"), p.Deployments, p.NeverReady, p.Failed),
 		})
 	}
 	c.scale(most)
