@@ -22,7 +22,7 @@ import (
 // The size of the large fleet: 20 clusters of each of 100 types, and 200 workloads on each type, which makes 20,000 cells.
 const (
 	manyTypes     = 100
-	clustersOf    = 20
+	clustersOf    = 20 // BenchmarkMap has more
 	manyWorkloads = 200
 )
 
@@ -46,25 +46,30 @@ func showLarge(t *testing.T) *shown {
 	t.Helper()
 	largeServer.Lock()
 	defer largeServer.Unlock()
-	if largeServer.shown != nil {
-		return largeServer.shown
+	if largeServer.shown == nil {
+		largeServer.shown = showMany(t, "large", clustersOf)
 	}
-	data, err := kalypso.Lab().Folder("large-data")
+	return largeServer.shown
+}
+
+// showMany serves a fleet like the large one with another number of clusters of each type. The name is that of its folder.
+func showMany(t testing.TB, name string, clustersOf int) *shown {
+	t.Helper()
+	data, err := kalypso.Lab().Folder(name + "-data")
 	must(t, err)
 	address := freeAddress(t)
 	s := &shown{url: "http://" + address, credential: access.NewToken(access.Cluster)}
 	began := time.Now()
-	fill(t, filepath.Join(data, "ledger.db"), s.credential)
+	fill(t, filepath.Join(data, "ledger.db"), s.credential, clustersOf)
 	t.Logf("the ledger has %d reconcilers after %s", manyTypes*clustersOf*(manyWorkloads+1), time.Since(began).Round(time.Second))
-	s.process, err = kalypso.Start("kalypso-large", "serve", "--listen", address, "--data", data, "--control-plane", s.url+"/platform/control-plane")
+	s.process, err = kalypso.Start("kalypso-"+name, "serve", "--listen", address, "--data", data, "--control-plane", s.url+"/platform/control-plane")
 	must(t, err)
 	must(t, s.process.WaitServing(t.Context(), s.url+"/healthz"))
 	s.token = readToken(t, data)
-	largeServer.shown = s
 	return s
 }
 
-func readToken(t *testing.T, data string) string {
+func readToken(t testing.TB, data string) string {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(data, "admin-token"))
 	must(t, err)
@@ -89,7 +94,7 @@ func sourceOf(path string) ledger.Source {
 }
 
 // fill writes what the large fleet reported.
-func fill(t *testing.T, file string, credential secret.Value) {
+func fill(t testing.TB, file string, credential secret.Value, clustersOf int) {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), file)
 	must(t, err)
@@ -214,7 +219,7 @@ func (s *shown) tryAsk(ctx context.Context, path, accept string, answer *string)
 }
 
 // freeAddress is an address of this machine at which nobody listens, and that nothing else is given.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	address, err := stack.Address()
 	must(t, err)
@@ -230,7 +235,7 @@ func pictures() string {
 }
 
 // newBrowser starts a browser for a test.
-func newBrowser(t *testing.T) *harness.Browser {
+func newBrowser(t testing.TB) *harness.Browser {
 	t.Helper()
 	b, err := kalypso.Lab().StartBrowser(t.Context())
 	must(t, err)
@@ -239,7 +244,7 @@ func newBrowser(t *testing.T) *harness.Browser {
 }
 
 // open opens a tab of somebody who is signed in.
-func (s *shown) open(t *testing.T, b *harness.Browser, v harness.View) *harness.Tab {
+func (s *shown) open(t testing.TB, b *harness.Browser, v harness.View) *harness.Tab {
 	t.Helper()
 	tab := s.openAsNobody(t, b, v)
 	must(t, tab.Visit(s.url+"/-/sign-in"))
@@ -249,7 +254,7 @@ func (s *shown) open(t *testing.T, b *harness.Browser, v harness.View) *harness.
 	return tab
 }
 
-func (s *shown) openAsNobody(t *testing.T, b *harness.Browser, v harness.View) *harness.Tab {
+func (s *shown) openAsNobody(t testing.TB, b *harness.Browser, v harness.View) *harness.Tab {
 	t.Helper()
 	tab, err := b.Open(v)
 	must(t, err)

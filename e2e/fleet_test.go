@@ -242,7 +242,7 @@ func push(t *testing.T, c *harness.Checkout, message string) string {
 	return commit
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
