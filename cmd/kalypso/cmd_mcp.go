@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
 // mcpCommand is "kalypso mcp".
@@ -145,11 +147,14 @@ func stepsOf(ctx context.Context, questions assistant.Questions, p assistant.Pro
 type documentsOf struct{ *session }
 
 // Draft implements [assistant.ControlPlane].
-func (d *documentsOf) Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, compare bool) (*schedule.Draft, error) {
+func (d *documentsOf) Draft(ctx context.Context, r assistant.DraftRequest) (*schedule.Draft, error) {
 	request := d.request
-	request.Environment = environment
+	if r.ControlPlane != "" && !repourl.Same(r.ControlPlane, request.ControlPlane) {
+		return nil, fmt.Errorf("these tools read the control plane %s only", request.ControlPlane)
+	}
+	request.Environment = r.Environment
 	defer d.progress.End()
-	return d.drafter.Draft(ctx, schedule.DraftRequest{Request: request, WhatIf: whatIf, Unpublished: !compare})
+	return d.drafter.Draft(ctx, schedule.DraftRequest{Request: request, WhatIf: r.WhatIf, Unpublished: !r.Compare})
 }
 
 // Documents implements [assistant.ControlPlane].

@@ -8,22 +8,42 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
 // Comparison prints how two environments differ, side by side.
 func (v Printer) Comparison(w io.Writer, c query.Comparison) error {
-	if err := errors.Join(v.sides(w, c), v.differentTargets(w, c), v.differentAssignments(w, c)); err != nil {
+	err := errors.Join(v.sides(w, c), v.differentTargets(w, c), v.differentAssignments(w, c), v.differentValues(w, c), v.between(w, c))
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s and %s are the same in both\n", terminal.Count(c.Same.Targets, "target"), terminal.Count(c.Same.Assignments, "assignment"))
+	_, err = fmt.Fprintf(w, "\n%s and %s are the same in both\n", terminal.Count(c.Same.Targets, "target"), terminal.Count(c.Same.Assignments, "assignment"))
 	return err
+}
+
+// heads are what the columns of both sides are called: the environments, or the times of one environment.
+func (v Printer) heads(c query.Comparison) (a, b string) {
+	if c.A.Environment != c.B.Environment {
+		return c.A.Environment, c.B.Environment
+	}
+	return v.asOf(c.A), v.asOf(c.B)
+}
+
+func (v Printer) asOf(s query.Side) string {
+	if s.AsOf.IsZero() {
+		return "now"
+	}
+	return v.When(s.AsOf)
 }
 
 func (v Printer) sides(w io.Writer, c query.Comparison) error {
 	var t terminal.Table
 	t.Row(terminal.Plain(""), terminal.Painted(v.style.Bold, c.A.Environment), terminal.Painted(v.style.Bold, c.B.Environment))
+	if !c.A.AsOf.IsZero() || !c.B.AsOf.IsZero() {
+		t.Row(terminal.Plain("as of"), terminal.Plain(v.asOf(c.A)), terminal.Plain(v.asOf(c.B)))
+	}
 	mark := v.style.Yellow
 	if c.SameCommit {
 		mark = v.style.Green
@@ -40,7 +60,8 @@ func (v Printer) differentTargets(w io.Writer, c query.Comparison) error {
 		return nil
 	}
 	var t terminal.Table
-	t.Row(v.style.Heads("WORKLOAD", "TARGET", "IN "+c.A.Environment, "IN "+c.B.Environment)...)
+	a, b := v.heads(c)
+	t.Row(v.style.Heads("WORKLOAD", "TARGET", "IN "+a, "IN "+b)...)
 	for _, d := range c.Targets {
 		name := d.Target
 		if d.TargetInB != "" {
@@ -79,13 +100,67 @@ func (v Printer) differentAssignments(w io.Writer, c query.Comparison) error {
 	}
 	var t terminal.Table
 	t.Row(v.style.Heads("ONLY IN", "CLUSTER TYPE", "WORKLOAD", "TARGET")...)
+	a, b := v.heads(c)
 	for _, d := range c.Assignments {
-		in := c.A.Environment
+		in := a
 		if d.In == query.InB {
-			in = c.B.Environment
+			in = b
 		}
 		t.Row(terminal.Plain(in), terminal.Plain(d.ClusterType), terminal.Plain(cmp.Or(d.Workload, "-")), terminal.Plain(d.Target))
 	}
 	fmt.Fprintln(w)
 	return t.Write(w)
+}
+
+// differentValues prints the values of the platform configuration that differ, with the file that each is from.
+func (v Printer) differentValues(w io.Writer, c query.Comparison) error {
+	if c.Configuration == nil || len(c.Configuration.Differences) == 0 {
+		return nil
+	}
+	var t terminal.Table
+	a, b := v.heads(c)
+	t.Row(v.style.Heads("KEY", "IN "+a, "IN "+b, "ASSIGNMENTS")...)
+	for _, d := range c.Configuration.Differences {
+		where := fmt.Sprintf("%s/%s on %s", d.Workload, d.Target, d.ClusterType)
+		if d.Assignments > 1 {
+			where += fmt.Sprintf(" and %d more", d.Assignments-1)
+		}
+		t.Row(terminal.Plain(d.Key), terminal.Plain(valueFrom(d.A)), terminal.Plain(valueFrom(d.B)), terminal.Plain(where))
+	}
+	fmt.Fprintln(w)
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	if left := c.Configuration.Left; left > 0 {
+		fmt.Fprintf(w, "and %s\n", terminal.Count(left, "more difference"))
+	}
+	if skipped := c.Configuration.Skipped; skipped > 0 {
+		fmt.Fprintf(w, "%s not compared: there are too many different configurations\n", terminal.Count(skipped, "assignment"))
+	}
+	return nil
+}
+
+// valueFrom returns a value and where it is written.
+func valueFrom(v *query.ConfigValue) string {
+	if v == nil {
+		return Value(nil)
+	}
+	text := Value(&v.Value)
+	if v.From.Position != (fleet.Position{}) {
+		text += " (" + Position(v.From.Position) + ")"
+	}
+	return text
+}
+
+// between prints what happened between two times of one environment.
+func (v Printer) between(w io.Writer, c query.Comparison) error {
+	if len(c.Events) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	if err := v.Events(w, c.Events); err != nil || !c.EventsLeft {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "and more: kalypso history %s has all\n", terminal.Printable(c.A.Environment))
+	return err
 }

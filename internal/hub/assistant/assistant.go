@@ -29,8 +29,19 @@ type Questions interface {
 
 // Drafts returns what the GitOps branches of environments should hold.
 type Drafts interface {
-	// Draft returns what the GitOps branch of an environment should hold. With compare, it has the plan.
-	Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, compare bool) (*schedule.Draft, error)
+	// Draft returns what the GitOps branch of an environment should hold.
+	Draft(ctx context.Context, request DraftRequest) (*schedule.Draft, error)
+}
+
+// DraftRequest selects a draft.
+type DraftRequest struct {
+	Environment string
+	// ControlPlane is its URL; empty if only one control plane has the environment.
+	ControlPlane string
+	// WhatIf are imagined changes.
+	WhatIf []fleet.WhatIf
+	// Compare adds the plan.
+	Compare bool
 }
 
 // ControlPlane reads a control plane at its newest commits.

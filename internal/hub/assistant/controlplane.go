@@ -16,8 +16,9 @@ import (
 )
 
 type planInput struct {
-	Environment string   `json:"environment" jsonschema:"name of the environment"`
-	WhatIf      []string `json:"whatIf,omitempty" jsonschema:"imagined changes: clusterType:NAME=absent, label:clusterType/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=VALUE, taint:CLUSTERTYPE/KEY=EFFECT, value:CONFIGMAP/KEY=VALUE"`
+	Environment  string   `json:"environment" jsonschema:"name of the environment"`
+	ControlPlane string   `json:"controlPlane,omitempty" jsonschema:"URL of the control plane; needed only if several have an environment of this name"`
+	WhatIf       []string `json:"whatIf,omitempty" jsonschema:"imagined changes: clusterType:NAME=absent, label:clusterType/NAME/KEY=VALUE, capacity:CLUSTERTYPE/RESOURCE=VALUE, taint:CLUSTERTYPE/KEY=EFFECT, value:CONFIGMAP/KEY=VALUE"`
 }
 
 type explainInput struct {
@@ -44,27 +45,28 @@ type listed struct {
 	Size int64  `json:"size"`
 }
 
-// whatIf parses imagined changes.
-func (in *planInput) whatIf() (all []fleet.WhatIf, err error) {
+// request parses imagined changes.
+func (in *planInput) request(compare bool) (DraftRequest, error) {
+	r := DraftRequest{Environment: in.Environment, ControlPlane: in.ControlPlane, Compare: compare}
 	for _, text := range in.WhatIf {
 		change, err := fleet.ParseWhatIf(text)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
-		all = append(all, change)
+		r.WhatIf = append(r.WhatIf, change)
 	}
-	return all, nil
+	return r, nil
 }
 
 // addDrafts adds what drafts of environments answer.
 func addDrafts(s *mcp.Server, c Drafts) {
 	addTool(s, "plan", "What the next pull request to the GitOps repository of an environment changes, what is held, and problems with file and line. With whatIf: only what the imagined changes cause. Nothing is written.",
 		func(ctx context.Context, in planInput) (none planned, err error) {
-			changes, err := in.whatIf()
+			request, err := in.request(true)
 			if err != nil {
 				return none, err
 			}
-			d, err := c.Draft(ctx, in.Environment, changes, true)
+			d, err := c.Draft(ctx, request)
 			if err != nil {
 				return none, err
 			}
@@ -72,14 +74,14 @@ func addDrafts(s *mcp.Server, c Drafts) {
 		})
 	addTool(s, "explain", "Why a target is, or is not, on each cluster type of an environment: every policy with the reason, and where its configuration is written, with file and line.",
 		func(ctx context.Context, in explainInput) (none *schedule.Explanation, err error) {
-			changes, err := in.whatIf()
+			request, err := in.request(false)
 			if err != nil {
 				return none, err
 			}
 			if in.Cluster != "" && in.ClusterType != "" {
 				return none, errors.New("name a cluster type or a cluster, not both")
 			}
-			d, err := c.Draft(ctx, in.Environment, changes, false)
+			d, err := c.Draft(ctx, request)
 			if err != nil {
 				return none, err
 			}

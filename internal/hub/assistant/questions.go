@@ -124,9 +124,10 @@ type historyInput struct {
 }
 
 type compareInput struct {
-	A    string    `json:"a" jsonschema:"one environment"`
-	B    string    `json:"b" jsonschema:"the other environment"`
-	AsOf timeInput `json:"asOf,omitempty" jsonschema:"both at this time; now by default"`
+	A     string    `json:"a" jsonschema:"one environment"`
+	B     string    `json:"b" jsonschema:"the other environment"`
+	AsOf  timeInput `json:"asOf,omitempty" jsonschema:"both at this time; now by default"`
+	BAsOf timeInput `json:"bAsOf,omitempty" jsonschema:"the other environment at this time; asOf by default. One environment twice, at two times: also what happened between them"`
 }
 
 type figuresInput struct {
@@ -193,9 +194,9 @@ func addQuestions(s *mcp.Server, o Questions) {
 			}
 			return o.History(ctx, q)
 		})
-	addQuery(s, "compare", "What differs between two environments: versions and assignments.",
+	addQuery(s, "compare", "What differs between two environments, or between two times of one: versions, assignments and configuration.",
 		func(in compareInput, t *times) query.CompareQuery {
-			return query.CompareQuery{A: in.A, B: in.B, AsOf: t.at(in.AsOf)}
+			return query.CompareQuery{A: in.A, B: in.B, AsOf: t.at(in.AsOf), BAsOf: t.at(in.BAsOf)}
 		}, o.Compare)
 	addQuery(s, "get_figures", "Deployment frequency, lead time, change failure rate and time to restore.",
 		func(in figuresInput, t *times) query.FiguresQuery {

@@ -18,7 +18,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/assistant"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -128,22 +127,22 @@ type drafts struct {
 }
 
 // Draft implements [assistant.Drafts].
-func (d drafts) Draft(ctx context.Context, environment string, whatIf []fleet.WhatIf, _ bool) (*schedule.Draft, error) {
-	standing, err := d.Observer.Standing(environment, "")
+func (d drafts) Draft(ctx context.Context, request assistant.DraftRequest) (*schedule.Draft, error) {
+	standing, err := d.Observer.Standing(request.Environment, request.ControlPlane)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(whatIf) == 0:
+	case len(request.WhatIf) == 0:
 		return standing.Draft()
 	case d.Plans == nil:
 		return nil, errors.New("this server does not plan imagined changes")
 	}
-	texts := make([]string, len(whatIf))
-	for i, change := range whatIf {
+	texts := make([]string, len(request.WhatIf))
+	for i, change := range request.WhatIf {
 		texts[i] = change.String()
 	}
 	preview, err := d.Plans(ctx, schedule.PlanRequest{
-		ControlPlane: standing.ControlPlane, Environment: environment, WhatIf: strings.Join(texts, " "),
+		ControlPlane: standing.ControlPlane, Environment: request.Environment, WhatIf: strings.Join(texts, " "),
 	}, d.who.Role.Includes(access.Operator))
 	if err != nil {
 		return nil, err
