@@ -89,13 +89,19 @@ func checked() {
 //	tamper FOLDER TAG NEWTAG FILE OLD NEW
 //	                                publishes a version again under another tag, with a text of a file replaced
 //	receiver NAME STATUS            starts a receiver of messages at $NAME, which answers with a status and writes each body to the file NAME
+//	controlplane                    makes the repository control-plane, with the example fleet and an environment prod, and gitops beside it
+//	token FILE                      lets commands use the token in a file
+//	guide NAME                      opens a how-to guide for the next three commands
+//	example N[.DOCUMENT] FILE       writes the guide's Nth block of YAML or JSON, or a document of it, to a file
+//	[!] follow PATTERN [OLD NEW...] runs the guide's next command, with texts replaced, and wants output that matches
+//	followed                        wants that each command of the guide was run
 //	cluster KUBECONFIG URL BRANCH PATH @FILE
 //	                                serves a cluster whose Flux follows a repository, and runs the commit in the file
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
 func TestScript(t *testing.T) {
-	servers := newServerCommands(t)
+	servers, guides := newServerCommands(t), newGuideCommands(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       update.Get() == true,
@@ -107,6 +113,8 @@ func TestScript(t *testing.T) {
 			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
+			"controlplane": guides.controlPlane, "token": useToken,
+			"guide": guides.start, "example": guides.example, "follow": guides.follow, "followed": guides.followed,
 			"registry": imageRegistry, "artifacts": artifacts, "tamper": tamper, "cluster": cluster, "receiver": receiver, "onforge": onForge, "ask": askAssistant,
 		},
 	})
