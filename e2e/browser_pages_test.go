@@ -20,7 +20,7 @@ var views = []harness.View{
 
 // samplePages are those of the tutorial's fleet. The last parts of those with a commit are found on the way.
 var samplePages = []string{
-	"/", "/map", "/map?environment=dev", "/environments/dev", "/environments/stage", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
+	"/", "/map", "/map?environment=dev", "/environments/dev", "/environments/stage", "/environments/dev/targets/hello-world-app-performance-test", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
 	"/promotions", "/plan", "/plan?environment=stage", "/plan?branch=dev", "/compare", "/compare?a=dev&b=stage", "/environments/dev/explain?target=hello-world-app/performance-test", "/environments/dev/explain?target=hello-world-app/performance-test&clusterType=large",
 	"/workloads/hello-world-app/values?environment=dev", "/workloads/hello-world-app/values?environment=dev&target=performance-test", "/environments/dev/values", "/environments/dev/values?configMap=west-us-config",
 	"/environments/dev/explain?target=hello-world-app/performance-test&clusterType=small", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",

@@ -23,7 +23,9 @@ type StateQuery struct {
 	Workload    string // in the deployment descriptors at each reconciler's revision
 	Repository  string
 	Ref         string
-	State       State
+	// Source selects the reconcilers that follow it. The zero value lists those of all sources.
+	Source Source
+	State  State
 	// AsOf selects the states at a time; zero means now.
 	AsOf time.Time
 	// After is StatePage.Next of the previous page.

@@ -113,6 +113,8 @@ type ApplicationEnvironmentDetail struct {
 	Findings []check.Finding `json:"findings"`
 	// HeldList are the targets that keep their published files.
 	HeldList []HeldTarget `json:"heldList"`
+	// Pinned are the targets that keep a revision, or are uninstalled, on the GitOps branch, by name.
+	Pinned []deliver.PinnedTarget `json:"pinned,omitempty"`
 	// DriftList are the files that were changed by hand, at most 100. KeepsDrift means that they are not overwritten.
 	DriftList  []string `json:"driftList"`
 	KeepsDrift bool     `json:"keepsDrift,omitempty"`

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -164,6 +165,10 @@ func (e *ApplicationEnvironment) addOutcome(environment string, o *deliver.Outco
 		}
 		if b := o.GitOps.Build; b.Commit != "" {
 			e.Published = &b
+		}
+		pins := o.GitOps.Published.Pins()
+		for _, name := range slices.Sorted(maps.Keys(pins)) {
+			e.Detail.Pinned = append(e.Detail.Pinned, deliver.PinnedTarget{Name: name, Pin: pins[name]})
 		}
 	}
 	if o.App != nil {

@@ -26,6 +26,17 @@ type TargetRevision struct {
 	Failed   time.Time `json:"failed,omitzero"`
 	// Reconcilers is how many reconcilers are at it now, by state; absent if there are none, or it is unknown.
 	Reconcilers map[ledger.State]int `json:"reconcilers,omitempty"`
+	// PullRequest is the one that was merged as this commit; absent if none is known, as for a squashed or rebased one on some forges.
+	PullRequest *MergedPullRequest `json:"pullRequest,omitempty"`
+}
+
+// MergedPullRequest is a pull request that the server saw merged.
+type MergedPullRequest struct {
+	Number int    `json:"number"`
+	Title  string `json:"title,omitempty"`
+	URL    string `json:"url,omitempty"`
+	// By is who merged it, as the forge says; empty if it does not.
+	By string `json:"by,omitempty"`
 }
 
 // TargetRevisions are the revisions of a target.
@@ -60,15 +71,40 @@ func (o *Observer) Revisions(ctx context.Context, q RevisionsQuery) (TargetRevis
 	if err != nil {
 		return TargetRevisions{}, err
 	}
-	past, err := o.Histories.Revisions(ctx, a, deliver.PastRequest{Environment: q.Environment, Target: q.Target, Limit: q.Limit})
+	r, _, err := o.revisions(ctx, a, deliver.PastRequest{Environment: q.Environment, Target: q.Target, Limit: q.Limit})
+	return r, err
+}
+
+// revisions reads the revisions of a target of an application.
+func (o *Observer) revisions(ctx context.Context, a *Application, q deliver.PastRequest) (TargetRevisions, *deliver.TargetPast, error) {
+	past, err := o.Histories.Revisions(ctx, a, q)
 	var unknown *deliver.UnknownTargetError
 	if errors.As(err, &unknown) {
-		return TargetRevisions{}, &UnknownError{What: "target", Name: unknown.Target, Near: unknown.Near}
+		return TargetRevisions{}, nil, &UnknownError{What: "target", Name: unknown.Target, Near: unknown.Near}
 	}
 	if err != nil {
-		return TargetRevisions{}, err
+		return TargetRevisions{}, nil, err
 	}
-	return Reported(ctx, o.Ledger, past)
+	r, err := Reported(ctx, o.Ledger, past)
+	if err != nil {
+		return r, past, err
+	}
+	changes, err := o.Ledger.ChangeEvents(ctx, ledger.ChangeQuery{Repository: past.Repository, Branch: past.Branch, Limit: maxAppearances})
+	r.addPullRequests(changes)
+	return r, past, err
+}
+
+// addPullRequests adds which pull requests were merged as the revisions.
+func (r *TargetRevisions) addPullRequests(changes []ledger.ChangeEvent) {
+	merged := map[string]*MergedPullRequest{}
+	for _, c := range changes {
+		if c.Kind == "merged" && c.Commit != "" {
+			merged[c.Commit] = &MergedPullRequest{Number: c.Number, Title: c.Title, URL: c.URL, By: c.By}
+		}
+	}
+	for i := range r.Revisions {
+		r.Revisions[i].PullRequest = merged[r.Revisions[i].Commit]
+	}
 }
 
 // SolutionVersions returns which commits of its GitOps branch changed an environment of an application. It reads Git.
@@ -100,7 +136,23 @@ func (o *Observer) pastOf(q ApplicationQuery, environment string) (*Application,
 	if o.Histories == nil {
 		return nil, fmt.Errorf("%w: histories are read from Git, which only a server that delivers applications does", ledger.ErrInvalid)
 	}
-	return a, nil
+	return a, o.ownsHistory(a, environment)
+}
+
+// ownsHistory returns an error if the viewer does not see the history of an application's GitOps branch: before the first round, or because
+// others have the branch, too.
+func (o *Observer) ownsHistory(a *Application, environment string) error {
+	if !o.Scoped() {
+		return nil
+	}
+	at := a.environment(environment).GitOps
+	switch {
+	case at == nil:
+		return ErrNotRead
+	case !o.visible.branches.own(branch{at.Repository, at.Branch}):
+		return fmt.Errorf("%w: the GitOps branch is not only of this workspace; its history needs a role of the server", ledger.ErrInvalid)
+	}
+	return nil
 }
 
 // Appearances returns when clusters were first at which revision.

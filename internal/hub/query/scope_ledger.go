@@ -159,6 +159,12 @@ func stateKey(s *ledger.ReconcilerState) string {
 
 // narrowed returns queries for the viewer's branches, so that not all states of a large fleet are read.
 func (l *visibleLedger) narrowed(q ledger.StateQuery) []ledger.StateQuery {
+	if q.Source != (ledger.Source{}) {
+		if q.Source.Repository = ledger.CleanRepository(q.Source.Repository); !l.v.source(q.Source) {
+			return nil
+		}
+		return []ledger.StateQuery{q}
+	}
 	if q.Cluster != "" || q.Repository != "" && q.Ref != "" {
 		return []ledger.StateQuery{q}
 	}

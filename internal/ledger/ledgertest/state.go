@@ -100,6 +100,9 @@ func filters(t *testing.T, l ledger.Ledger) {
 		{ledger.StateQuery{Workload: "shop", State: ledger.StateFailed}, 1},
 		{ledger.StateQuery{Repository: platform, Ref: "prod"}, 2},
 		{ledger.StateQuery{Repository: platform, Ref: "dev"}, 0},
+		{ledger.StateQuery{Source: ledger.Source{Repository: shop + "/", Ref: "prod", Path: "./east"}}, 2},
+		{ledger.StateQuery{Source: ledger.Source{Repository: shop, Ref: "prod", Path: "east"}, State: ledger.StateFailed}, 1},
+		{ledger.StateQuery{Source: ledger.Source{Repository: shop, Ref: "prod"}}, 0},
 		{ledger.StateQuery{Environment: "dev"}, 0},
 		{ledger.StateQuery{Cluster: "large-02", Workload: "shop"}, 1},
 	} {

@@ -120,6 +120,10 @@ func sourceConditions(w *where, q ledger.StateQuery) []string {
 	b.repository("repository = ?", q.Repository)
 	b.text("ref = ?", q.Ref)
 	var conditions []string
+	if q.Source != (ledger.Source{}) {
+		conditions = append(conditions, "s.id = (SELECT z.id FROM source z JOIN branch y ON y.id = z.branch_id WHERE y.repository = "+
+			b.arg(ledger.CleanRepository(q.Source.Repository))+" AND y.ref = "+b.arg(q.Source.Ref)+" AND z.path = "+b.arg(ledger.CleanPath(q.Source.Path))+")")
+	}
 	if len(b.conditions) > 0 {
 		conditions = append(conditions, "+s.branch_id IN (SELECT id FROM branch"+b.String()+")")
 	}

@@ -162,6 +162,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		switch op.OperationID {
 		case "get-environment", "get-progress":
 			address = strings.ReplaceAll(address, "{name}", "dev")
+		case "get-target":
+			address = strings.NewReplacer("{name}", "dev", "{target}", "hello-web").Replace(address)
 		case "get-cluster":
 			address = strings.ReplaceAll(address, "{name}", "large-07")
 		case "get-workload", "get-application":

@@ -24,7 +24,7 @@ var roles = map[string]access.Role{
 	"whoami": anyone,
 
 	"list-needs": access.Reader, "list-environments": access.Reader, "get-environment": access.Reader, "get-progress": access.Reader, "get-matrix": access.Reader, "get-map": access.Reader, "explain": access.Reader,
-	"list-workloads": access.Reader, "get-workload": access.Reader, "list-targets": access.Reader, "list-assignments": access.Reader,
+	"list-workloads": access.Reader, "get-workload": access.Reader, "list-targets": access.Reader, "get-target": access.Reader, "list-assignments": access.Reader,
 	"list-versions": access.Reader, "list-clusters": access.Reader, "get-cluster": access.Reader, "list-reconcilers": access.Reader,
 	"list-discrepancies": access.Reader, "list-promotions": access.Reader, "get-promotion": access.Reader, "get-history": access.Reader,
 	"compare": access.Reader, "get-figures": access.Reader, "list-applications": access.Reader, "get-application": access.Reader,
@@ -57,7 +57,7 @@ var roles = map[string]access.Role{
 // change they ask [service.mayChange] about. All other operations require a role of the server.
 var inWorkspaces = map[string]bool{
 	"list-environments": true, "get-environment": true, "get-matrix": true, "get-map": true, "list-needs": true, "list-workloads": true, "get-workload": true,
-	"list-targets": true, "list-assignments": true, "list-versions": true, "list-clusters": true, "get-cluster": true,
+	"list-targets": true, "get-target": true, "list-assignments": true, "list-versions": true, "list-clusters": true, "get-cluster": true,
 	"list-reconcilers": true, "list-discrepancies": true, "list-promotions": true, "get-promotion": true, "get-history": true,
 	"compare": true, "get-figures": true, "list-applications": true, "get-application": true, "get-application-progress": true, listen: true,
 	"list-solution-versions": true, "list-revisions": true,

@@ -107,6 +107,10 @@ func registerQueries(s *service) {
 			return s.seen(ctx).Workload(ctx, in.Name)
 		})
 	ask(s, operation{id: "list-targets", path: "/targets", summary: "List targets, with what should run and what runs"}, within(s, (*query.Observer).Targets))
+	ask(s, operation{
+		id: "get-target", path: "/environments/{name}/targets/{target}", summary: "Get a target: what runs on which clusters, what was deployed to it, and its pin",
+		about: "If its revisions cannot be read from Git, unread says why, and the answer has everything else.",
+	}, within(s, (*query.Observer).TargetDetail))
 	ask(s, operation{id: "list-versions", path: "/versions", summary: "List which version of each workload runs where"}, within(s, (*query.Observer).Versions))
 
 	ask(s, operation{id: "list-clusters", path: "/clusters", summary: "List clusters, and whether they run what they should"},

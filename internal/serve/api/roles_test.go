@@ -24,7 +24,7 @@ var rights = map[string]string{
 	"GET /matrix": "roaRPO", "GET /map": "roaRPO",
 	"GET /applications/{name}/environments/{environment}/versions": "roaRPO", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "roaRPO",
 	"GET /applications": "roaRPO", "GET /applications/{name}": "roaRPO", "GET /applications/{name}/progress": "roaRPO",
-	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
+	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /environments/{name}/targets/{target}": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
 	"GET /clusters": "roaRPO", "GET /clusters/{name}": "roaRPO", "GET /reconcilers": "roaRPO", "GET /discrepancies": "roaRPO", "GET /needs": "roaRPO",
 	"GET /promotions": "roaRPO", "GET /promotions/{commit}": "roaRPO", "GET /history": "roaRPO", "GET /compare/{a}/{b}": "roaRPO", "GET /figures": "roaRPO",
 	"GET /events": "roaRPO",

@@ -67,6 +67,9 @@ func hello() *query.Application {
 			App:     &deliver.Application{Source: schedule.Input{Commit: commit("e")}},
 			Commits: []promote.Commit{{SHA: commit("e"), Subject: "Greet more warmly"}},
 			Builds:  map[string]deliver.Build{commit("e"): {Commit: commit("e"), Version: "1.4.0", Image: "1.4.0"}},
+			Environments: map[string]*deliver.Outcome{"dev": {GitOps: &deliver.GitOps{GitOpsBranch: schedule.GitOpsBranch{
+				Location: schedule.Location{Repo: "https://git.example.com/acme/hello-gitops", Branch: "dev"}, Head: schedule.Head{Commit: commit("f")},
+			}}}},
 			Promotion: &promote.Outcome{Environments: []promote.Standing{{
 				Environment: "dev", Phase: decide.Deploying, Commit: commit("e"), Reason: "waits: 1 of 2 reconcilers are behind",
 			}}},

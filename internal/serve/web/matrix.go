@@ -121,6 +121,7 @@ func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 			v.Workspaces = append(v.Workspaces, r.Workspace)
 		}
 		row := rowOf(r)
+		row.Address = targetAddress(environment, r.Target, v.kept()...)
 		if !v.Past && controlPlane != "" {
 			row.Explain = explain + url.QueryEscape(r.Target)
 		}
@@ -132,6 +133,15 @@ func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 		v.add(row)
 	}
 	slices.Sort(v.Workspaces)
+}
+
+// kept returns the parameters that other pages about the same environment get.
+func (v *matrixView) kept() []string {
+	var pairs []string
+	for _, k := range v.Kept {
+		pairs = append(pairs, k.Name, k.Address)
+	}
+	return pairs
 }
 
 // cells returns how many cells the table has at most. It does not apply the filter of states, which depends on the cells.
@@ -177,9 +187,6 @@ func (v *matrixView) add(row matrixRow) {
 
 func rowOf(r *query.Row) matrixRow {
 	row := matrixRow{Target: line(r.Target), Workload: line(r.Workload), Workspace: r.Workspace, Wanted: line(r.Wanted)}
-	if r.Workload != "" {
-		row.Address = "/workloads/" + url.PathEscape(r.Workload)
-	}
 	row.Text = strings.ToLower(row.Target + " " + row.Workload + " " + line(row.Workspace))
 	return row
 }

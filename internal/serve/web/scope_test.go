@@ -70,7 +70,7 @@ func headersOf(a *http.Response) string {
 }
 
 // The addresses of things of the team, without parameters that the description has.
-var own = strings.NewReplacer("/environments/{name}", "/environments/dev", "/workloads/{name}", "/workloads/cart", "/applications/{name}", "/applications/cart",
+var own = strings.NewReplacer("/environments/{name}/targets/{target}", "/environments/dev/targets/cart-main", "/environments/{name}", "/environments/dev", "/workloads/{name}", "/workloads/cart", "/applications/{name}", "/applications/cart",
 	"/clusters/{name}", "/clusters/large-01", "{commit}", "c"+promoted[1:], "{environment}", "dev", "{a}", "dev", "{b}", "stage", "{digest}", "x", "{environment}", "dev", "{target}", "main")
 
 // details are addresses with parameters.
@@ -92,7 +92,7 @@ var details = []string{
 }
 
 var pages = []string{
-	"/", "/environments/dev", "/environments/stage", "/environments/dev?asOf=2026-11-20T11:30", "/workloads", "/workloads/cart", "/workloads/cart/values?environment=dev", "/workloads/cart/values?environment=dev&target=main", "/environments/dev/values", "/clusters", "/clusters/large-01", "/clusters/large-02", "/clusters?environment=dev&state=failed", "/promotions",
+	"/", "/environments/dev", "/environments/stage", "/environments/dev?asOf=2026-11-20T11:30", "/workloads", "/workloads/cart", "/workloads/cart/values?environment=dev", "/workloads/cart/values?environment=dev&target=main", "/environments/dev/values", "/environments/dev/targets/cart-main", "/environments/stage/targets/cart-main", "/environments/dev/targets/cart-side", "/environments/dev/targets/x", "/clusters", "/clusters/large-01", "/clusters/large-02", "/clusters?environment=dev&state=failed", "/promotions",
 	"/promotions/c" + promoted[1:], "/plan", "/compare", "/compare?a=dev&b=stage", "/history", "/history?environment=dev", "/history?cluster=large-01", "/history/messages", "/figures", "/search", "/search?q=a", "/search?q=large", "/search?q=1111111", "/search?q=z", "/search?q=e",
 	"/map", "/map?environment=dev", "/map?environment=stage", "/map?environment=dev&cluster=large-01", "/map?environment=dev&clusterType=large&state=failed", "/map?environment=dev&policy=all-large", "/map?environment=de", "/map?environment=dev&workload=c",
 	"/needs", "/needs?kind=value", "/needs?environment=dev", "/?asOf=2026-11-20T11:30", "/?at=1763638200", "/environments/dev?at=1763638200", "/compare?a=dev&b=dev&asOf=2026-11-20T10:30&bAsOf=2026-11-20T11:30", "/compare?a=dev&b=stage&bAsOf=2026-11-20T11:30",
@@ -146,7 +146,7 @@ func (w *teams) checkWorld() {
 	w.t.Helper()
 	all, mine := w.token(access.Admin, ""), w.token(access.Reader, "shop", "dev")
 	for _, address := range []string{
-		"/environments", "/environments/dev", "/workloads", "/targets", "/assignments?environment=dev", "/matrix?environment=dev", "/clusters", "/clusters/large-01", "/reconcilers",
+		"/environments", "/environments/dev", "/environments/dev/targets/zulu-main", "/workloads", "/targets", "/assignments?environment=dev", "/matrix?environment=dev", "/clusters", "/clusters/large-01", "/reconcilers",
 		"/discrepancies", "/promotions", "/history?environment=dev", "/versions", "/figures", "/applications",
 		"/map?environment=dev", "/needs",
 	} {
@@ -158,7 +158,8 @@ func (w *teams) checkWorld() {
 		"/environments": `"name":"dev"`, "/environments/dev": `"targets":2`, "/workloads": `"cart"`, "/workloads/cart": `"1.4.2"`, "/targets": `"cart-main"`, "/assignments?environment=dev": `"clusterType":"large"`,
 		"/clusters": `"large-02"`, "/clusters/large-01": `"cart-dev"`, "/reconcilers": `"cart-dev"`, "/discrepancies": `"large-02"`, "/promotions": `"workload":"cart"`, "/history?environment=dev": `"rollout"`,
 		"/history?cluster=large-01": `"transition"`, "/versions": `"1.4.2"`, "/figures": `"workload":"cart"`, "/applications": `"cart"`, "/promotions/c" + promoted[1:]: `"deployed by cart"`,
-		"/map?environment=dev": `"failed":["cart-main"]`, "/needs": `ask the platform team`,
+		"/environments/dev/targets/cart-main": `"by":"ann"`,
+		"/map?environment=dev":                `"failed":["cart-main"]`, "/needs": `ask the platform team`,
 	} {
 		if a, text := w.send(w.t.Context(), http.MethodGet, api.Root+address, mine, nil); !strings.Contains(text, want) {
 			w.t.Errorf("%s: the team does not see its %s: %d %s", address, want, a.StatusCode, text)
@@ -181,7 +182,9 @@ func TestForeignThingsDoNotExist(t *testing.T) {
 		"/map?environment=zulu-env": "/map?environment=none-env", "/map?environment=prod": "/map?environment=none", "/map?environment=dev&workload=zulu": "/map?environment=dev&workload=none", "/map?environment=dev&clusterType=zulu-type": "/map?environment=dev&clusterType=none-type",
 		"/map?environment=dev&policy=zulu-policy": "/map?environment=dev&policy=none-policy", "/map?environment=dev&workspace=zulu-team": "/map?environment=dev&workspace=none-team", "/map?environment=dev&cluster=zulu-01": "/map?environment=dev&cluster=none-01",
 		"/map?environment=dev&ring=zulu-ring": "/map?environment=dev&ring=none-ring", "/map?environment=dev&label=for%3Dzulu": "/map?environment=dev&label=for%3Dnone", "/needs?environment=zulu-env": "/needs?environment=none-env",
-		"/environments/zulu-env?asOf=2026-11-20T11:30:00Z": "/environments/none-env?asOf=2026-11-20T11:30:00Z", "/environments/prod?asOf=2026-11-20T11:30:00Z": "/environments/none?asOf=2026-11-20T11:30:00Z",
+		"/environments/dev/targets/zulu-main": "/environments/dev/targets/none-main", "/environments/prod/targets/cart-main": "/environments/none/targets/cart-main", "/environments/zulu-env/targets/zulu-main": "/environments/none-env/targets/none-main",
+		"/applications/zulu/environments/dev/targets/main/revisions": "/applications/none/environments/dev/targets/main/revisions",
+		"/environments/zulu-env?asOf=2026-11-20T11:30:00Z":           "/environments/none-env?asOf=2026-11-20T11:30:00Z", "/environments/prod?asOf=2026-11-20T11:30:00Z": "/environments/none?asOf=2026-11-20T11:30:00Z",
 	} {
 		answer := func(path string) string {
 			a, text := w.send(t.Context(), http.MethodGet, api.Root+path, token, nil)

@@ -51,7 +51,7 @@ func TestTeamsHaveNoDeadLinks(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"/environments/dev", "/workloads/cart", "/clusters/large-01", "/map", "/promotions/c" + promoted[1:]} {
+	for _, want := range []string{"/environments/dev", "/environments/dev/targets/cart-main", "/workloads/cart", "/clusters/large-01", "/map", "/promotions/c" + promoted[1:]} {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(from)), func(address string) bool { return strings.HasPrefix(address, want) }) {
 			t.Errorf("nothing links to %s", want)
 		}
@@ -64,7 +64,7 @@ func TestTeamsHaveNoPast(t *testing.T) {
 	token := w.token(access.Reader, "shop", "dev", "stage")
 	const at = "asOf=2026-11-20T11:30:00Z"
 	for _, address := range []string{
-		"/?" + at, "/environments/dev?" + at, "/clusters?" + at, "/clusters/large-01?" + at, "/compare?a=dev&b=stage&" + at, "/compare?a=dev&b=dev&bAsOf=2026-11-20T11:30:00Z",
+		"/?" + at, "/environments/dev?" + at, "/environments/dev/targets/cart-main?" + at, api.Root + "/environments/dev/targets/cart-main?" + at, "/clusters?" + at, "/clusters/large-01?" + at, "/compare?a=dev&b=stage&" + at, "/compare?a=dev&b=dev&bAsOf=2026-11-20T11:30:00Z",
 		api.Root + "/environments?" + at, api.Root + "/environments/dev?" + at, api.Root + "/clusters?" + at, api.Root + "/clusters/large-01?" + at, api.Root + "/discrepancies?" + at,
 		api.Root + "/compare/dev/stage?" + at, api.Root + "/versions?" + at, api.Root + "/reconcilers?" + at, api.Root + "/matrix?environment=dev&" + at, api.Root + "/assignments?environment=dev&" + at,
 	} {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
@@ -64,6 +65,7 @@ func newTeams(t testing.TB) *teams {
 		Registrar: &ingest.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 	}
 	w.api.Values = ownValues{t}
+	observer.Histories = ownHistory{t}
 	w.facts()
 	mux := http.NewServeMux()
 	w.pages.Register(mux)
@@ -254,13 +256,17 @@ func (w *teams) workloadFacts(environment, workload string, at time.Time) {
 func (w *teams) applicationOf(workspace, workload string, at time.Time) *query.Application {
 	source := host + workload
 	commit := map[string]string{"cart": "c", "zulu": "f"}[workload] + promoted[1:]
-	outcome := &promote.Outcome{}
+	outcome, published := &promote.Outcome{}, map[string]*deliver.Outcome{}
 	for i, environment := range []string{"dev", "stage", "prod"} {
 		reason, after := "deployed by "+workload, []string{"dev", "zulu-env"}
 		if environment == "prod" {
 			reason = "zulu"
 		}
 		outcome.Environments = append(outcome.Environments, promote.Standing{Environment: environment, Phase: decide.Deployed, Commit: commit, Reason: reason, After: after[:min(i, 2)]})
+		published[environment] = &deliver.Outcome{GitOps: &deliver.GitOps{
+			GitOpsBranch: schedule.GitOpsBranch{Location: schedule.Location{Repo: source + "-gitops", Branch: environment}, Head: schedule.Head{Commit: commit}},
+			Published:    &tree.Published{Targets: []tree.PublishedTarget{{Name: "main", Pin: tree.Pin{Revision: commit}}}},
+		}}
 		w.must(w.ledger.RecordStep(w.t.Context(), ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: deliver.SubjectOf(source, workload), Commit: commit, Environment: environment}, Kind: "deployed", Reason: reason, At: at,
 		}))
@@ -271,7 +277,7 @@ func (w *teams) applicationOf(workspace, workload string, at time.Time) *query.A
 			App:       &deliver.Application{Source: schedule.Input{Commit: commit}},
 			Commits:   []promote.Commit{{SHA: commit, Subject: "work on " + workload}},
 			Builds:    map[string]deliver.Build{commit: {Commit: commit, Version: "1.4.2"}},
-			Promotion: outcome,
+			Promotion: outcome, Environments: published,
 		},
 	}, nil)
 }

@@ -17,7 +17,7 @@ import (
 
 // views holds the data type of every template.
 var views = map[string]reflect.Type{
-	"fleet": reflect.TypeFor[fleetPage](), "map": reflect.TypeFor[mapPage](), "environment": reflect.TypeFor[environmentPage](),
+	"fleet": reflect.TypeFor[fleetPage](), "map": reflect.TypeFor[mapPage](), "environment": reflect.TypeFor[environmentPage](), "target": reflect.TypeFor[targetPage](),
 	"workloads": reflect.TypeFor[workloadsPage](), "workload": reflect.TypeFor[workloadPage](),
 	"clusters": reflect.TypeFor[clustersPage](), "cluster": reflect.TypeFor[clusterPage](),
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),

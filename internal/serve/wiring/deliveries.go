@@ -80,7 +80,7 @@ func (s *Server) wireDeliveries() error {
 	}
 	d.version = s.Version
 	s.onClose(d.scanner.Close)
-	s.Keeper.Deliveries, s.API.Observer.Histories = d, &histories{deliveries: d}
+	s.Keeper.Deliveries, s.API.Observer.Histories = d, newHistories(d)
 	return nil
 }
 

@@ -13,6 +13,8 @@ import (
 // change, so that answers about it are cached.
 type histories struct {
 	deliveries *deliveries
+	// reading has a place for each history that is read at the same time.
+	reading chan struct{}
 
 	mu    sync.Mutex
 	known map[historyKey]any
@@ -25,8 +27,16 @@ type historyKey struct {
 	limit                               int
 }
 
-// maxHistories is how many answers are cached.
-const maxHistories = 500
+const (
+	// maxHistories is how many answers are cached.
+	maxHistories = 500
+	// maxReading is how many histories are read at the same time. Each can take thousands of commits.
+	maxReading = 2
+)
+
+func newHistories(d *deliveries) *histories {
+	return &histories{deliveries: d, reading: make(chan struct{}, maxReading)}
+}
 
 var _ query.Histories = (*histories)(nil)
 
@@ -58,10 +68,16 @@ func historyOf[T any](
 			key.commit = e.GitOps.Commit
 		}
 	}
-	h.mu.Lock()
-	known, ok := h.known[key].(*T)
-	h.mu.Unlock()
-	if ok && key.commit != "" {
+	if known, ok := knownTo[T](h, key); ok {
+		return known, nil
+	}
+	select {
+	case h.reading <- struct{}{}:
+		defer func() { <-h.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if known, ok := knownTo[T](h, key); ok { // another request read it meanwhile
 		return known, nil
 	}
 	r.Request = request
@@ -77,4 +93,12 @@ func historyOf[T any](
 	}
 	h.known[key] = found
 	return found, nil
+}
+
+// knownTo returns a cached answer. Those about a branch without a known commit are not used again.
+func knownTo[T any](h *histories, key historyKey) (*T, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known, ok := h.known[key].(*T)
+	return known, ok && key.commit != ""
 }

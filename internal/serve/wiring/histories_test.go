@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -127,7 +128,7 @@ func TestServerAnswersHistories(t *testing.T) {
 	s.built("1.4.0")
 	s.deliver(t, d)
 	s.deliver(t, d)
-	o := &query.Observer{Ledger: s.ledger, Fleet: d.flows.board, Histories: &histories{deliveries: d}}
+	o := &query.Observer{Ledger: s.ledger, Fleet: d.flows.board, Histories: newHistories(d), Now: func() time.Time { return s.now }}
 	q := query.RevisionsQuery{ApplicationQuery: query.ApplicationQuery{Name: "shop"}, Environment: "dev", Target: "functional-test"}
 	for range 2 { // the second answer is cached
 		r, err := o.Revisions(t.Context(), q)
@@ -138,6 +139,24 @@ func TestServerAnswersHistories(t *testing.T) {
 	versions, err := o.SolutionVersions(t.Context(), query.SolutionVersionsQuery{ApplicationQuery: q.ApplicationQuery, Environment: "dev"})
 	if err != nil || len(versions.Versions) != 1 {
 		t.Errorf("got %+v, %v", versions, err)
+	}
+	repository := ledger.CleanRepository(s.URL + "/" + shopGitOps)
+	if err := s.ledger.RecordCommit(t.Context(), ledger.Commit{
+		Repository: repository, Branch: "dev", SHA: s.Head(shopGitOps, "dev"), Kind: ledger.BranchApplication, Environment: "dev", Committed: s.now, Recorded: s.now,
+		Versions: []ledger.Version{{Workload: "shop", Target: "functional-test", Environment: "dev", Path: "functional-test", Version: "1.4.0"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.report()
+	detail, err := o.TargetDetail(t.Context(), query.TargetQuery{Environment: "dev", Target: "shop-functional-test"})
+	if err != nil || detail.Unread != "" || len(detail.Revisions.Revisions) != 1 || detail.Delivery == nil || detail.Delivery.Pin != nil {
+		t.Fatalf("got %+v, %v", detail, err)
+	}
+	if r := detail.Reconcilers; len(r) != 1 || r[0].TargetRevision != detail.Revisions.Revisions[0].Commit {
+		t.Errorf("the reconcilers are at %+v", r)
+	}
+	if past, err := o.TargetDetail(t.Context(), query.TargetQuery{Environment: "dev", Target: "shop-functional-test", AsOf: s.now.Add(-24 * time.Hour)}); err == nil {
+		t.Errorf("before there was anything: got %+v", past)
 	}
 	for _, change := range []func(q *query.RevisionsQuery){
 		func(q *query.RevisionsQuery) { q.Name = "other" }, func(q *query.RevisionsQuery) { q.Environment = "other" }, func(q *query.RevisionsQuery) { q.Target = "other" },
