@@ -10,7 +10,7 @@ import (
 // Clean returns the spelling of a repository that is stored and compared, without credentials:
 //
 //	https://host/path            for https, http and ssh; without user, default port and ".git"
-//	scheme://host/path           any other scheme, such as oci
+//	scheme://host/path           any other scheme, such as oci; without user, query and fragment
 //	/folder                      for a local folder and file:///folder
 //
 // The spellings of a repository at Azure DevOps become https://dev.azure.com/organization/project/_git/name.
@@ -34,14 +34,28 @@ func cleanOnce(text string) string {
 	}
 	text = secret.Line(secret.Redact(text))
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme == "" || !strings.Contains(text, "://") {
-		return trimmed(text)
+	if err != nil || u.Scheme == "" || !strings.Contains(text, "://") || strings.Contains(text, " ") {
+		return trimmed(withoutUser(text))
 	}
 	u.Scheme, u.Host, u.User = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil
+	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
 	if u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
 		return trimmed(u.Path)
 	}
 	return trimmed(u.String())
+}
+
+// withoutUser removes what may be a user and a password from text that is not a URL: everything up to the last @, after "://" if that
+// is there. Folders can have an @ in their name.
+func withoutUser(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if scheme, _, ok := strings.Cut(text, "://"); ok && at > len(scheme) {
+		return scheme + "://" + text[at+1:]
+	}
+	if at >= 0 && strings.Contains(text[:at], ":") && !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, ".") {
+		return text[at+1:]
+	}
+	return text
 }
 
 // idPath returns the path that browsers and Git use.

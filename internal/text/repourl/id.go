@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // ID identifies a repository, independent of the spelling of its URL.
@@ -52,17 +53,22 @@ func Parse(raw string) (ID, string, error) {
 		id.Host = alias
 	}
 	segments := strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
-	if slices.Contains(segments, "..") || slices.Contains(segments, ".") || len(segments) == 0 || id.Host == "" {
+	if slices.Contains(segments, "..") || slices.Contains(segments, ".") || len(segments) == 0 || !isHost(id.Host) {
 		return ID{}, "", errNoRepository
 	}
 	last := len(segments) - 1
 	segments[last] = strings.TrimSuffix(segments[last], ".git")
 	id.Host, segments = azureSpelling(id.Host, segments)
-	if len(segments) == 0 || slices.Contains(segments, "") || id.Host == azure && len(segments) < 3 {
+	if len(segments) == 0 || slices.Contains(segments, "") || id.Host == azure && (len(segments) != 3 || slices.Contains(segments, "_git")) {
 		return ID{}, "", errNoRepository
 	}
 	id.Path = strings.Join(segments, "/")
 	return id, u.Scheme, nil
+}
+
+// isHost reports whether a text may be a host with a port. Others would be something else in the URL of the repository.
+func isHost(text string) bool {
+	return text != "" && !strings.ContainsAny(text, `#?@/\"'<>{}|^`+"`")
 }
 
 // ErrInvalid is wrapped by the errors of [Parse].
@@ -86,7 +92,7 @@ func TrimPort(scheme, host string) string {
 
 // split parses a full URL, or the form [user@]host:path.
 func split(raw string) (*url.URL, error) {
-	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || unicode.IsSpace(r) }) {
 		return nil, fmt.Errorf("%w: it contains spaces or control characters", ErrInvalid)
 	}
 	if !strings.Contains(raw, "://") {

@@ -77,10 +77,8 @@ func FuzzWithin(f *testing.F) {
 			return
 		}
 		_, at, _ := strings.Cut(raw, "://")
-		if i := strings.LastIndex(at, "@"); i >= 0 && i < strings.Index(at, "/") {
-			at = at[i+1:]
-		}
 		server, path, _ := strings.Cut(at, "/")
+		server = server[strings.LastIndex(server, "@")+1:]
 		if name := strings.ToLower(strings.TrimSuffix(server, ":443")); name != "git.example.com" && name != "git.example.com:" {
 			t.Errorf("%q is on another host", raw)
 		}
