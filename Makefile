@@ -18,9 +18,9 @@ build: ## build the programs in bin/
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
 
-# Many tests wait more than they work: with one for each processor, processors would wait, too.
+# Many tests wait more than they work: with one for each processor, processors would wait, too. The slowest packages come first.
 test: ## run every test
-	go test -timeout 15m -parallel 6 ./...
+	go test -timeout 15m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
 	go -C tools/release test ./...
 
 .PHONY: small

@@ -203,6 +203,10 @@ func (r recipe) compile(ctx context.Context, module, out string) error {
 			link = append(link, "-X", s.variable+"="+s.say(source.Version))
 		}
 	}
-	_, err := run(ctx, module, !r.shared, "build", "-trimpath", "-tags", r.tags, "-ldflags", strings.Join(link, " "), "-o", out, r.pkg)
+	args := []string{"build", "-trimpath", "-tags", r.tags, "-ldflags", strings.Join(link, " "), "-o", out}
+	if !r.shared {
+		args = append(args, "-gcflags=all=-dwarf=false") // a sixth less to compile
+	}
+	_, err := run(ctx, module, !r.shared, append(args, r.pkg)...)
 	return err
 }
