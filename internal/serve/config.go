@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -65,6 +66,8 @@ type Config struct {
 	Schedulers []SchedulerConfig `json:"schedulers,omitempty"`
 	// Publish publishes what is merged of applications as solution versions in a registry. Default: nothing is published.
 	Publish PublishConfig `json:"publish,omitempty"`
+	// Registry enables the embedded registry, for solution versions. A server with it shares its ledger with no other server. Default: off.
+	Registry *RegistryConfig `json:"registry,omitempty"`
 	// Notifications say who gets messages about promotions. Default: no messages are sent.
 	Notifications NotificationsConfig `json:"notifications,omitempty"`
 	// Access configures who has access.
@@ -101,6 +104,31 @@ type PublishConfig struct {
 	To string `json:"to,omitempty"`
 	// KeyFile is an ed25519 key in PEM that signs versions. Default: versions are not signed.
 	KeyFile string `json:"keyFile,omitempty"`
+}
+
+// RegistryConfig configures the embedded registry: the API of the OCI distribution specification at /v2/, with the folder registry in the
+// data folder.
+type RegistryConfig struct {
+	// Size limits what it stores: 20Gi, or 500Mi. Pushes that exceed it are refused. Default: 10Gi.
+	Size string `json:"size,omitempty"`
+}
+
+// The default and the minimum of [RegistryConfig.Size], in bytes.
+const (
+	defaultRegistrySize = 10 << 30
+	minRegistrySize     = 1 << 20
+)
+
+// Bytes returns the size in bytes.
+func (c RegistryConfig) Bytes() (int64, error) {
+	if c.Size == "" {
+		return defaultRegistrySize, nil
+	}
+	q, err := resource.ParseQuantity(c.Size)
+	if err != nil || q.Value() < minRegistrySize {
+		return 0, fmt.Errorf("size: %q is not a size such as 20Gi, of at least 1Mi", c.Size)
+	}
+	return q.Value(), nil
 }
 
 // ReplicasConfig configures a server among others with the same ledger. Servers with a ledger in PostgreSQL share their work without
@@ -311,6 +339,11 @@ func (c *Config) Check() error {
 	}
 	if c.Publish.KeyFile != "" && c.Publish.To == "" {
 		problem("publish.keyFile: it has no effect without publish.to")
+	}
+	if c.Registry != nil {
+		if _, err := c.Registry.Bytes(); err != nil {
+			problem("registry.%w", err)
+		}
 	}
 	if c.Workers < 0 {
 		problem("workers: %d is negative", c.Workers)

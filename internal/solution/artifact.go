@@ -158,7 +158,7 @@ func Open(manifest, config, layer []byte) (*Version, error) {
 			return nil, fmt.Errorf("%s has the digest %s, and the manifest names %s", part.want.MediaType, got, part.want.Digest)
 		}
 	}
-	d, err := decodeDescriptor(config)
+	d, err := ReadDescriptor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read the descriptor: %w", err)
 	}

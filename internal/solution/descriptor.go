@@ -130,8 +130,8 @@ func (d *Descriptor) Digest() string {
 	return digest.FromBytes(text).String()
 }
 
-// decodeDescriptor parses a descriptor. It accepts only what [Descriptor.encode] writes, so that nothing in it is left out of comparisons.
-func decodeDescriptor(text []byte) (*Descriptor, error) {
+// ReadDescriptor parses the descriptor of a version. It accepts only what [Descriptor.encode] writes, so that nothing in it is left out of comparisons.
+func ReadDescriptor(text []byte) (*Descriptor, error) {
 	var head struct {
 		FormatVersion int `json:"formatVersion"`
 	}

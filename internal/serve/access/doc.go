@@ -11,7 +11,7 @@
 //	reader     reads everything but tokens and the audit trail
 //	operator   also promotes, pauses, resumes, aborts and rolls back
 //	admin      also manages clusters and tokens, and reads the audit trail
-//	cluster    reports about itself, and nothing else
+//	cluster    reports about itself, and pulls from the embedded registry
 //	join       registers a new cluster, and nothing else
 //
 // Each of the first three includes those before it. Cluster and join are separate: their tokens are on other machines,

@@ -64,6 +64,7 @@ var rules = map[string]schema{
 	"RouteConfig.receivers": {"minItems": 1},
 	"VerifyCredential":      {"oneOf": []schema{having("tokenEnv"), {"required": []string{"userEnv", "passwordEnv"}}}},
 	"ResourceGraphConfig":   {"oneOf": []schema{having("subscriptions"), having("managementGroups")}},
+	"RegistryConfig.size":   {"pattern": "^[0-9]"},
 	"LogConfig.format":      {"enum": []string{"text", "json"}},
 	"LogConfig.level":       {"enum": []string{"debug", "info", "warn", "error"}},
 }

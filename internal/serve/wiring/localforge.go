@@ -61,7 +61,7 @@ func (s *Server) createForgeToken(ctx context.Context, host *local.Forge) error 
 
 // reservedOwners are the first path elements that the server itself answers.
 func reservedOwners() []string {
-	return append(web.Roots(), "api", "healthz", "readyz", "metrics", "webhooks", "sample")
+	return append(web.Roots(), "api", "healthz", "readyz", "metrics", "webhooks", "sample", "v2")
 }
 
 // forgePlaces are links to the server's pages, for the navigation of the forge.

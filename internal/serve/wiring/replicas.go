@@ -45,14 +45,17 @@ func (s *Server) joinReplicas(ctx context.Context) error {
 		return err
 	}
 	s.replica = replica.New(replica.Options{
-		Ledger: s.Ledger, Name: name, Alone: *s.Config.LocalForge, Log: s.Log, Changed: s.reassigned, Received: s.received,
+		Ledger: s.Ledger, Name: name, Alone: *s.Config.LocalForge || s.Config.Registry != nil, Log: s.Log, Changed: s.reassigned, Received: s.received,
 	})
 	err = s.replica.Join(ctx)
 	if errors.Is(err, ledger.ErrOccupied) && *s.Config.LocalForge {
 		return fmt.Errorf("%w: a server with the embedded forge cannot share it, because the repositories are in its data folder: set localForge to false and configure forges", err)
 	}
+	if errors.Is(err, ledger.ErrOccupied) && s.Config.Registry != nil {
+		return fmt.Errorf("%w: a server with the embedded registry cannot share it, because the artifacts are in its data folder: remove registry and publish to another registry", err)
+	}
 	if errors.Is(err, ledger.ErrOccupied) {
-		return fmt.Errorf("%w, which has the embedded forge and cannot share it: set localForge to false there", err)
+		return fmt.Errorf("%w, which has the embedded forge or registry and cannot share it: set localForge to false and remove registry there", err)
 	}
 	if err != nil {
 		return err

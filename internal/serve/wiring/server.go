@@ -36,6 +36,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/replica"
 	"github.com/kalypso-io/kalypso/internal/serve/session"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/solution/registry/embedded"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -82,6 +83,8 @@ type Server struct {
 	// replica is this server among those that share the ledger; nil if none can.
 	replica *replica.Member
 	disk    *disk
+	// registry is the embedded registry; nil if the configuration does not want it.
+	registry *embedded.Registry
 	// graphs are the parts of Azure whose clusters report there.
 	graphs []*graphSource
 	// closers are called in reverse order.
@@ -140,7 +143,7 @@ func (s *Server) wire(ctx context.Context) error {
 	}
 	for _, step := range []func() error{
 		s.wireNotifications, s.wireResourceGraph, func() error { return s.wirePromotion(ctx) }, s.wireDeliveries, func() error { return s.wireValues(ctx) },
-		func() error { return s.openSessions(ctx) },
+		func() error { return s.openSessions(ctx) }, func() error { return s.openRegistry(ctx) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -224,6 +227,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	wait.Go(func() { s.compactLedger(ctx) })
 	wait.Go(func() { s.notifications.Run(ctx) })
+	if s.registry != nil {
+		wait.Go(func() { s.registry.Run(ctx) })
+	}
 	for _, g := range s.graphs {
 		wait.Go(func() { g.run(ctx) })
 	}

@@ -1,0 +1,81 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/solution/registry/embedded"
+)
+
+// RegistryFolder is the folder of the embedded registry below the data folder.
+const RegistryFolder = "registry"
+
+// openRegistry opens the embedded registry if the configuration wants it.
+func (s *Server) openRegistry(ctx context.Context) error {
+	if s.Config.Registry == nil {
+		return nil
+	}
+	size, err := s.Config.Registry.Bytes()
+	if err != nil {
+		return err
+	}
+	trail := access.Trail{Store: s.Ledger}
+	s.registry, err = embedded.Open(ctx, embedded.Options{
+		Dir: filepath.Join(s.Config.Data, RegistryFolder), Size: size, Admit: registryAdmission(s.API.Guard), Log: s.Log, OnError: s.disk.note,
+		Free: func() (uint64, bool) { return freeBytes(s.Config.Data) },
+		Record: func(ctx context.Context, subject, digest string) error {
+			return trail.Record(ctx, access.From(ctx), "push artifact", subject, digest)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.onClose(func() { _ = s.registry.Close() }) // everything that was accepted is stored
+	s.metrics.ObserveRegistry(s.registry.Used, size)
+	handler := &access.Shield{Next: s.registry, Log: s.Log}
+	s.Handle("/v2/", handler)
+	s.Handle("/v2", handler)
+	return nil
+}
+
+// registryAdmission lets readers and clusters pull, and operators push. Roles in workspaces are not enough: the repositories of workspaces of
+// several control planes can have the same names. A token is the password, as for Git, or a bearer token. Sessions of browsers do not count.
+func registryAdmission(guard *access.Guard) func(*http.Request, bool) (context.Context, string, error) {
+	return func(r *http.Request, push bool) (context.Context, string, error) {
+		bare := r.Clone(r.Context())
+		bare.Header.Del("Cookie")
+		if _, password, ok := r.BasicAuth(); ok && len(r.Header.Values("Authorization")) == 1 {
+			bare.Header.Set("Authorization", "Bearer "+password)
+		}
+		who, err := guard.Identify(bare)
+		switch {
+		case err != nil:
+		case push:
+			err = who.May(access.Operator)
+		case who.Role != access.Cluster:
+			err = who.May(access.Reader)
+		}
+		return access.With(r.Context(), who), who.String(), registryRefusal(err)
+	}
+}
+
+// registryRefusal translates a refusal of the guard.
+func registryRefusal(err error) error {
+	refusal := new(access.Refusal)
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	out := &embedded.Refusal{Status: http.StatusServiceUnavailable, Code: "UNKNOWN", Message: refusal.Error(), RetryAfter: refusal.RetryAfter}
+	switch {
+	case errors.Is(err, access.ErrUnauthenticated):
+		out.Status, out.Code = http.StatusUnauthorized, "UNAUTHORIZED"
+	case errors.Is(err, access.ErrForbidden):
+		out.Status, out.Code = http.StatusForbidden, "DENIED"
+	case errors.Is(err, access.ErrTooMany):
+		out.Status, out.Code = http.StatusTooManyRequests, "TOOMANYREQUESTS"
+	}
+	return out
+}

@@ -1,0 +1,363 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/kalypso-io/kalypso/internal/solution"
+)
+
+const (
+	maxLayers = 128
+	// maxReferrers limits the manifests that refer to one, such as its attestations.
+	maxReferrers = 256
+	// maxTags is how many tags one answer has.
+	maxTags = 1000
+)
+
+// stored is a manifest of the database.
+type stored struct {
+	id                               int64
+	digest, application, environment string
+}
+
+// find returns the manifest that a tag or digest names.
+func (s *Registry) find(ctx context.Context, q querier, repository, reference string) (stored, error) {
+	query := "selectByTag"
+	if digestForm.MatchString(reference) {
+		query = "selectByDigest"
+	}
+	var m stored
+	err := q.QueryRowContext(ctx, queries.Get(query), repository, reference).Scan(&m.id, &m.digest, &m.application, &m.environment)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, refuse(http.StatusNotFound, unknown, "%s has no manifest %s", repository, reference)
+	}
+	return m, err
+}
+
+// manifest is what a client pushes.
+type manifest struct {
+	ocispec.Manifest
+	text   []byte
+	digest string
+	// application and environment are those of a solution version.
+	application, environment string
+}
+
+// parts are the blobs that it needs.
+func (m *manifest) parts() []ocispec.Descriptor {
+	return append([]ocispec.Descriptor{m.Config}, m.Layers...)
+}
+
+// readManifest checks everything that needs nothing else.
+func readManifest(r *http.Request, q request) (*manifest, error) {
+	invalid := func(format string, args ...any) error {
+		return refuse(http.StatusBadRequest, "MANIFEST_INVALID", format, args...)
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != ocispec.MediaTypeImageManifest {
+		return nil, invalid("this registry has only manifests of the type %s", ocispec.MediaTypeImageManifest)
+	}
+	text, err := io.ReadAll(io.LimitReader(body{r.Body}, solution.MaxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > solution.MaxManifest {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "SIZE_INVALID", "the manifest has more than %d bytes", solution.MaxManifest)
+	}
+	m := &manifest{text: text, digest: digest.FromBytes(text).String()}
+	if digestForm.MatchString(q.reference) && q.reference != m.digest {
+		return nil, refuse(http.StatusBadRequest, "DIGEST_INVALID", "the manifest has the digest %s", m.digest)
+	}
+	if err := json.Unmarshal(text, &m.Manifest); err != nil {
+		return nil, invalid("it is not a manifest in JSON")
+	}
+	if m.SchemaVersion != 2 || m.MediaType != "" && m.MediaType != ocispec.MediaTypeImageManifest {
+		return nil, invalid("its mediaType has to be %s, with the schemaVersion 2", ocispec.MediaTypeImageManifest)
+	}
+	if len(m.Layers) > maxLayers {
+		return nil, invalid("it has more than %d layers", maxLayers)
+	}
+	all := m.parts()
+	if m.Subject != nil {
+		all = append(all, *m.Subject)
+	}
+	for _, d := range all {
+		if !digestForm.MatchString(d.Digest.String()) || d.Size < 0 {
+			return nil, invalid("%.100q is not a digest with sha256", d.Digest)
+		}
+	}
+	return m, nil
+}
+
+// kind is the type of the artifact.
+func (m *manifest) kind() string {
+	if m.ArtifactType != "" {
+		return m.ArtifactType
+	}
+	return m.Config.MediaType
+}
+
+// putManifest stores a manifest and its tag, or nothing.
+func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
+	m, err := readManifest(r, q)
+	if err != nil {
+		return err
+	}
+	u, err := s.begin(q.repository, q.client)
+	if err != nil {
+		return err
+	}
+	defer u.end()
+	if err := u.receive(bytes.NewReader(m.text), int64(len(m.text)), solution.MaxManifest); err != nil {
+		return err
+	}
+	if err := s.store(ctx, u, m, q); err != nil {
+		return err
+	}
+	if m.Subject != nil {
+		w.Header().Set("OCI-Subject", m.Subject.Digest.String())
+	}
+	created(w, q.repository, "manifests", m.digest)
+	return nil
+}
+
+// store makes the file of an upload a manifest, in one transaction with its tag.
+func (s *Registry) store(ctx context.Context, u *upload, m *manifest, q request) error {
+	s.files.Lock()
+	defer s.files.Unlock()
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // it has no effect after a commit
+	if err := s.checkParts(ctx, tx, m, q.repository); err != nil {
+		return err
+	}
+	tag, err := s.checkTag(ctx, tx, m, q)
+	if err != nil {
+		return err
+	}
+	known, err := s.find(ctx, tx, q.repository, m.digest)
+	_, here, sizeErr := s.blobSize(ctx, tx, m.digest)
+	switch refusal := new(Refusal); {
+	case sizeErr != nil:
+		return sizeErr
+	case err != nil && !errors.As(err, &refusal):
+		return err
+	case err == nil && here && tag == "":
+		return nil // it is stored, with this tag
+	}
+	if err := s.o.Record(ctx, subject(q), m.digest); err != nil {
+		return err
+	}
+	if !here {
+		takeBack, err := s.place(ctx, tx, u, m.digest)
+		if err != nil {
+			return err
+		}
+		defer takeBack()
+	}
+	if known.id == 0 {
+		if known.id, err = insert(ctx, tx, m, q.repository); err != nil {
+			return err
+		}
+	}
+	newTag := int64(0)
+	if tag != "" {
+		if newTag, err = s.setTag(ctx, tx, q, known.id); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		s.release(newTag)
+		return err
+	}
+	u.stored = !here
+	s.o.Log.Info("stored an artifact", "repository", q.repository, "reference", q.reference, "digest", m.digest, "type", m.kind(), "by", q.client)
+	return nil
+}
+
+// subject names what is pushed, for the audit trail.
+func subject(q request) string {
+	if digestForm.MatchString(q.reference) {
+		return q.repository + "@" + q.reference
+	}
+	return q.repository + ":" + q.reference
+}
+
+// checkParts checks that all blobs of a manifest are here, and what they say of a solution version.
+func (s *Registry) checkParts(ctx context.Context, tx *sql.Tx, m *manifest, repository string) error {
+	for _, d := range m.parts() {
+		size, here, err := s.blobSize(ctx, tx, d.Digest.String())
+		if err != nil {
+			return err
+		}
+		if !here {
+			return refuse(http.StatusNotFound, "MANIFEST_BLOB_UNKNOWN", "push the blob %s first", d.Digest)
+		}
+		if size != d.Size {
+			return refuse(http.StatusBadRequest, "SIZE_INVALID", "the blob %s has %d bytes, and the manifest says %d", d.Digest, size, d.Size)
+		}
+	}
+	if m.Subject != nil {
+		var count int
+		if err := tx.QueryRowContext(ctx, queries.Get("countReferrers"), repository, m.Subject.Digest.String()).Scan(&count); err != nil {
+			return err
+		}
+		if count >= maxReferrers {
+			return refuse(http.StatusInsufficientStorage, denied, "%d artifacts refer to %s already", count, m.Subject.Digest)
+		}
+	}
+	if m.ArtifactType != solution.ArtifactType {
+		return nil
+	}
+	config, _, err := solution.ReadManifest(m.text)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "MANIFEST_INVALID", "%v", err)
+	}
+	text, err := os.ReadFile(s.blobFile(config.Digest.String()))
+	if err != nil {
+		return err
+	}
+	d, err := solution.ReadDescriptor(text)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "MANIFEST_INVALID", "the descriptor: %v", err)
+	}
+	m.application, m.environment = d.Application, d.Environment
+	return nil
+}
+
+// checkTag returns the tag to set; empty for none, or if the manifest has it.
+func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q request) (string, error) {
+	if digestForm.MatchString(q.reference) {
+		return "", nil
+	}
+	there, err := s.find(ctx, tx, q.repository, q.reference)
+	if refusal := new(Refusal); errors.As(err, &refusal) {
+		return q.reference, nil
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case there.digest == m.digest:
+		return "", nil
+	case there.environment == q.reference && m.environment == q.reference && there.application == m.application:
+		return q.reference, nil
+	}
+	return "", refuse(http.StatusConflict, denied, "the tag %s is %s: tags are not moved, except that of an environment to another version of its application", q.reference, there.digest)
+}
+
+// insert stores a manifest with its parts, and returns its number.
+func insert(ctx context.Context, tx *sql.Tx, m *manifest, repository string) (id int64, err error) {
+	annotations, err := json.Marshal(m.Annotations)
+	if err != nil {
+		return 0, err
+	}
+	of := ""
+	if m.Subject != nil {
+		of = m.Subject.Digest.String()
+	}
+	err = tx.QueryRowContext(ctx, queries.Get("insertManifest"),
+		repository, m.digest, len(m.text), m.kind(), of, string(annotations), m.application, m.environment).Scan(&id)
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range append(m.parts(), ocispec.Descriptor{Digest: digest.Digest(m.digest)}) {
+		if _, err := tx.ExecContext(ctx, queries.Get("insertPart"), id, d.Digest.String()); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// setTag lets a tag name a manifest, and returns what it reserved.
+func (s *Registry) setTag(ctx context.Context, tx *sql.Tx, q request, id int64) (int64, error) {
+	_, err := s.find(ctx, tx, q.repository, q.reference)
+	refusal, reserved := new(Refusal), int64(0)
+	if errors.As(err, &refusal) {
+		if err := s.reserve(tagCost); err != nil {
+			return 0, err
+		}
+		reserved = tagCost
+	} else if err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, queries.Get("upsertTag"), q.repository, q.reference, id); err != nil {
+		s.release(reserved)
+		return 0, err
+	}
+	return reserved, nil
+}
+
+// listTags serves the tags of a repository, in pages.
+func (s *Registry) listTags(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
+	n := maxTags
+	if text := r.URL.Query().Get("n"); text != "" {
+		stated, err := strconv.Atoi(text)
+		if err != nil || stated < 0 {
+			return refuse(http.StatusBadRequest, unsupported, "n is not a number")
+		}
+		n = min(n, stated)
+	}
+	var one int
+	if err := s.db.QueryRowContext(ctx, queries.Get("selectRepository"), q.repository).Scan(&one); errors.Is(err, sql.ErrNoRows) {
+		return refuse(http.StatusNotFound, "NAME_UNKNOWN", "there is no repository %s", q.repository)
+	} else if err != nil {
+		return err
+	}
+	tags := []string{}
+	err := s.each(ctx, func(scan func(...any) error) error {
+		var tag string
+		err := scan(&tag)
+		tags = append(tags, tag)
+		return err
+	}, "selectTags", q.repository, r.URL.Query().Get("last"), n+1)
+	if err != nil {
+		return err
+	}
+	if len(tags) > n {
+		if tags = tags[:n]; n > 0 {
+			next := url.Values{"n": {strconv.Itoa(n)}, "last": {tags[n-1]}}
+			w.Header().Set("Link", fmt.Sprintf(`</v2/%s/tags/list?%s>; rel="next"`, q.repository, next.Encode()))
+		}
+	}
+	writeJSON(w, http.StatusOK, "application/json", map[string]any{"name": q.repository, "tags": tags})
+	return nil
+}
+
+// listReferrers serves the manifests that refer to one.
+func (s *Registry) listReferrers(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
+	index := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}
+	filter := r.URL.Query().Get("artifactType")
+	err := s.each(ctx, func(scan func(...any) error) error {
+		d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest}
+		var annotations string
+		if err := scan(&d.Digest, &d.Size, &d.ArtifactType, &annotations); err != nil {
+			return err
+		}
+		index.Manifests = append(index.Manifests, d)
+		return json.Unmarshal([]byte(annotations), &index.Manifests[len(index.Manifests)-1].Annotations)
+	}, "selectReferrers", q.repository, q.reference, filter)
+	if err != nil {
+		return err
+	}
+	if filter != "" {
+		w.Header().Set("OCI-Filters-Applied", "artifactType")
+	}
+	writeJSON(w, http.StatusOK, ocispec.MediaTypeImageIndex, index)
+	return nil
+}

@@ -1,0 +1,44 @@
+-- Statements of the embedded registry.
+
+-- name: selectBlobs
+SELECT digest, size FROM blob;
+
+-- name: selectBlob
+SELECT size FROM blob WHERE digest = ?;
+
+-- name: upsertBlob
+INSERT INTO blob (digest, size, stored_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET size = ?2, stored_at = ?3;
+
+-- name: deleteUnreferenced
+DELETE FROM blob WHERE stored_at < ? AND NOT EXISTS (SELECT 1 FROM part WHERE part.digest = blob.digest) RETURNING digest, size;
+
+-- name: countTags
+SELECT count(*) FROM tag;
+
+-- name: selectByTag
+SELECT m.id, m.digest, m.application, m.environment FROM tag t JOIN manifest m ON m.id = t.manifest WHERE t.repository = ? AND t.name = ?;
+
+-- name: selectByDigest
+SELECT id, digest, application, environment FROM manifest WHERE repository = ? AND digest = ?;
+
+-- name: selectRepository
+SELECT 1 FROM manifest WHERE repository = ? LIMIT 1;
+
+-- name: insertManifest
+INSERT INTO manifest (repository, digest, size, artifact_type, subject, annotations, application, environment) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id;
+
+-- name: insertPart
+INSERT INTO part (manifest, digest) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
+-- name: upsertTag
+INSERT INTO tag (repository, name, manifest) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET manifest = ?3;
+
+-- name: selectTags
+SELECT name FROM tag WHERE repository = ? AND name > ? ORDER BY name LIMIT ?;
+
+-- name: countReferrers
+SELECT count(*) FROM manifest WHERE repository = ? AND subject = ? AND subject <> '';
+
+-- name: selectReferrers
+SELECT digest, size, artifact_type, annotations FROM manifest WHERE repository = ?1 AND subject = ?2 AND subject <> ''
+    AND (?3 = '' OR artifact_type = ?3) ORDER BY digest;
