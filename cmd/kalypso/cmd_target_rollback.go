@@ -21,9 +21,13 @@ files of that revision, byte for byte.
 
 The target is then pinned: it keeps these files while the other targets of the environment move on. The pull request has nothing else; what waits
 in the environment waits until it is merged or closed. It is never merged automatically, and checks, reviews, rings and gates apply to it.
-The same again gives the same pull request. It exits with 3 when the checks refuse the files of the revision.`,
+The same again gives the same pull request. It exits with 3 when the checks refuse the files of the revision.
+
+With --server, the server that delivers the application opens the pull request, in your name. That needs the role operator there, and no access to
+the repositories.`,
 		Example: `  kalypso target rollback functional-test --to 3f2a9c1
-  kalypso target rollback functional-test --to 3f2a9c1 --dry-run`,
+  kalypso target rollback functional-test --to 3f2a9c1 --dry-run
+  kalypso target rollback hello-world-app-functional-test --to 3f2a9c1 --server https://kalypso.example.com`,
 		Args: cli.Exactly("TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if revision == "" {

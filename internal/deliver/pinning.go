@@ -43,18 +43,23 @@ var ErrCurrent = errors.New("it is the current revision")
 
 // Pin finds the revision that a request asks for. It reads Git only.
 func (p *Past) Pin(ctx context.Context, r PinRequest) (PinnedTo, error) {
+	if r.Revision == "" && r.Version == "" { // what it had before does not matter
+		a, err := p.application(ctx, PastRequest{Request: r.Request})
+		if err != nil {
+			return PinnedTo{}, err
+		}
+		to := PinnedTo{Pin: tree.Pin{Uninstalled: r.Uninstall}}
+		to.Environment, to.Target, err = a.findTarget(r.Environment, r.Target)
+		return to, err
+	}
 	past, err := p.Revisions(ctx, PastRequest{Request: r.Request, Environment: r.Environment, Target: r.Target, Limit: MaxPast})
 	if err != nil {
 		return PinnedTo{}, err
 	}
 	to := PinnedTo{Environment: past.Environment, Target: past.Target}
-	switch {
-	case r.Uninstall:
-		to.Pin.Uninstalled = true
-		return to, nil
-	case r.Revision != "":
+	if r.Revision != "" {
 		err = to.revision(past, r.Revision)
-	case r.Version != "":
+	} else {
 		r.Environment = past.Environment
 		err = p.version(ctx, &to, past, r)
 	}

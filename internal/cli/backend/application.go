@@ -28,6 +28,12 @@ func (a Applications) Record(ctx context.Context, name string, b deliver.Build) 
 	return recorded, Hint(err)
 }
 
+// PinTargets requests what targets of an application in an environment should have: rollback, uninstall or deploy, with the body of that
+// operation. The answer is decoded into out.
+func (a Applications) PinTargets(ctx context.Context, name, environment, action string, body, out any) error {
+	return Hint(a.Client.Post(ctx, client.Path("applications", name, "environments", environment, "targets", action), body, out))
+}
+
 // CommitOf returns the commit of a version that an environment of the application has, or that is promoted next.
 func (a Applications) CommitOf(ctx context.Context, name, version string) (string, error) {
 	found, err := ServerQuerier(a).Application(ctx, query.ApplicationQuery{Name: name})

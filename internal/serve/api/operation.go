@@ -40,6 +40,8 @@ var roles = map[string]access.Role{
 
 	"get-application-values": access.Reader, setApplicationValues: access.Operator, "get-values": access.Reader, "list-missing-values": access.Reader, setPlatformValues: access.Operator,
 
+	rollbackTarget: access.Operator, uninstallTargets: access.Operator, deployTargets: access.Operator,
+
 	"list-messages": access.Operator, "list-replicas": access.Operator,
 
 	"register-cluster": access.Admin, "rotate-cluster": access.Admin, "revoke-cluster": access.Admin,
@@ -66,6 +68,8 @@ var inWorkspaces = map[string]bool{
 	"rollback-application": true, "record-build": true, approveApplication: true,
 
 	"get-application-values": true, setApplicationValues: true, "list-missing-values": true,
+
+	rollbackTarget: true, uninstallTargets: true, deployTargets: true,
 }
 
 // approveApplication is the operation for which, in workspaces, the role approver is enough.

@@ -38,6 +38,8 @@ var rights = map[string]string{
 	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
 
 	"GET /applications/{name}/environments/{environment}/values": "roaRPO", "POST /applications/{name}/environments/{environment}/values": "oaO",
+	"POST /applications/{name}/environments/{environment}/targets/rollback": "oaO", "POST /applications/{name}/environments/{environment}/targets/uninstall": "oaO",
+	"POST /applications/{name}/environments/{environment}/targets/deploy": "oaO",
 	"GET /missing-values":             "roaRPO",
 	"GET /environments/{name}/values": "roa", "POST /environments/{name}/values": "oa",
 

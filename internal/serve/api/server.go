@@ -74,6 +74,8 @@ type Server struct {
 	Plans func(ctx context.Context, q schedule.PlanRequest, urgent bool) (*schedule.Preview, error)
 	// Values reads and writes values that users set by hand. Optional.
 	Values Values
+	// Targets proposes what single targets should have. Optional.
+	Targets Targets
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.

@@ -42,7 +42,7 @@ func newService(s *Server) *service {
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
-		registerQueries, registerMoves, registerApplications, registerReports, registerDeliveries, registerCredentials, registerMessages, registerReplicas, registerSelf, registerValues,
+		registerQueries, registerMoves, registerApplications, registerReports, registerDeliveries, registerCredentials, registerMessages, registerReplicas, registerSelf, registerValues, registerTargets,
 	} {
 		register(v)
 	}

@@ -62,6 +62,9 @@ func (s *Server) wireValues(ctx context.Context) error {
 		flows: s.Flows, deliveries: d, people: s.Config.People, url: strings.TrimSuffix(s.Config.URL, "/"), key: key, turns: semaphore.NewWeighted(maxByHand),
 	}
 	s.API.Values, s.Flows.vouched = v, v.vouched
+	if d != nil {
+		s.API.Targets = v
+	}
 	return nil
 }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// targetsOf are targets of an application in an environment.
+type targetsOf struct {
+	workload, environment string
+	names                 []string
+}
+
+// ask lets a server open the pull requests: one request for each application and environment.
+func (c *targetPinCommand) ask(cmd *cobra.Command, server *client.Client, names []string, like deliver.PinRequest) error {
+	err := leaveOut(cmd, serverReads, "source", "branch", "path", "map", "config", "gitops", "forge-config", "forge-kind", "control-plane", "scan", "set", "set-string", "var")
+	if err != nil {
+		return err
+	}
+	if c.selector != "" && (c.app.workload == "" || c.app.environment == "") {
+		return cli.Usage(cmd, "whose targets? with --server, --selector requires --workload and -e")
+	}
+	ctx := cmd.Context()
+	groups, err := c.group(ctx, backend.ServerQuerier{Client: server}, names)
+	if err != nil {
+		return err
+	}
+	r := &targetsPinned{Targets: []deliver.RequestedPin{}, Environments: []*appDeployed{}}
+	for _, g := range groups {
+		action, body := c.body(like, g.names)
+		var found targetsPinned
+		err := backend.Applications{Client: server}.PinTargets(ctx, g.workload, g.environment, action, body, &found)
+		var refused *client.Refusal
+		switch {
+		case err != nil && (len(groups) == 1 || !errors.As(err, &refused)):
+			return err
+		case err != nil: // the others have their results
+			for _, name := range g.names {
+				r.Targets = append(r.Targets, deliver.RequestedPin{
+					PinnedTo: deliver.PinnedTo{Environment: g.environment, Target: name}, Result: deliver.PinRefused, Reason: err.Error(),
+				})
+			}
+		}
+		r.Targets, r.Environments = append(r.Targets, found.Targets...), append(r.Environments, found.Environments...)
+	}
+	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+		return err
+	}
+	return r.answer(false)
+}
+
+// group finds whose targets are meant. A server that is told the workload and the environment finds them itself.
+func (c *targetPinCommand) group(ctx context.Context, server backend.ServerQuerier, names []string) ([]targetsOf, error) {
+	if c.app.workload != "" && c.app.environment != "" {
+		return []targetsOf{{c.app.workload, c.app.environment, names}}, nil
+	}
+	var groups []targetsOf
+	for _, name := range names {
+		t, err := backend.FindTarget(ctx, server, name, c.app.workload, c.app.environment)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(groups, func(g targetsOf) bool { return g.workload == t.Workload && g.environment == t.Environment })
+		if i < 0 {
+			i, groups = len(groups), append(groups, targetsOf{workload: t.Workload, environment: t.Environment})
+		}
+		groups[i].names = append(groups[i].names, t.ShortName)
+	}
+	return groups, nil
+}
+
+// body returns the operation and its body.
+func (c *targetPinCommand) body(like deliver.PinRequest, names []string) (action string, body any) {
+	selection, options := api.TargetSelection{Targets: names, Selector: c.selector}, api.PinOptions{Preview: c.dryRun}
+	switch {
+	case like.Uninstall:
+		return "uninstall", api.UninstallTargets{TargetSelection: selection, PinOptions: options}
+	case like.Revision != "":
+		return "rollback", api.RollbackTarget{Target: names[0], Revision: like.Revision, PinOptions: options}
+	}
+	return "deploy", api.DeployTargets{TargetSelection: selection, Version: like.Version, PinOptions: options}
+}
