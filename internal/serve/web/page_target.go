@@ -13,6 +13,8 @@ type targetPage struct {
 	query.TargetDetail
 	// Back is the environment's page. Explain and Values are pages about the target; empty if there are none for the user.
 	Back, Explain, Values string
+	// Rollback, Uninstall and Deploy are the pages that confirm these actions; empty if there is nothing to do.
+	Rollback, Uninstall, Deploy string
 	// PinCommit is the page of the revision that it is pinned to; empty if it is not known.
 	PinCommit string
 	Types     []targetTypeView
@@ -37,6 +39,8 @@ type revisionView struct {
 	// Address is the page of the commit on the forge; empty if unknown.
 	Address string
 	Running []stateCount
+	// Rollback is the page that confirms to roll back to it; empty if that is not possible.
+	Rollback string
 }
 
 func (s *site) target(q *pageRequest) (*pageResult, error) {
@@ -64,6 +68,7 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 		view.Types = append(view.Types, targetTypeOf(a, view.Explain))
 	}
 	s.addRevisions(&view)
+	view.addActions(q.text("controlPlane"))
 	if view.Time, err = s.timeBar(q, environment, asOf); err != nil {
 		return nil, err
 	}
@@ -75,6 +80,30 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 		title: line(d.Name), value: d, view: view, command: command,
 		concerns: whenCurrent(asOf, operations("environments/"+url.PathEscape(environment)), operations("applications/"+url.PathEscape(d.Workload)), operations("clusters/")),
 	}, nil
+}
+
+// addActions adds what can be done now. controlPlane is only given if several have an environment of this name.
+func (v *targetPage) addActions(controlPlane string) {
+	if v.Delivery == nil { // not delivered by this server, or in the past
+		return
+	}
+	address := func(action string, more ...string) string {
+		page, parameters, _ := strings.Cut(targetAddress(v.Environment, v.Name, append(more, "controlPlane", controlPlane)...), "?")
+		return strings.TrimSuffix(page+"/"+action+"?"+parameters, "?")
+	}
+	uninstalled := v.Delivery.Pin != nil && v.Delivery.Pin.Uninstalled
+	for i := range v.Revisions {
+		if r := &v.Revisions[i]; !r.Current && r.Files != "" {
+			r.Rollback = address("rollback", "revision", r.Commit)
+			v.Rollback = address("rollback")
+		}
+	}
+	if !uninstalled {
+		v.Uninstall = address("uninstall")
+	}
+	if v.Delivery.Pin != nil {
+		v.Deploy = address("deploy")
+	}
 }
 
 func targetTypeOf(a query.Assignment, explain string) targetTypeView {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // ownHistory has a history for the application of the team, and fails the test if another one's is read for it. What a server reads from Git
@@ -39,6 +41,18 @@ func (h ownHistory) Revisions(_ context.Context, a *query.Application, r deliver
 
 func (ownHistory) Versions(context.Context, *query.Application, deliver.PastRequest) (*deliver.EnvironmentPast, error) {
 	return &deliver.EnvironmentPast{}, nil
+}
+
+// ownTargets proposes for the application of the team, and fails the test for another one. What a server does is tested in package wiring.
+type ownTargets struct{ testing.TB }
+
+var _ api.Targets = ownTargets{}
+
+func (o ownTargets) PinTargets(_ context.Context, a *query.Application, r deliver.PinTargetsRequest, who access.Identity) (*deliver.RequestedPins, error) {
+	if a.Name != "cart" || r.Like.Environment == "" || len(who.Grants) == 0 {
+		o.Errorf("targets of %s in %q are changed by %+v", a.Name, r.Like.Environment, who)
+	}
+	return &deliver.RequestedPins{}, nil
 }
 
 // twoRevisions is a history of two revisions, or an error.
@@ -178,5 +192,45 @@ func TestSharedBranchesHaveNoHistoryForTeams(t *testing.T) {
 		if text := see(path); strings.Contains(text, "ann") || !strings.Contains(text, "not only of this workspace") {
 			t.Errorf("%s: the history of another team: %s", path, text)
 		}
+	}
+}
+
+// TestTargetOffersWhatCanBeDone: operators get the pages that confirm an action, for the present.
+func TestTargetOffersWhatCanBeDone(t *testing.T) {
+	w := pinnedTarget(t)
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
+	const at = "/environments/dev/targets/hello-test"
+	offered := func(role access.Role, path string) []string {
+		var all []string
+		for _, link := range w.seeAs(role, path).all("a[href]") {
+			if to := attribute(link, "href"); strings.HasPrefix(to, at+"/") {
+				all = append(all, strings.TrimPrefix(to, at))
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		role access.Role
+		path string
+		want string
+	}{
+		{access.Operator, at, "/deploy /rollback /uninstall /rollback?revision=" + dev1},
+		{access.Operator, at + "?controlPlane=" + url.QueryEscape(controlPlane), "/deploy?C /rollback?C /uninstall?C /rollback?C&revision=" + dev1},
+		{access.Operator, at + "?asOf=2026-11-20T11:26", ""},
+		{access.Reader, at, ""},
+	} {
+		got := strings.ReplaceAll(strings.Join(offered(c.role, c.path), " "), "controlPlane="+url.QueryEscape(controlPlane), "C")
+		if got != c.want {
+			t.Errorf("%s of %s: got %q, want %q", c.path, c.role, got, c.want)
+		}
+	}
+	pins := w.fleet[0].Applications[0].Environments[0].Detail
+	pins.Pinned[0].Pin = tree.Pin{Uninstalled: true}
+	if got := strings.Join(offered(access.Admin, at), " "); got != "/deploy /rollback /rollback?revision="+dev1 {
+		t.Errorf("uninstalled: got %q", got)
+	}
+	pins.Pinned = nil
+	if got := strings.Join(offered(access.Admin, at+"?again"), " "); got != "/rollback /uninstall /rollback?revision="+dev1 {
+		t.Errorf("not pinned: got %q", got)
 	}
 }

@@ -65,7 +65,7 @@ func newTeams(t testing.TB) *teams {
 		Registrar: &ingest.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 	}
 	w.api.Values = ownValues{t}
-	observer.Histories = ownHistory{t}
+	observer.Histories, w.api.Targets = ownHistory{t}, ownTargets{t}
 	w.facts()
 	mux := http.NewServeMux()
 	w.pages.Register(mux)

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/session"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/serve/web/action"
+	"github.com/kalypso-io/kalypso/internal/serve/web/pinning"
 	"github.com/kalypso-io/kalypso/internal/serve/web/setting"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -48,11 +49,13 @@ func (s *Server) openSessions(ctx context.Context) error {
 		Trail: access.Trail{Store: s.Ledger}, Forges: s.Flows.Forges, Merged: s.API.OnCommand,
 	}
 	settings := &setting.Handlers{Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.Log}
+	pins := &pinning.Handlers{Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.Log}
 	s.server.Pages = func(mux *http.ServeMux) {
 		pages.Register(mux)
 		s.sessions.Register(mux)
 		actions.Register(mux)
 		settings.Register(mux)
+		pins.Register(mux)
 	}
 	front, err := front(s.Config)
 	s.server.Around = func(next http.Handler) http.Handler {
