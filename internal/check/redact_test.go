@@ -25,3 +25,44 @@ func TestRedactValueKnowsNames(t *testing.T) {
 		}
 	}
 }
+
+// The lines of a difference hide what their keys call a credential.
+func TestRedactYAMLKnowsNames(t *testing.T) {
+	const diff = `@@ -1,9 +1,9 @@
+ data:
+-  DB_PASSWORD: hunter2
++  DB_PASSWORD: "hunter3" # since May
++  "api-key": plain
+   tokenURL: https://login.example.com
++  - clientSecret: word
+   token: |
+     many lines
+   secret: {secretName: x}
+   automountServiceAccountToken: false
+         env:
+-        - name: DB_PASSWORD
+-          value: hunter4
++        - name: REGION
++          value: west
+`
+	const want = `@@ -1,9 +1,9 @@
+ data:
+-  DB_PASSWORD: ***
++  DB_PASSWORD: ***
++  "api-key": ***
+   tokenURL: https://login.example.com
++  - clientSecret: ***
+   token: |
+     many lines
+   secret: {secretName: x}
+   automountServiceAccountToken: false
+         env:
+-        - name: DB_PASSWORD
+-          value: ***
++        - name: REGION
++          value: west
+`
+	if got := RedactYAML(diff); got != want {
+		t.Errorf("got %s", got)
+	}
+}

@@ -91,6 +91,31 @@ func Redact(text string) string {
 	return text
 }
 
+// yamlValue matches a value on the line of its key, and envValue that of an environment variable, on the line after its name. Both may be
+// lines of a difference.
+var (
+	yamlValue = regexp.MustCompile(`(?m)^([-+ ]? *(?:- +)*["']?)([\w./-]+)(["']?: +)([^\s].*)$`)
+	envValue  = regexp.MustCompile(`(?m)^([-+ ]? *(?:- +)*name: +["']?)([\w.-]+)(["']? *\n[-+ ]? *value: +)([^\s].*)$`)
+)
+
+// RedactYAML is [Redact] for YAML, and for differences of it: it also hides the values of keys and environment variables whose name says
+// that they are a credential, as [RedactValue] does.
+func RedactYAML(text string) string {
+	for _, pattern := range []*regexp.Regexp{yamlValue, envValue} {
+		text = pattern.ReplaceAllStringFunc(text, func(found string) string {
+			part := pattern.FindStringSubmatch(found)
+			if !namesCredential(part[2]) || notSecret.MatchString(part[4]) {
+				return found
+			}
+			return part[1] + part[2] + part[3] + hidden
+		})
+	}
+	return Redact(text)
+}
+
+// notSecret matches values in YAML that have nothing to hide, or that are on other lines.
+var notSecret = regexp.MustCompile(`^(true|false|null|~|""|''|[|>][-+0-9]*|#.*|[{\[&*].*)\s*$`)
+
 // RedactValue is [Redact] for the value of a key. If the name of the key says that the value is a credential, as DB_PASSWORD and
 // auth.clientSecret do, the value is hidden whatever it looks like, unless it is empty, true or false.
 func RedactValue(key, value string) string {

@@ -40,7 +40,7 @@ func (o ObjectChange) Diff() string {
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	if o.redacted {
-		return check.Redact(text)
+		return check.RedactYAML(text)
 	}
 	return text
 }

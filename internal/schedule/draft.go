@@ -322,7 +322,7 @@ func (w *drafting) plan(context.Context) (err error) {
 		before = plan.PublishedState(d.GitOps.String(), d.GitOps.Published)
 	}
 	if d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle); err == nil && w.checker.Hides() {
-		d.Plan.Redact(check.Redact, check.RedactValue)
+		d.Plan.Redact(check.RedactYAML, check.RedactValue)
 	}
 	if err == nil {
 		d.Plan.WhatIf = d.WhatIf
