@@ -35,7 +35,8 @@ func (s *Server) openRegistry(ctx context.Context) error {
 	}
 	s.onClose(func() { _ = s.registry.Close() }) // everything that was accepted is stored
 	s.metrics.ObserveRegistry(s.registry.Used, size)
-	handler := &access.Shield{Next: s.registry, Log: s.Log}
+	// Browsers send what a user once entered as a password also in requests of other sites.
+	handler := &access.Shield{Next: http.NewCrossOriginProtection().Handler(s.registry), Log: s.Log}
 	s.Handle("/v2/", handler)
 	s.Handle("/v2", handler)
 	return nil

@@ -281,6 +281,8 @@ func TestHostileRequests(t *testing.T) {
 		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "3}", 1) + `}`:                             http.StatusBadRequest,
 		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "-1}", 1) + `}`:                            http.StatusBadRequest,
 		`{"schemaVersion":2,"config":` + config + `,"layers":[` + strings.Repeat(config+",", 128) + config + `]}`: http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"annotations":{"a":"` + strings.Repeat("x", 16<<10) + `"}}`:   http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"artifactType":"` + strings.Repeat("x", 256) + `"}`:           http.StatusBadRequest,
 		`{"schemaVersion":2,"config":{"digest":"` + zeros + `","size":2}}`:                                        http.StatusNotFound,
 		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":` + config + `}`:              http.StatusBadRequest,
 		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":{"mediaType":"` + solution.DescriptorType + `",` + config[1:] + `,"layers":[{"mediaType":"` + solution.LayerType + `",` + config[1:] + `]}`: http.StatusBadRequest,

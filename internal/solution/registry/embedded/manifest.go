@@ -23,6 +23,9 @@ import (
 
 const (
 	maxLayers = 128
+	// maxType and maxAnnotations limit what lists of referrers repeat, in bytes.
+	maxType        = 255
+	maxAnnotations = 16 << 10
 	// maxReferrers limits the manifests that refer to one, such as its attestations.
 	maxReferrers = 256
 	// maxTags is how many tags one answer has.
@@ -90,6 +93,13 @@ func readManifest(r *http.Request, q request) (*manifest, error) {
 	}
 	if len(m.Layers) > maxLayers {
 		return nil, invalid("it has more than %d layers", maxLayers)
+	}
+	size := 0
+	for key, value := range m.Annotations {
+		size += len(key) + len(value)
+	}
+	if size > maxAnnotations || len(m.kind()) > maxType {
+		return nil, invalid("its annotations have more than %d bytes, or its type more than %d", maxAnnotations, maxType)
 	}
 	all := m.parts()
 	if m.Subject != nil {
