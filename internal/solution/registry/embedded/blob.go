@@ -50,10 +50,11 @@ func (b blobs) Stat(ctx context.Context, _ string, h v1.Hash) (int64, error) {
 // Get implements [containers.BlobHandler].
 func (b blobs) Get(_ context.Context, _ string, h v1.Hash) (io.ReadCloser, error) {
 	f, err := os.Open(b.s.blobFile(h.String()))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, containers.ErrNotFound
+	if err != nil {
+		b.s.report("read a blob", err)
+		return nil, containers.ErrNotFound // clients see the library's errors
 	}
-	return f, err
+	return f, nil
 }
 
 // Put implements [containers.BlobPutHandler]. The content is that of the upload in the context: reading it verifies the digest.
@@ -66,6 +67,7 @@ func (b blobs) Put(ctx context.Context, _ string, h v1.Hash, content io.ReadClos
 		u.failed = fmt.Errorf("%w: %w", errOtherDigest, err)
 		return errOtherDigest // the library logs its own error elsewhere
 	}
+	_ = content.Close() // not every system moves an open file
 	u.failed = b.s.keep(ctx, u, h.String())
 	return u.failed
 }
@@ -107,7 +109,10 @@ func (s *Registry) keep(ctx context.Context, u *upload, digest string) error {
 	}
 	s.files.Lock()
 	defer s.files.Unlock()
-	if _, here, err := s.blobSize(ctx, s.db, digest); err != nil || here {
+	if _, here, err := s.blobSize(ctx, s.db, digest); err != nil {
+		return err
+	} else if here { // it waits for a manifest from now on
+		_, err := s.db.ExecContext(ctx, queries.Get("upsertBlob"), digest, u.size, s.o.Now().Unix())
 		return err
 	}
 	takeBack, err := s.place(ctx, s.db, u, digest)

@@ -115,13 +115,18 @@ func (s *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	refusal := new(Refusal)
 	if !errors.As(err, &refusal) {
-		s.o.Log.Error("serve the registry", "method", r.Method, "path", r.URL.Path, "error", err)
-		if s.o.OnError != nil {
-			s.o.OnError(err)
-		}
+		s.report(r.Method+" "+r.URL.Path, err)
 		refusal = &Refusal{Status: http.StatusServiceUnavailable, Code: "UNKNOWN", Message: "the registry cannot do this at the moment", RetryAfter: 10 * time.Second}
 	}
 	refusal.write(w)
+}
+
+// report logs an error that the client does not see.
+func (s *Registry) report(what string, err error) {
+	s.o.Log.Error("the registry failed", "operation", what, "error", err)
+	if s.o.OnError != nil {
+		s.o.OnError(err)
+	}
 }
 
 func (r *Refusal) write(w http.ResponseWriter) {

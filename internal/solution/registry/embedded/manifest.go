@@ -157,18 +157,19 @@ func (s *Registry) store(ctx context.Context, u *upload, m *manifest, q request)
 	if err := s.checkParts(ctx, tx, m, q.repository); err != nil {
 		return err
 	}
-	tag, err := s.checkTag(ctx, tx, m, q)
+	tagged, cost, err := s.checkTag(ctx, tx, m, q)
+	if err != nil {
+		return err
+	}
+	_, here, err := s.blobSize(ctx, tx, m.digest)
 	if err != nil {
 		return err
 	}
 	known, err := s.find(ctx, tx, q.repository, m.digest)
-	_, here, sizeErr := s.blobSize(ctx, tx, m.digest)
 	switch refusal := new(Refusal); {
-	case sizeErr != nil:
-		return sizeErr
 	case err != nil && !errors.As(err, &refusal):
 		return err
-	case err == nil && here && tag == "":
+	case err == nil && here && tagged:
 		return nil // it is stored, with this tag
 	}
 	if err := s.o.Record(ctx, subject(q), m.digest); err != nil {
@@ -186,14 +187,17 @@ func (s *Registry) store(ctx context.Context, u *upload, m *manifest, q request)
 			return err
 		}
 	}
-	newTag := int64(0)
-	if tag != "" {
-		if newTag, err = s.setTag(ctx, tx, q, known.id); err != nil {
-			return err
-		}
+	if err := s.reserve(cost); err != nil {
+		return err
 	}
-	if err := tx.Commit(); err != nil {
-		s.release(newTag)
+	if !tagged {
+		_, err = tx.ExecContext(ctx, queries.Get("upsertTag"), q.repository, q.reference, known.id)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		s.release(cost)
 		return err
 	}
 	u.stored = !here
@@ -251,24 +255,22 @@ func (s *Registry) checkParts(ctx context.Context, tx *sql.Tx, m *manifest, repo
 	return nil
 }
 
-// checkTag returns the tag to set; empty for none, or if the manifest has it.
-func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q request) (string, error) {
+// checkTag reports whether the manifest has the tag of the request already, which may be none, and otherwise what the tag costs.
+func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q request) (tagged bool, cost int64, err error) {
 	if digestForm.MatchString(q.reference) {
-		return "", nil
+		return true, 0, nil
 	}
 	there, err := s.find(ctx, tx, q.repository, q.reference)
-	if refusal := new(Refusal); errors.As(err, &refusal) {
-		return q.reference, nil
-	}
-	switch {
-	case err != nil:
-		return "", err
-	case there.digest == m.digest:
-		return "", nil
+	switch refusal := new(Refusal); {
+	case errors.As(err, &refusal):
+		return false, tagCost, nil
+	case err != nil || there.digest == m.digest:
+		return err == nil, 0, err
 	case there.environment == q.reference && m.environment == q.reference && there.application == m.application:
-		return q.reference, nil
+		return false, 0, nil
 	}
-	return "", refuse(http.StatusConflict, denied, "the tag %s is %s: tags are not moved, except that of an environment to another version of its application", q.reference, there.digest)
+	return false, 0, refuse(http.StatusConflict, denied,
+		"the tag %s is %s: tags are not moved, except that of an environment to another version of its application", q.reference, there.digest)
 }
 
 // insert stores a manifest with its parts, and returns its number.
@@ -292,25 +294,6 @@ func insert(ctx context.Context, tx *sql.Tx, m *manifest, repository string) (id
 		}
 	}
 	return id, nil
-}
-
-// setTag lets a tag name a manifest, and returns what it reserved.
-func (s *Registry) setTag(ctx context.Context, tx *sql.Tx, q request, id int64) (int64, error) {
-	_, err := s.find(ctx, tx, q.repository, q.reference)
-	refusal, reserved := new(Refusal), int64(0)
-	if errors.As(err, &refusal) {
-		if err := s.reserve(tagCost); err != nil {
-			return 0, err
-		}
-		reserved = tagCost
-	} else if err != nil {
-		return 0, err
-	}
-	if _, err := tx.ExecContext(ctx, queries.Get("upsertTag"), q.repository, q.reference, id); err != nil {
-		s.release(reserved)
-		return 0, err
-	}
-	return reserved, nil
 }
 
 // listTags serves the tags of a repository, in pages.
