@@ -24,6 +24,7 @@ type historyCommand struct {
 	place          backend.Flags
 	output         *cli.Output
 	environment    string
+	target         string
 	from, to, asOf cli.TimeFlag
 	limit          int
 }
@@ -49,6 +50,7 @@ With --as-of, show the state at a point in time instead: what ran, and what was 
 Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h or 7d ago.`,
 		Example: `  kalypso history environment prod --from 7d
   kalypso history workload hello-world-app -e prod
+  kalypso history workload hello-world-app -e dev --target functional-test
   kalypso history environment prod/canary
   kalypso history environment prod --as-of 2026-11-17T10:00`,
 		Args: cli.Exactly("environment|workload|cluster", "NAME"),
@@ -60,6 +62,7 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "for a workload: only events in the environment with this `name`")
 	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))
+	flags.StringVar(&c.target, "target", "", "for a workload and an environment: only events of the target with this `name`, and those of all targets")
 	flags.Var(&c.from, "from", "only events at or after this time")
 	flags.Var(&c.to, "to", "only events before this time")
 	flags.Var(&c.asOf, "as-of", "show the state at this time instead of events")
@@ -120,6 +123,8 @@ func (c *historyCommand) check(cmd *cobra.Command, of, name string) error {
 		return cli.Usage(cmd, "%q is not one of environment, workload and cluster", of)
 	case c.environment != "" && of != ofWorkload:
 		return cli.Usage(cmd, "--environment requires a workload")
+	case c.target != "" && (c.environment == "" || !c.asOf.At.IsZero()):
+		return cli.Usage(cmd, "--target requires a workload and -e, and no --as-of")
 	case !c.asOf.At.IsZero() && (!c.from.At.IsZero() || !c.to.At.IsZero()):
 		return cli.Usage(cmd, "--as-of cannot be combined with --from and --to")
 	case !c.from.At.IsZero() && !c.to.At.IsZero() && !c.from.At.Before(c.to.At):
@@ -136,7 +141,7 @@ func (c *historyCommand) events(ctx context.Context, fleet backend.Querier, of, 
 	case ofEnvironment:
 		q.Environment, q.Ring = decide.SplitRing(name)
 	case ofWorkload:
-		q.Workload, q.Environment = name, c.environment
+		q.Workload, q.Environment, q.Target = name, c.environment, c.target
 	case ofCluster:
 		q.Cluster = name
 	}

@@ -122,7 +122,7 @@ func (s ServerQuerier) Cluster(ctx context.Context, q query.ClusterQuery) (query
 
 // History lists events.
 func (s ServerQuerier) History(ctx context.Context, q query.HistoryQuery) (query.Page[query.Event], error) {
-	p := pageParameters(q.Paging).text("environment", q.Environment).text("ring", q.Ring).text("workload", q.Workload).text("cluster", q.Cluster).time("from", q.From).time("to", q.To)
+	p := pageParameters(q.Paging).text("environment", q.Environment).text("ring", q.Ring).text("workload", q.Workload).text("target", q.Target).text("cluster", q.Cluster).time("from", q.From).time("to", q.To)
 	return get[query.Page[query.Event]](ctx, s.Client, "history", p.values)
 }
 

@@ -113,9 +113,18 @@ func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Even
 
 // rollouts returns when a reconciler first reached a revision with a state.
 func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	appeared, err := t.o.Ledger.Appearances(ctx, ledger.AppearanceQuery{
-		Environment: t.q.Environment, Workload: t.q.Workload, From: t.q.From, To: to, Limit: limit,
-	})
+	q := ledger.AppearanceQuery{Environment: t.q.Environment, Workload: t.q.Workload, From: t.q.From, To: to}
+	keep := func(*ledger.Appearance) bool { return true }
+	if p := t.target; p != nil && p.source != (ledger.Source{}) {
+		q.Source, q.Workload = p.source, "" // also revisions without a descriptor, as after an uninstallation
+		keep = func(a *ledger.Appearance) bool { return a.Workload == "" || t.isTarget(a) }
+	} else if p != nil {
+		keep = t.isTarget
+	}
+	appeared, err := kept(limit, func(limit int) ([]ledger.Appearance, error) {
+		q.Limit = limit
+		return t.o.Ledger.Appearances(ctx, q)
+	}, keep)
 	events := make([]Event, len(appeared))
 	for i, a := range appeared {
 		what := "folder " + a.Source.Path
@@ -130,8 +139,16 @@ func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Eve
 			Revision: a.Revision, State: a.State, Reason: a.Message, Reconcilers: a.Reconcilers,
 			Summary: fmt.Sprintf("%s at %s first %s", what, fleet.ShortCommit(a.Revision), a.State),
 		}
+		if t.target != nil {
+			events[i].Workload, events[i].Target = t.target.workload, t.target.name
+		}
 	}
 	return events, err
+}
+
+// isTarget reports whether a descriptor names the selected target.
+func (t *timeline) isTarget(a *ledger.Appearance) bool {
+	return a.Workload == t.target.workload && (a.Target == t.target.name || a.Target == t.target.shortName)
 }
 
 // transitions returns the state changes of a cluster's reconcilers.

@@ -63,6 +63,7 @@ type HistoryQuery struct {
 	Environment string      `query:"environment" maxLength:"253" doc:"Only events of this environment; can be combined with a workload."`
 	Ring        string      `query:"ring" maxLength:"253" doc:"Only events of this ring of the environment, and of its batches."`
 	Workload    string      `query:"workload" maxLength:"253" doc:"Only events of this workload."`
+	Target      string      `query:"target" maxLength:"253" doc:"Only events of this target of the workload in the environment, which are required, and those of all its targets: promotions and pull requests."`
 	Cluster     string      `query:"cluster" maxLength:"253" doc:"Only events of this cluster."`
 	Kinds       []EventKind `query:"kind" maxItems:"16" enum:"promotion,commit,rollout,transition,change,registration,audit" doc:"Only events of these kinds, separated by commas. audit requires the role admin."`
 	From        time.Time   `query:"from" doc:"Only events at this time or later."`

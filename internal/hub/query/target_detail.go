@@ -37,6 +37,8 @@ type TargetDetail struct {
 	// Revisions are what was deployed to it, the newest first; absent if they were not read, which Unread explains.
 	Revisions *TargetRevisions `json:"revisions,omitempty"`
 	Unread    string           `json:"unread,omitempty"`
+	// History has the last events, the newest first, at most 20: rollouts, and promotions and pull requests of all targets of its application.
+	History []Event `json:"history"`
 }
 
 // TargetReconciler is a reconciler that follows the manifests of a target.
@@ -92,7 +94,7 @@ func (o *Observer) TargetDetail(ctx context.Context, q TargetQuery) (TargetDetai
 		return TargetDetail{}, Unknown("target", q.Target, names)
 	}
 	p := &sc.statuses[0]
-	d := TargetDetail{Target: sc.target(p), ControlPlane: sc.controlPlane, Assignments: []Assignment{}, Reconcilers: []TargetReconciler{}}
+	d := TargetDetail{Target: sc.target(p), ControlPlane: sc.controlPlane, Assignments: []Assignment{}, Reconcilers: []TargetReconciler{}, History: []Event{}}
 	cells, err := o.cells(ctx, sc, p)
 	if err != nil {
 		return TargetDetail{}, err
@@ -111,7 +113,17 @@ func (o *Observer) TargetDetail(ctx context.Context, q TargetQuery) (TargetDetai
 	if err != nil {
 		return TargetDetail{}, err
 	}
-	return d, o.addReconcilers(ctx, &d, p, past, q.AsOf)
+	if err := o.addReconcilers(ctx, &d, p, past, q.AsOf); err != nil || p.workload == "" {
+		return d, err
+	}
+	history, err := o.History(ctx, HistoryQuery{Environment: sc.name, Workload: p.workload, Target: p.name, To: until(q.AsOf), Paging: Paging{Limit: lastEvents}})
+	if err == nil {
+		d.History = history.Items
+	}
+	if errors.Is(err, ledger.ErrNotFound) { // nothing is recorded of it yet, or it is not there any more
+		err = nil
+	}
+	return d, err
 }
 
 // delivers returns the application of a workload that the control plane of an environment registers; nil if there is none. For the past,
@@ -212,13 +224,16 @@ func (o *Observer) addReconcilers(ctx context.Context, d *TargetDetail, p *targe
 	if p.source == (ledger.Source{}) {
 		return nil
 	}
-	versions := map[string]string{}
+	versions, known := map[string]string{}, map[ledger.State]bool{}
 	for _, a := range p.appeared {
-		versions[a.Revision] = a.Version
+		versions[a.Revision], known[a.State] = a.Version, true
 	}
 	states := []ledger.State{ledger.StateFailed, ledger.StateProgressing, ledger.StateSuspended, ledger.StateReady}
-	if !asOf.IsZero() {
+	switch {
+	case !asOf.IsZero():
 		states = []ledger.State{""} // each would be looked up again
+	case len(known) > 0: // a search for a state that no reconciler is in takes long
+		states = slices.DeleteFunc(states, func(s ledger.State) bool { return !known[s] })
 	}
 	for _, state := range states {
 		page, err := o.Ledger.States(ctx, ledger.StateQuery{

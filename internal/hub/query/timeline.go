@@ -48,6 +48,8 @@ type timeline struct {
 	// steps are also recorded under the current one.
 	subjects []string
 	former   map[string]bool
+	// target is the selected target; nil for all.
+	target *targetStatus
 }
 
 // branch is a branch of a GitOps repository. Environments can share a repository, but not a branch.
@@ -77,7 +79,37 @@ func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, err
 	if q.Ring != "" && (q.Environment == "" || q.Workload != "") {
 		return nil, fmt.Errorf("%w: the history of a ring is that of an environment: name it, and no workload", ledger.ErrInvalid)
 	}
-	return t, t.check(ctx)
+	if q.Target != "" && (q.Environment == "" || q.Workload == "") {
+		return nil, fmt.Errorf("%w: the history of a target is that of a workload in an environment: name both", ledger.ErrInvalid)
+	}
+	if err := t.check(ctx); err != nil || q.Target == "" {
+		return t, err
+	}
+	return t, t.findTarget(ctx)
+}
+
+// findTarget finds the selected target, by its name in the fleet or in the workload. Only the pull requests of its branch are selected.
+func (t *timeline) findTarget(ctx context.Context) error {
+	environmentViews, err := t.o.environmentViews(ctx, t.q.Environment, targetFilter{workload: t.q.Workload})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, sc := range environmentViews {
+		for i := range sc.statuses {
+			p := &sc.statuses[i]
+			if names = append(names, p.name); p.name == t.q.Target || p.shortName == t.q.Target {
+				t.target = p
+			}
+		}
+	}
+	if t.target == nil {
+		return Unknown("target", t.q.Target, names)
+	}
+	if p := t.target; p.source != (ledger.Source{}) {
+		t.branches = map[branch]bool{{p.source.Repository, p.source.Ref}: true}
+	}
+	return nil
 }
 
 // check returns an error for unknown names, and finds the selected branches.

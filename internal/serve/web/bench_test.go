@@ -39,8 +39,8 @@ func BenchmarkPages(b *testing.B) {
 	mux := http.NewServeMux()
 	pages.Register(mux)
 	for _, path := range []string{
-		"/", "/map?environment=prod", "/environments/prod", "/workloads", "/workloads/w7", "/clusters", "/clusters?environment=prod&state=behind", "/clusters/c100007",
-		"/promotions", "/history?environment=prod", "/figures", "/search?q=c1000", "/compare?a=prod&b=prod",
+		"/", "/map?environment=prod", "/environments/prod", "/environments/prod/targets/w7-t", "/workloads", "/workloads/w7", "/clusters", "/clusters?environment=prod&state=behind", "/clusters/c100007",
+		"/promotions", "/history?environment=prod", "/history?environment=prod&workload=w7&target=w7-t", "/figures", "/search?q=c1000", "/compare?a=prod&b=prod",
 	} {
 		b.Run(fmt.Sprintf("clusters=%d%s", clusters, path), func(b *testing.B) { measure(b, mux, path) })
 	}

@@ -19,6 +19,7 @@ type targetPage struct {
 	PinCommit string
 	Types     []targetTypeView
 	Revisions []revisionView
+	Timeline  []eventView
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
 	AsOf time.Time
 	Now  string
@@ -53,7 +54,7 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := targetPage{TargetDetail: d, AsOf: asOf, Now: q.with("asOf", ""), Back: "/environments/" + url.PathEscape(environment)}
+	view := targetPage{TargetDetail: d, AsOf: asOf, Now: q.with("asOf", ""), Timeline: timelineOf(d.History, ""), Back: "/environments/" + url.PathEscape(environment)}
 	if d.ControlPlane != "" {
 		view.Back += "?" + url.Values{"controlPlane": {d.ControlPlane}}.Encode()
 	}

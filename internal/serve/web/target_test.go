@@ -106,11 +106,14 @@ func TestTargetShowsWhatRunsAndWhatWasDeployed(t *testing.T) {
 		t.Errorf("the revisions are %q", rows)
 	}
 	p.wants("section[aria-labelledby=revisions] tr", "by <b>bob</b> older")
+	p.wants("#history", "Activity")
+	p.wants(".timeline li", "✓ ready hello/test 1.4.2 at a111111")
+	p.wants(".timeline li", "merged pull request 3 of git.example.com/acme/hello-gitops")
 	p.wants(".command code", "kalypso target revisions hello-test -e dev --server https://kalypso.example.com")
 	for _, link := range []string{
 		"/environments/dev/explain?controlPlane=https%3A%2F%2Fgit.example.com%2Facme%2Fcontrol-plane&target=hello-test",
 		"/workloads/hello/values?environment=dev&subject=https%3A%2F%2Fgit.example.com%2Facme%2Fhello%23hello&target=test",
-		"/history?environment=dev&workload=hello", "/workloads/hello", "/clusters/large-03", application + "/commit/" + app1, application + "/pulls/3",
+		"/history?environment=dev&workload=hello&target=hello-test", "/workloads/hello", "/clusters/large-03", application + "/commit/" + app1, application + "/pulls/3",
 	} {
 		if len(p.all("a[href="+link+"]")) == 0 {
 			t.Errorf("no link to %s", link)
@@ -138,6 +141,7 @@ func TestTargetInThePast(t *testing.T) {
 		t.Errorf("the revisions are %q", rows)
 	}
 	p.wants("section[aria-labelledby=runs]", "No reconciler reported")
+	p.wants("section[aria-labelledby=history]", "No activity yet")
 	for _, never := range []string{".note", ".command"} {
 		if found := p.texts(never); len(found) > 0 {
 			t.Errorf("it shows %q", found)

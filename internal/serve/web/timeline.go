@@ -96,10 +96,10 @@ type historyPage struct {
 	query.Page[query.Event]
 	Timeline []eventView
 	// The filter.
-	Environment, Ring, Workload, Cluster, Kind, From, To string
-	Environments                                         []string
-	Kinds                                                []query.EventKind
-	Next                                                 string
+	Environment, Ring, Workload, Target, Cluster, Kind, From, To string
+	Environments                                                 []string
+	Kinds                                                        []query.EventKind
+	Next                                                         string
 	// Default is the initial time of the form for a point in time.
 	Default string
 }
@@ -115,7 +115,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view := historyPage{
-		Environment: q.text("environment"), Ring: q.text("ring"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
+		Environment: q.text("environment"), Ring: q.text("ring"), Workload: q.text("workload"), Target: q.text("target"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
 		Kinds:   offered,
 		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
 	}
@@ -123,7 +123,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 		return &pageResult{to: pastAddress(view, asOf)}, nil
 	}
 	history := query.HistoryQuery{
-		Environment: view.Environment, Ring: view.Ring, Workload: view.Workload, Cluster: view.Cluster, Kinds: kindsOf(view),
+		Environment: view.Environment, Ring: view.Ring, Workload: view.Workload, Target: view.Target, Cluster: view.Cluster, Kinds: kindsOf(view),
 		Audits: q.role.Includes(access.Admin), Paging: q.paging(query.DefaultLimit),
 	}
 	if history.From, err = q.when("from"); err != nil {
@@ -193,6 +193,9 @@ func (s *site) historyCommand(v historyPage) string {
 	words := []string{"history", kind, cmp.Or(v.Cluster, v.Workload, environment)}
 	if kind == "workload" && v.Environment != "" {
 		words = append(words, "-e", v.Environment)
+	}
+	if v.Target != "" {
+		words = append(words, "--target", v.Target)
 	}
 	for _, flag := range [][2]string{{"--from", v.From}, {"--to", v.To}} {
 		if flag[1] != "" {
