@@ -135,7 +135,7 @@ func (s *service) submit(r *request, a action) error {
 
 // ask calls the operation, and adds its answer to the view. What refuses the request becomes its note.
 func (s *service) ask(r *request, v *view, preview bool) error {
-	v.Result, v.Environment = nil, nil
+	v.Result, v.Environment, v.Changes, v.Problems, v.Findings = nil, nil, nil, nil, nil
 	if v.Name == rollback && v.Revision == "" {
 		return nil // the page says that there is none
 	}
@@ -153,7 +153,7 @@ func (s *service) ask(r *request, v *view, preview bool) error {
 	}
 	v.Result = &found.Targets[0]
 	if len(found.Environments) > 0 {
-		v.Environment = &found.Environments[0]
+		v.add(&found.Environments[0])
 	}
 	if v.Result.Reason != "" {
 		v.Note = v.Result.Reason

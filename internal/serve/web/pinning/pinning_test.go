@@ -99,6 +99,7 @@ func newWorld(t *testing.T) *world {
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	w := &world{T: t, ledger: l, guard: &access.Guard{Store: l}, changes: []deliver.TargetChange{{
 		Name: "web", Op: plan.Changed, Objects: []deliver.ObjectChange{{Op: plan.Changed, Kind: "Deployment", Name: "web<b>"}},
+		Values: []deliver.ValueChange{{Key: "replicas", Old: new("5"), New: new("3")}, {Key: "token", New: new("")}},
 	}}}
 	w.must(err)
 	t.Cleanup(func() { _ = l.Close() })
@@ -196,7 +197,7 @@ func TestConfirmedActionsOpenPullRequests(t *testing.T) {
 			w := newWorld(t)
 			b := w.browser(access.Operator)
 			status, text, _ := w.see(b, page+path)
-			for _, part := range []string{want.shows, "Deployment web&lt;b&gt;", "Open pull request"} {
+			for _, part := range []string{want.shows, "Deployment web&lt;b&gt;", "<del>5</del> → <ins>3</ins>", `not set</span> → <ins>&#34;&#34;</ins>`, "Open pull request"} {
 				if status != http.StatusOK || !strings.Contains(text, part) {
 					t.Errorf("got %d without %q:\n%s", status, part, text)
 				}

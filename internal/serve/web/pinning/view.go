@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -43,6 +45,10 @@ type view struct {
 	// Result is what becomes of the target, and Environment its pull request; nil if the request is refused.
 	Result      *deliver.RequestedPin
 	Environment *api.PinnedEnvironment
+	// Changes, Problems and Findings are those of its plan.
+	Changes  []change
+	Problems []fleet.Problem
+	Findings []check.Finding
 	// Note is why it cannot be confirmed.
 	Note string
 	// Form is the token of the form.
@@ -56,6 +62,52 @@ type view struct {
 type choice struct {
 	query.TargetRevision
 	Address string
+}
+
+// change is a target that changes, as the page shows it.
+type change struct {
+	deliver.TargetChange
+	Values []value
+	// More is how many objects and values are left out.
+	More int
+}
+
+// value is a value that changes. Was and Is report whether it was set, and will be.
+type value struct {
+	Key, Old, New string
+	Was, Is       bool
+}
+
+// maxChanges limits the targets, problems and findings on the page, and the objects and values of each target.
+const maxChanges = 100
+
+// add adds a pull request with its plan.
+func (v *view) add(e *api.PinnedEnvironment) {
+	v.Environment, v.Findings = e, e.Findings[:min(len(e.Findings), maxChanges)]
+	if p := e.Plan; p != nil {
+		v.Changes, v.Problems = changesOf(p), p.Problems[:min(len(p.Problems), maxChanges)]
+	}
+}
+
+// changesOf prepares the changes of a plan, whose credentials are hidden.
+func changesOf(p *deliver.Plan) []change {
+	var all []change
+	for _, t := range p.Targets[:min(len(p.Targets), maxChanges)] {
+		c := change{TargetChange: t, More: max(0, len(t.Objects)-maxChanges) + max(0, len(t.Values)-maxChanges)}
+		c.Objects = t.Objects[:min(len(t.Objects), maxChanges)]
+		for _, v := range t.Values[:min(len(t.Values), maxChanges)] {
+			one := value{Key: v.Key, Was: v.Old != nil, Is: v.New != nil}
+			if one.Was {
+				one.Old = *v.Old
+			}
+			if one.Is {
+				one.New = *v.New
+			}
+			c.Values = append(c.Values, one)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // maxWhy limits a reason, in bytes.
