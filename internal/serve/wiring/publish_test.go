@@ -4,8 +4,6 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,18 +13,22 @@ import (
 	"sync/atomic"
 	"testing"
 
-	containers "github.com/google/go-containerregistry/pkg/registry"
-
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/solution/provenance"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
 )
 
-// registryOf starts a registry, which can be out of order.
-func registryOf(t *testing.T) (url string, broken *atomic.Bool) {
+// registryOf starts the embedded registry, which can be out of order. env has the credential for it.
+func registryOf(t *testing.T) (url string, broken *atomic.Bool, env func(string) string) {
 	t.Helper()
 	broken = &atomic.Bool{}
-	works := containers.New(containers.Logger(log.New(io.Discard, "", 0)), containers.WithReferrersSupport(true))
+	s := newRegistryServer(t, "never")
+	token, err := os.ReadFile(filepath.Join(s.Config.Data, AdminTokenFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	works := s.server.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if broken.Load() {
 			w.WriteHeader(http.StatusInsufficientStorage)
@@ -35,12 +37,15 @@ func registryOf(t *testing.T) (url string, broken *atomic.Bool) {
 		works.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return "oci://" + strings.TrimPrefix(server.URL, "http://") + "/solutions", broken
+	host := strings.TrimPrefix(server.URL, "http://")
+	return "oci://" + host + "/solutions", broken, func(name string) string {
+		return map[string]string{remote.EnvHost: host, remote.EnvUser: "kalypso", remote.EnvPassword: strings.TrimSpace(string(token))}[name]
+	}
 }
 
 func TestServerPublishesWhatIsMerged(t *testing.T) {
 	s, d := registeredShop(t)
-	url, broken := registryOf(t)
+	url, broken, env := registryOf(t)
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +58,7 @@ func TestServerPublishesWhatIsMerged(t *testing.T) {
 	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if d.publisher, err = newPublisher(serve.PublishConfig{To: url, KeyFile: keyFile}, func(string) string { return "" }); err != nil {
+	if d.publisher, err = newPublisher(serve.PublishConfig{To: url, KeyFile: keyFile}, env); err != nil {
 		t.Fatal(err)
 	}
 	at := registry.Reference{Repository: strings.TrimPrefix(url, "oci://") + "/kaizen/shop"}

@@ -80,6 +80,50 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestAnnouncedUploadsHaveTheirSpace, whatever others send meanwhile.
+func TestAnnouncedUploadsHaveTheirSpace(t *testing.T) {
+	w := newWorld(t)
+	w.o.Size = 1 << 20
+	w.crash()
+	text := strings.Repeat("x", 700<<10)
+	begun, rest := make(chan struct{}), make(chan struct{})
+	r := httptest.NewRequest(http.MethodPost, "/v2/a/blobs/uploads/?digest="+digest.FromString(text).String(), &slow{text: text, begun: begun, rest: rest})
+	r.ContentLength = int64(len(text))
+	r.SetBasicAuth("ann", password)
+	out, done := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(done)
+		w.registry.ServeHTTP(out, r)
+	}()
+	<-begun
+	other := strings.Repeat("y", 700<<10)
+	w.want(http.StatusInsufficientStorage, http.MethodPost, "/v2/a/blobs/uploads/?digest="+digest.FromString(other).String(), other)
+	close(rest)
+	<-done
+	if out.Code != http.StatusCreated {
+		t.Errorf("got %d: %s", out.Code, out.Body)
+	}
+	if got, want := w.registry.Used(), int64(700<<10+4<<10); got != want {
+		t.Errorf("%d bytes are counted, want %d", got, want)
+	}
+}
+
+// slow is a content that waits before it is sent.
+type slow struct {
+	text        string
+	begun, rest chan struct{}
+	reader      io.Reader
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.reader == nil {
+		close(s.begun)
+		<-s.rest
+		s.reader = strings.NewReader(s.text)
+	}
+	return s.reader.Read(p)
+}
+
 // TestTheDiskStaysUsable: pushes are refused while something else fills the disk.
 func TestTheDiskStaysUsable(t *testing.T) {
 	w := newWorld(t)

@@ -127,12 +127,19 @@ func (u *upload) receive(content io.Reader, length, limit int64) error {
 	if length > limit-u.size {
 		return tooLarge
 	}
+	c := &counter{u: u, limit: limit, tooLarge: tooLarge, granted: max(length, 0)}
+	// What a client announces is reserved at once, so that clients do not fill the registry with parts of which none gets complete.
+	if err := u.registry.reserve(c.granted); err != nil {
+		return err
+	}
+	defer func() { u.registry.release(c.granted) }()
 	f, err := os.OpenFile(u.file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	before := u.size
-	_, err = io.Copy(&counter{u, f, limit, tooLarge}, content)
+	c.f = f
+	_, err = io.Copy(c, content)
 	if err != nil {
 		err = errors.Join(err, f.Truncate(before))
 		u.registry.release(u.size - before)
@@ -159,6 +166,8 @@ type counter struct {
 	f        *os.File
 	limit    int64
 	tooLarge error
+	// granted is what is reserved already.
+	granted int64
 }
 
 // Write implements [io.Writer].
@@ -167,9 +176,11 @@ func (c *counter) Write(p []byte) (int, error) {
 	if c.u.size+n > c.limit {
 		return 0, c.tooLarge
 	}
-	if err := c.u.registry.reserve(n); err != nil {
+	given := min(n, c.granted)
+	if err := c.u.registry.reserve(n - given); err != nil {
 		return 0, err
 	}
+	c.granted -= given
 	c.u.size += n
 	return c.f.Write(p)
 }
