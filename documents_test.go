@@ -42,6 +42,17 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPagesAreListed: the list of pages has each of them, so that it can be found by what it answers.
+func TestPagesAreListed(t *testing.T) {
+	list := readText(t, "docs/README.md")
+	for _, file := range filesEndingIn(t, ".md") {
+		folder, ok := strings.CutPrefix(path.Dir(file), "docs/")
+		if ok && slices.Contains([]string{"how-to", "reference", "explanation"}, folder) && !strings.Contains(list, "]("+folder+"/"+path.Base(file)+")") {
+			t.Errorf("docs/README.md does not list %s", file)
+		}
+	}
+}
+
 // TestDocumentsDecode: our resources in examples and in the text of documents have only fields that exist.
 func TestDocumentsDecode(t *testing.T) {
 	texts := map[string][]string{}

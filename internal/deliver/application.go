@@ -157,6 +157,11 @@ func (a *Application) find(objects *fleet.Objects) error {
 				return fmt.Errorf("%s: the Workload cannot be read: %s", p.Position, p.Message)
 			}
 		}
+		for _, p := range objects.Problems {
+			if p.Kind == fleet.KindYAMLSyntax && a.Request.below(p.Position.File) && hasLine(objects.Source, p.Position.File, "kind: Workload") {
+				return fmt.Errorf("%s has no Workload below %q, and %s: %s", a.Source, a.Request.Path, p.Position, p.Message)
+			}
+		}
 		if hides, ok := objects.Source.Hides(); ok {
 			return fmt.Errorf("%s has no Workload below %q, and %s: %s; %s", a.Source, a.Request.Path, hides.Position, hides.Message, hides.Hint)
 		}
@@ -174,6 +179,17 @@ func (a *Application) find(objects *fleet.Objects) error {
 		}
 	}
 	return nil
+}
+
+// hasLine reports whether a file that is not valid YAML has a line. Templates of charts are not valid YAML, either.
+func hasLine(source fleet.Source, file, line string) bool {
+	return slices.ContainsFunc(source.Files, func(f fleet.File) bool {
+		if f.Path != file {
+			return false
+		}
+		content, err := f.Read()
+		return err == nil && slices.Contains(strings.Split(string(content), "\n"), line)
+	})
 }
 
 // problemsOf returns the problems in the Workload's file.

@@ -156,8 +156,15 @@ func TestMistakesAreReported(t *testing.T) {
 			held:   "not today",
 		},
 		"no workload": {
-			change: func(r repos) { delete(r[sourceMain], "workload.yaml") },
-			err:    "has no Workload",
+			change: func(r repos) {
+				delete(r[sourceMain], "workload.yaml")
+				r[sourceMain]["helm/templates/x.yaml"] = "{{ if .Values.x }}\na: b\n{{ end }}\n"
+			},
+			err: "has no Workload below \"\"; add one that defines what runs",
+		},
+		"a workload with a mistake in its YAML": {
+			change: func(r repos) { r[sourceMain]["workload.yaml"] += "   x: [\n" },
+			err:    "has no Workload below \"\", and workload.yaml:",
 		},
 		"a delivery with a field that does not exist": {
 			change: func(r repos) {
