@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -37,11 +37,11 @@ func startTracing(
 	if !wanted || env["OTEL_SDK_DISABLED"] == "true" {
 		return none, nil
 	}
-	var options []otlptracehttp.Option
-	if c.Endpoint != "" {
-		options = append(options, otlptracehttp.WithEndpointURL(c.Endpoint))
+	sender, err := newSpanSender(c.Endpoint, env)
+	if err != nil {
+		return nil, fmt.Errorf("start tracing: %w", err)
 	}
-	exporter, err := otlptracehttp.New(ctx, options...)
+	exporter, err := otlptrace.New(ctx, sender)
 	if err != nil {
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}

@@ -84,3 +84,32 @@ func TestTracingIsOffByDefault(t *testing.T) {
 		t.Errorf("it is on (%v)", err)
 	}
 }
+
+// Spans are sent again to a collector that is busy, with the headers of the standard variables.
+func TestSpansAreSentAgain(t *testing.T) {
+	var got []string
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.Path+" "+r.Header.Get("X-Team"))
+		if len(got) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer busy.Close()
+	sender, err := newSpanSender("", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": busy.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "x-team=platform%20team"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.UploadTraces(t.Context(), nil); err != nil || len(got) != 2 || got[1] != "/v1/traces platform team" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for name, env := range map[string]map[string]string{
+		"no URL":     {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+		"no headers": {"OTEL_EXPORTER_OTLP_ENDPOINT": busy.URL, "OTEL_EXPORTER_OTLP_HEADERS": "t0ken"},
+		"no time":    {"OTEL_EXPORTER_OTLP_ENDPOINT": busy.URL, "OTEL_EXPORTER_OTLP_TIMEOUT": "5s"},
+		"no file":    {"OTEL_EXPORTER_OTLP_ENDPOINT": busy.URL, "OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere"},
+	} {
+		if _, err := newSpanSender("", env); err == nil || strings.Contains(err.Error(), "t0ken") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
