@@ -40,8 +40,8 @@ concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./inter
 	./internal/serve/session ./internal/serve/web/...
 
 .PHONY: race
-race: ## run the tests of concurrent packages with the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race -timeout 20m $(concurrent)
+race: ## run the tests of concurrent packages with the race detector, without long simulations; needs a C compiler
+	CGO_ENABLED=1 go test -race -short -timeout 20m $(concurrent)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for some seconds

@@ -449,6 +449,9 @@ func (f *ringFleet) end() {
 // TestRingsOfAFleet runs a fleet with five rings through failures, churn and kills. No cluster gets a commit that failed in an earlier ring,
 // or a good commit twice; a cluster that joins or leaves takes no other one back; and a good commit reaches all in the end.
 func TestRingsOfAFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates for long, and nothing in it happens at the same time")
+	}
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -465,6 +468,9 @@ func TestRingsOfAFleet(t *testing.T) {
 // back, and wants the same moves, once each, as without the kill.
 func TestRingsGoOnWhereverThePromoterIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it simulates for long, and nothing in it happens at the same time")
+	}
 	rings := []v1alpha1.Ring{{Name: "canary", Clusters: []string{"c00000"}}, {Name: "early", Clusters: []string{"c00001"}, OnFailure: v1alpha1.FailureRollback}, {Name: "others"}}
 	live := func(t *testing.T, writes int) (story string, done int) {
 		f := newRingFleet(t, rings, 3, 0)
