@@ -113,17 +113,25 @@ func (o *Observer) TargetDetail(ctx context.Context, q TargetQuery) (TargetDetai
 	if err != nil {
 		return TargetDetail{}, err
 	}
-	if err := o.addReconcilers(ctx, &d, p, past, q.AsOf); err != nil || p.workload == "" {
+	if err := o.addReconcilers(ctx, &d, p, past, q.AsOf); err != nil {
 		return d, err
 	}
-	history, err := o.History(ctx, HistoryQuery{Environment: sc.name, Workload: p.workload, Target: p.name, To: until(q.AsOf), Paging: Paging{Limit: lastEvents}})
+	return d, o.addHistory(ctx, &d, q.AsOf)
+}
+
+// addHistory adds the last events; none if several control planes have an environment of this name, which the history does not tell apart.
+func (o *Observer) addHistory(ctx context.Context, d *TargetDetail, asOf time.Time) error {
+	if _, err := o.ControlPlaneOf(d.Environment, ""); err != nil || d.Workload == "" {
+		return nil //nolint:nilerr // see above
+	}
+	history, err := o.History(ctx, HistoryQuery{Environment: d.Environment, Workload: d.Workload, Target: d.Name, To: until(asOf), Paging: Paging{Limit: lastEvents}})
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil // nothing is recorded of it, or it is not there any more
+	}
 	if err == nil {
 		d.History = history.Items
 	}
-	if errors.Is(err, ledger.ErrNotFound) { // nothing is recorded of it yet, or it is not there any more
-		err = nil
-	}
-	return d, err
+	return err
 }
 
 // delivers returns the application of a workload that the control plane of an environment registers; nil if there is none. For the past,

@@ -238,3 +238,23 @@ func TestTargetOffersWhatCanBeDone(t *testing.T) {
 		t.Errorf("not pinned: got %q", got)
 	}
 }
+
+// TestTargetOfOneOfSeveralControlPlanes: an environment's name does not tell which target is meant if two control planes use it.
+func TestTargetOfOneOfSeveralControlPlanes(t *testing.T) {
+	w := pinnedTarget(t)
+	other := w.standings()
+	other.URL = "https://git.example.com/other/control-plane"
+	w.fleet = append(w.fleet, other)
+	const at = "/environments/dev/targets/hello-test"
+	a := w.ask(at)
+	here := at + "?controlPlane=" + url.QueryEscape(controlPlane)
+	if p := parse(t, a.Body); a.Code != http.StatusConflict || len(p.all("a[href="+here+"]")) != 1 {
+		t.Errorf("got %d, want 409 with links to both", a.Code)
+	}
+	w.see(here).wants(".note", "Pinned to revision a111111")
+	p := w.see(at + "?controlPlane=" + url.QueryEscape(other.URL))
+	p.wants("section[aria-labelledby=revisions]", "the server does not deliver its application")
+	if found := p.texts(".note"); len(found) > 0 {
+		t.Errorf("the target of another control plane: %q", found)
+	}
+}
