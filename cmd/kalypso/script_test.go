@@ -75,7 +75,7 @@ func checked() {
 //	watch PATTERN                   waits until "kalypso status --watch" shows a line that matches
 //	sample [ARGS...]                starts "kalypso sample up", and waits until its clusters run
 //	ended                           waits until the server or the sample has ended by itself
-//	stop [kill]                     ends the server; its log is server.log then
+//	shutdown [kill]                 ends the server; its log is server.log then
 //	[!] page URL PATTERN            fetches a page, which matches
 //	fleet                           pushes the example fleet to the server, with clusters dev-1 and stage-1 that run its commit $FIRST
 //	push NAME MESSAGE               commits the work tree control-plane, pushes it, and sets the variable NAME to the commit in short
@@ -110,7 +110,7 @@ func TestScript(t *testing.T) {
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "edit": edit, "commit": commit, "serve": serveGit, "gitea": serveGitea(t),
-			"freeport": freePort, "server": servers.start, "sample": servers.sample, "stop": servers.stop, "ended": servers.ended,
+			"freeport": freePort, "server": servers.start, "sample": servers.sample, "shutdown": servers.shutdown, "ended": servers.ended,
 			"logs": servers.logs, "watch": servers.watch, "page": page,
 			"fleet": servers.pushFleet, "push": pushCommit, "report": report,
 			"controlplane": guides.controlPlane, "token": useToken,

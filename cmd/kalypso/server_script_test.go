@@ -229,10 +229,10 @@ func (c *serverCommands) watch(ts *testscript.TestScript, neg bool, args []strin
 	}
 }
 
-// stop ends the server, with an interrupt unless it is to be killed, and leaves its log in server.log.
-func (c *serverCommands) stop(ts *testscript.TestScript, neg bool, args []string) {
+// shutdown ends the server, with an interrupt unless it is to be killed, and leaves its log in server.log.
+func (c *serverCommands) shutdown(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 || len(args) == 1 && args[0] != "kill" {
-		ts.Fatalf("usage: stop [kill]")
+		ts.Fatalf("usage: shutdown [kill]")
 	}
 	s, signal := c.server(ts), os.Interrupt
 	if len(args) == 1 {
