@@ -37,7 +37,7 @@ cross: ## build the agent for arm64 and armv7, and test it with 32 bits
 # The packages in which goroutines share memory.
 concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
 	./internal/promote ./internal/pullrequest ./internal/schedule ./internal/serve ./internal/serve/access ./internal/serve/api \
-	./internal/serve/session ./internal/serve/web/...
+	./internal/serve/session ./internal/serve/web/... ./internal/solution/registry/embedded
 
 .PHONY: race
 race: ## run the tests of concurrent packages with the race detector, without long simulations; needs a C compiler

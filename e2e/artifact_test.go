@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +15,8 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// TestArtifact: what a merged commit rendered is published to a registry, from which Flux and Argo CD apply it as it is.
+// TestArtifact: what a merged commit rendered is published to Gitea's registry and to that of a server, with the same digest. Flux and Argo CD
+// apply it from the server's, as it is.
 func TestArtifact(t *testing.T) {
 	t.Parallel()
 	a := newArtifact(t)
@@ -33,16 +36,40 @@ func TestArtifact(t *testing.T) {
 	}
 }
 
-// artifact is an application with two targets, a registry, and a cluster for each of them.
+// artifact is an application with two targets, two registries, and a cluster for each target.
 type artifact struct {
 	fleet
 	cluster *harness.Cluster
 	argo    *argoClusters
-	program *harness.Kalypso
-	// registry is where versions are, as "host/owner/name".
-	registry string
+	// embedded is the registry of a server, and gitea another one.
+	embedded, gitea registry
 	// digests are those of the published versions.
 	digests []string
+}
+
+// registry is where versions are, as "host/owner/name", with who may push there and the program as that user.
+type registry struct {
+	place   string
+	account harness.Account
+	program *harness.Kalypso
+}
+
+func (a *artifact) registryAt(host, owner string, account harness.Account) registry {
+	return registry{host + "/" + owner + "/" + a.organization, account, kalypso.With(a.credentials()...).With("GITEA_TOKEN="+a.bot.Token,
+		"KALYPSO_CHART_HOST="+host, "KALYPSO_CHART_USERNAME="+account.Name, "KALYPSO_CHART_PASSWORD="+account.Token)}
+}
+
+// serveRegistry starts a server with a registry.
+func (a *artifact) serveRegistry(t *testing.T) registry {
+	t.Helper()
+	at, data := freeAddress(t), t.TempDir()
+	config := filepath.Join(data, "kalypso.yaml")
+	must(t, os.WriteFile(config, fmt.Appendf(nil, "controlPlanes: [http://%s/platform/control-plane]\nlisten: %s\ndata: %s\nregistry: {size: 100Mi}\n", at, at, data), 0o600))
+	process, err := kalypso.Start("kalypso-registry", "serve", "--config", config)
+	must(t, err)
+	t.Cleanup(func() { _ = process.Stop(context.Background()) })
+	must(t, process.WaitServing(t.Context(), "http://"+at+"/healthz"))
+	return a.registryAt(at, "shop", harness.Account{Name: "kalypso", Token: readToken(t, data)})
 }
 
 func newArtifact(t *testing.T) *artifact {
@@ -54,11 +81,8 @@ func newArtifact(t *testing.T) *artifact {
 	argo.lent.Lock()
 	t.Cleanup(argo.lent.Unlock)
 	a := &artifact{fleet: *newEmptyFleet(t, "artifact"), cluster: c, argo: argo}
-	host := strings.TrimPrefix(stack.Gitea.URL, "http://")
-	admin := stack.Gitea.Admin
-	a.registry = host + "/" + strings.ToLower(admin.Name) + "/" + a.organization
-	a.program = kalypso.With(a.credentials()...).With("GITEA_TOKEN="+a.bot.Token,
-		"KALYPSO_CHART_HOST="+host, "KALYPSO_CHART_USERNAME="+admin.Name, "KALYPSO_CHART_PASSWORD="+admin.Token)
+	a.gitea = a.registryAt(strings.TrimPrefix(stack.Gitea.URL, "http://"), strings.ToLower(stack.Gitea.Admin.Name), stack.Gitea.Admin)
+	a.embedded = a.serveRegistry(t)
 	targets := ""
 	for _, target := range []string{"east", "west"} {
 		targets += "{name: " + target + ", environment: dev, manifests: {repo: " + a.url("shop-gitops") + ", branch: dev, path: ./" + target + "}},"
@@ -84,12 +108,12 @@ func newArtifact(t *testing.T) *artifact {
 	return a
 }
 
-// run runs a command with the credentials of Gitea and of its registry.
-func (a *artifact) run(t *testing.T, args ...string) string {
+// run runs a command with the credentials of Gitea and of a registry.
+func (a *artifact) run(t *testing.T, at registry, args ...string) string {
 	t.Helper()
-	result, err := a.program.Run(t.Context(), args...)
+	result, err := at.program.Run(t.Context(), args...)
 	must(t, err)
-	for _, token := range []string{a.bot.Token, stack.Gitea.Admin.Token} {
+	for _, token := range []string{a.bot.Token, at.account.Token} {
 		if strings.Contains(result.Stdout+result.Stderr, token) {
 			t.Error("a token is printed")
 		}
@@ -107,22 +131,29 @@ func (a *artifact) publish(t *testing.T, version, tag string) {
 	must(t, main.Write("VERSION", version+"\n"))
 	commit := push(t, main, "version "+version)
 	source := []string{"--source", a.url("shop"), "-e", dev}
-	a.run(t, append([]string{"app", "deploy", "--commit", commit, "--version", version, "--image-tag", tag, "--forge-kind", "gitea"}, source...)...)
-	var published struct {
-		Artifact string
-		New      bool
+	a.run(t, a.gitea, append([]string{"app", "deploy", "--commit", commit, "--version", version, "--image-tag", tag, "--forge-kind", "gitea"}, source...)...)
+	var digests []string
+	for _, at := range []registry{a.embedded, a.gitea} {
+		var published struct {
+			Artifact string
+			New      bool
+		}
+		publish := append([]string{"app", "publish", "--to", "oci://" + at.place, "-o", "json"}, source...)
+		must(t, json.Unmarshal([]byte(a.run(t, at, publish...)), &published))
+		_, digest, _ := strings.Cut(published.Artifact, "@")
+		if !published.New || digest == "" {
+			t.Fatalf("published %+v", published)
+		}
+		digests = append(digests, digest)
+		must(t, json.Unmarshal([]byte(a.run(t, at, publish...)), &published))
+		if published.New || !strings.HasSuffix(published.Artifact, digest) {
+			t.Errorf("published again: %+v", published)
+		}
 	}
-	publish := append([]string{"app", "publish", "--to", "oci://" + a.registry, "-o", "json"}, source...)
-	must(t, json.Unmarshal([]byte(a.run(t, publish...)), &published))
-	_, digest, _ := strings.Cut(published.Artifact, "@")
-	if !published.New || digest == "" {
-		t.Fatalf("published %+v", published)
+	if digests[0] != digests[1] {
+		t.Errorf("the registries have different versions: %q", digests)
 	}
-	a.digests = append(a.digests, digest)
-	must(t, json.Unmarshal([]byte(a.run(t, publish...)), &published))
-	if published.New || !strings.HasSuffix(published.Artifact, digest) {
-		t.Errorf("published again: %+v", published)
-	}
+	a.digests = append(a.digests, digests[0])
 }
 
 func (a *artifact) fluxObject(version, kind string, fields map[string]any) *unstructured.Unstructured {
@@ -136,8 +167,8 @@ func (a *artifact) fluxObject(version, kind string, fields map[string]any) *unst
 // followByFlux has Flux apply the target east, from the environment's tag.
 func (a *artifact) followByFlux(t *testing.T) {
 	ctx := t.Context()
-	host, _, _ := strings.Cut(a.registry, "/")
-	auth := base64.StdEncoding.EncodeToString([]byte(stack.Gitea.Admin.Name + ":" + stack.Gitea.Admin.Token))
+	host, _, _ := strings.Cut(a.embedded.place, "/")
+	auth := base64.StdEncoding.EncodeToString([]byte(a.embedded.account.Name + ":" + a.embedded.account.Token))
 	must(t, a.cluster.Apply(ctx,
 		harness.Namespace(a.organization),
 		a.fluxObject("v1", "Secret", map[string]any{
@@ -145,7 +176,7 @@ func (a *artifact) followByFlux(t *testing.T) {
 			"stringData": map[string]any{".dockerconfigjson": fmt.Sprintf(`{"auths": {%q: {"auth": %q}}}`, host, auth)},
 		}),
 		a.fluxObject("source.toolkit.fluxcd.io/v1", "OCIRepository", map[string]any{"spec": map[string]any{
-			"interval": "2s", "url": "oci://" + a.registry, "ref": map[string]any{"tag": dev}, "insecure": true, "secretRef": map[string]any{"name": a.organization},
+			"interval": "2s", "url": "oci://" + a.embedded.place, "ref": map[string]any{"tag": dev}, "insecure": true, "secretRef": map[string]any{"name": a.organization},
 		}}),
 		a.fluxObject("kustomize.toolkit.fluxcd.io/v1", "Kustomization", map[string]any{"spec": map[string]any{
 			"interval": "2s", "retryInterval": "1s", "timeout": "30s", "prune": true, "wait": true, "path": "./east", "targetNamespace": a.organization,
@@ -180,8 +211,8 @@ func (a *artifact) wantFlux(t *testing.T) {
 // followByArgoCD has Argo CD apply the target west.
 func (a *artifact) followByArgoCD(t *testing.T) {
 	ctx := t.Context()
-	must(t, a.argo.AddRegistry(ctx, a.organization, "oci://"+a.registry, stack.Gitea.Admin))
-	must(t, a.argo.Follow(ctx, harness.Follow{Name: a.organization, URL: "oci://" + a.registry, Branch: dev, Path: "west", Namespace: a.organization}, inCluster,
+	must(t, a.argo.AddRegistry(ctx, a.organization, "oci://"+a.embedded.place, a.embedded.account))
+	must(t, a.argo.Follow(ctx, harness.Follow{Name: a.organization, URL: "oci://" + a.embedded.place, Branch: dev, Path: "west", Namespace: a.organization}, inCluster,
 		map[string]any{"include": "manifests.yaml"})) // there is no kustomize here, which Argo CD has
 	must(t, a.argo.Hub.Apply(ctx, harness.Namespace(a.organization)))
 	a.wantArgoCD(t)
@@ -210,7 +241,9 @@ func (a *artifact) update(t *testing.T) {
 }
 
 func (a *artifact) verify(t *testing.T) {
-	for _, digest := range a.digests {
-		wantText(t, a.run(t, "verify", "oci://"+a.registry+"@"+digest), `(?s)ok  its commits render it\nok  it has the merged files`)
+	for _, at := range []registry{a.embedded, a.gitea} {
+		for _, digest := range a.digests {
+			wantText(t, a.run(t, at, "verify", "oci://"+at.place+"@"+digest), `(?s)ok  its commits render it\nok  it has the merged files`)
+		}
 	}
 }
