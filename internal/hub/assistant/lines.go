@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,9 +19,11 @@ import (
 const maxLine = 1 << 20
 
 // Lines returns a transport with one message on each line. It answers a line that is not a message with an error, and goes on with the
-// next one: the session does not end. The end of a session closes neither in nor out.
+// next one: the session does not end. At the end of in, requests are answered first, within [maxWait]. The end of a session closes neither in
+// nor out.
 func Lines(in io.Reader, out io.Writer) mcp.Transport {
 	answers := &wholeWriter{out: out}
+	answers.changed.L = &answers.mu
 	return &mcp.IOTransport{Reader: io.NopCloser(&lines{in: bufio.NewReader(in), answers: answers}), Writer: answers, MaxLineLength: 2 * maxLine}
 }
 
@@ -73,6 +76,7 @@ func (l *lines) Read(p []byte) (int, error) {
 		line, err := l.line()
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if answer := Check(line); answer == nil {
+				l.answers.received(line)
 				l.rest = append(line, '\n')
 				break
 			} else if err := l.answer(answer); err != nil {
@@ -80,6 +84,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			}
 		}
 		if err != nil {
+			l.answers.finish()
 			return 0, err
 		}
 	}
@@ -111,17 +116,69 @@ func (l *lines) line() ([]byte, error) {
 	}
 }
 
-// wholeWriter writes one text at a time. It is not closed.
+// maxWait is how long requests are answered after the end of the input.
+const maxWait = time.Minute
+
+// wholeWriter writes one message at a time, and knows which requests are not answered yet. It is not closed.
 type wholeWriter struct {
 	mu  sync.Mutex
 	out io.Writer
+	// requests are those of the client, and questions those to it, by their ids.
+	requests, questions map[jsonrpc.ID]bool
+	changed             sync.Cond
 }
 
 // Write implements [io.Writer].
 func (w *wholeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.out.Write(p)
+	n, err := w.out.Write(p)
+	note(&w.questions, &w.requests, p)
+	w.changed.Broadcast()
+	return n, err
+}
+
+// received notes a message of the client.
+func (w *wholeWriter) received(message []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	note(&w.requests, &w.questions, message)
+}
+
+// note adds a request to asked, and removes what an answer is about from answered.
+func note(asked, answered *map[jsonrpc.ID]bool, message []byte) {
+	m, err := jsonrpc.DecodeMessage(bytes.TrimSpace(message))
+	if err != nil {
+		return
+	}
+	switch m := m.(type) {
+	case *jsonrpc.Request:
+		if m.IsCall() {
+			if *asked == nil {
+				*asked = map[jsonrpc.ID]bool{}
+			}
+			(*asked)[m.ID] = true
+		}
+	case *jsonrpc.Response:
+		delete(*answered, m.ID)
+	}
+}
+
+// finish waits until the requests are answered. A question to the client will not be, and neither the request that waits for it.
+func (w *wholeWriter) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late := false
+	timer := time.AfterFunc(maxWait, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		late = true
+		w.changed.Broadcast()
+	})
+	defer timer.Stop()
+	for !late && len(w.requests) > 0 && len(w.questions) == 0 {
+		w.changed.Wait()
+	}
 }
 
 // Close implements [io.Closer].

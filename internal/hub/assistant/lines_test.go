@@ -68,3 +68,19 @@ func TestSessionsSurviveLines(t *testing.T) {
 	}
 	<-ended
 }
+
+// TestTheLastRequestIsAnswered: a program can write its requests and close its output.
+func TestTheLastRequestIsAnswered(t *testing.T) {
+	const requests = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	var out strings.Builder
+	if err := New(Options{Version: "1"}).Run(t.Context(), Lines(strings.NewReader(requests), &out)); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{`"id":1`, `"id":2`} {
+		if !strings.Contains(out.String(), id) {
+			t.Errorf("no answer has %s: %s", id, out.String())
+		}
+	}
+}
