@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,12 +109,32 @@ func (c *appPublishCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
+	if err := c.checkTags(cmd.Context(), s); err != nil {
+		return err
+	}
 	r, err := c.publish(cmd.Context(), s, to, release)
 	if err != nil {
 		return err
 	}
 	s.progress.End()
 	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })
+}
+
+// checkTags refuses tags that are names of environments: each is moved to the newest version of its environment, and others never move.
+func (c *appPublishCommand) checkTags(ctx context.Context, s *appSession) error {
+	if len(c.tags) == 0 {
+		return nil
+	}
+	a, err := s.drafter.Loader.Application(ctx, s.request, "")
+	if err != nil {
+		return err
+	}
+	for _, tag := range c.tags {
+		if slices.Contains(a.Environments(), tag) {
+			return cli.Failed(fmt.Errorf("--tag %s is the tag of the environment %s, which moves to its newest version", tag, tag), "name another tag, such as a version")
+		}
+	}
+	return nil
 }
 
 func (c *appPublishCommand) publish(ctx context.Context, s *appSession, to registry.Reference, release registry.Release) (*appPublished, error) {

@@ -57,13 +57,8 @@ The past has no values of the configuration.`,
 
 func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	ask := query.CompareQuery{A: a, B: b, AsOf: c.asOf.At, BAsOf: c.bAsOf.At}
-	if a == b {
-		if ask.BAsOf.IsZero() {
-			ask.BAsOf = c.t.Now()
-		}
-		if ask.AsOf.IsZero() || ask.AsOf.Equal(ask.BAsOf) {
-			return cli.Usage(cmd, "both environments are %q; name two different ones, or an earlier time with --as-of", a)
-		}
+	if a == b && ask.AsOf.Equal(ask.BAsOf) {
+		return cli.Usage(cmd, "both environments are %q; name two different ones, or an earlier time with --as-of", a)
 	}
 	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {

@@ -127,7 +127,7 @@ type compareInput struct {
 	A     string    `json:"a" jsonschema:"one environment"`
 	B     string    `json:"b" jsonschema:"the other environment"`
 	AsOf  timeInput `json:"asOf,omitempty" jsonschema:"both at this time; now by default"`
-	BAsOf timeInput `json:"bAsOf,omitempty" jsonschema:"the other environment at this time; asOf by default. One environment twice, at two times: also what happened between them"`
+	BAsOf timeInput `json:"bAsOf,omitempty" jsonschema:"the other environment at this time; asOf by default, and now for one environment twice, whose answer has what happened between"`
 }
 
 type figuresInput struct {

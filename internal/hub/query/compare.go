@@ -14,7 +14,8 @@ import (
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// SameCommit means that both have the same commit of main, and the GitOps branches of both have its manifests.
+	// SameCommit means that both have the same commit of main, and the GitOps branches of both have its manifests or, of one environment
+	// twice, the same commit.
 	SameCommit bool `json:"sameCommit"`
 	// Ahead is the environment with the newer commit; empty if the history is unknown, or both have the same.
 	Ahead In `json:"ahead,omitempty"`
@@ -109,7 +110,7 @@ type CompareQuery struct {
 	B    string    `path:"b" maxLength:"253" doc:"The other environment."` // required
 	AsOf time.Time `query:"asOf" doc:"Both environments at this time. Default: now."`
 	// BAsOf compares two times, also of one environment.
-	BAsOf time.Time `query:"bAsOf" doc:"The other environment at this time. Default: asOf. With one environment twice, the answer has what happened between the two times."`
+	BAsOf time.Time `query:"bAsOf" doc:"The other environment at this time. Default: asOf, and now for one environment twice, whose answer has what happened between the two times."`
 }
 
 // maxBetween limits the commits between two environments.
@@ -127,14 +128,14 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	if err != nil {
 		return c, err
 	}
-	if q.BAsOf.IsZero() {
+	if q.BAsOf.IsZero() && q.A != q.B {
 		q.BAsOf = q.AsOf
 	}
 	b, err := o.side(ctx, q.B, q.BAsOf, &c.B)
 	if err != nil {
 		return c, err
 	}
-	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit && c.A.merged() && c.B.merged()
+	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit && (c.A.merged() && c.B.merged() || q.A == q.B && c.A.GitOpsCommit == c.B.GitOpsCommit)
 	c.addCommits(a)
 	name := pairedNames(a, b)
 	c.addTargets(a, b, name)
@@ -156,6 +157,12 @@ const maxEvents = 100
 // addEvents adds what users and rounds did between two times of an environment. What clusters did is left out, which is much more.
 func (o *Observer) addEvents(ctx context.Context, c *Comparison, q CompareQuery) error {
 	from, to := q.AsOf, q.BAsOf
+	if from.IsZero() {
+		from = o.Now()
+	}
+	if to.IsZero() {
+		to = o.Now()
+	}
 	if to.Before(from) {
 		from, to = to, from
 	}

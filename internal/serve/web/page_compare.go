@@ -59,6 +59,9 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	if view.PastB, err = q.when("bAsOf"); err != nil {
 		return nil, err
 	}
+	if view.A == view.B && !view.Past.IsZero() && view.PastB.IsZero() {
+		view.PastB = q.now
+	}
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 			return nil, err
 		}
 		view.Comparison, view.Same = &c, c.SameCommit && len(c.Targets) == 0 && len(c.Assignments) == 0 && (c.Configuration == nil || len(c.Configuration.Differences) == 0)
-		a.title, a.value, a.command = line(view.A)+" and "+line(view.B), c, s.command("compare", view.A, view.B)
+		a.title, a.value = line(view.A)+" and "+line(view.B), c
 		view.addConfiguration(s, q, &c)
 		view.Times = view.A == view.B && !view.PastB.Equal(view.Past) && !view.PastB.IsZero()
 		view.Timeline = timelineOf(c.Events, "")
@@ -77,11 +80,7 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 		if view.Times {
 			a.title = line(view.A) + ", then and later"
 		}
-		if !view.PastB.IsZero() {
-			a.command = "" // the command compares one time
-		} else if !view.Past.IsZero() {
-			a.command = s.command("compare", view.A, view.B, "--as-of", view.AsOf)
-		}
+		a.command = s.compareCommand(&view)
 		a.concerns = whenCurrent(view.Past, operations("environments/"), operations("clusters/"))
 		one := ""
 		if view.A == view.B {
@@ -98,6 +97,21 @@ func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	}
 	a.view = view
 	return a, nil
+}
+
+// compareCommand returns the command that shows the same; empty for an environment and itself.
+func (s *site) compareCommand(v *comparePage) string {
+	if v.A == v.B && v.Past.IsZero() && v.BAsOf == "" {
+		return ""
+	}
+	args := []string{"compare", v.A, v.B}
+	if !v.Past.IsZero() {
+		args = append(args, "--as-of", v.Past.Format(time.RFC3339))
+	}
+	if v.BAsOf != "" {
+		args = append(args, "--b-as-of", v.PastB.Format(time.RFC3339))
+	}
+	return s.command(args...)
 }
 
 // addConfiguration adds the values that differ, with their layers.

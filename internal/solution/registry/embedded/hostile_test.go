@@ -146,6 +146,7 @@ func TestUploadsAreLimited(t *testing.T) {
 		begin(http.StatusAccepted)
 	}
 	begin(http.StatusTooManyRequests)
+	w.want(http.StatusTooManyRequests, http.MethodPut, "/v2/a/manifests/1", "its body is in memory, so it counts before it is read")
 	if answer, _ := w.send(http.MethodPost, "/v2/a/blobs/uploads/", "", "Authorization", "Basic "+basic("ben", password)); answer.StatusCode != http.StatusAccepted {
 		t.Errorf("another client: %d", answer.StatusCode)
 	}

@@ -123,15 +123,15 @@ func (m *manifest) kind() string {
 
 // putManifest stores a manifest and its tag, or nothing.
 func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
-	m, err := readManifest(r, q)
-	if err != nil {
-		return err
-	}
-	u, err := s.begin(q.repository, q.client)
+	u, err := s.begin(q.repository, q.client) // before the body is read, which limits how many are in memory
 	if err != nil {
 		return err
 	}
 	defer u.end()
+	m, err := readManifest(r, q)
+	if err != nil {
+		return err
+	}
 	if err := u.receive(bytes.NewReader(m.text), int64(len(m.text)), solution.MaxManifest); err != nil {
 		return err
 	}
