@@ -51,6 +51,8 @@ type world struct {
 	asked   []deliver.PinTargetsRequest
 	by      string
 	refuses error
+	// files are those of the revisions, the newest first; nil if each has its own.
+	files []string
 	// changes are in the plan of the pull request.
 	changes []deliver.TargetChange
 }
@@ -70,6 +72,9 @@ func (w *world) Revisions(context.Context, *query.Application, deliver.PastReque
 	p := &deliver.TargetPast{}
 	for i, commit := range []string{newest, before, first} {
 		p.Revisions = append(p.Revisions, deliver.Revision{Merge: deliver.Merge{Commit: commit, Current: i == 0, Build: deliver.Build{Version: "1." + commit[:1]}}, Files: commit})
+		if w.files != nil {
+			p.Revisions[i].Files = w.files[i]
+		}
 	}
 	return p, nil
 }
@@ -222,6 +227,20 @@ func TestConfirmedActionsOpenPullRequests(t *testing.T) {
 				t.Errorf("the audit trail has %+v", trail)
 			}
 		})
+	}
+}
+
+// A rollback goes back to the newest revision before the target had the files that it has now.
+func TestRollbackDoesNotReturnToWhatItLeft(t *testing.T) {
+	w := newWorld(t)
+	b := w.browser(access.Operator)
+	w.files = []string{"same", "same", "older"}
+	if _, text, _ := w.see(b, page+"/rollback"); !strings.Contains(text, "3333333</code> <strong>") || strings.Contains(text, "2222222") {
+		t.Errorf("it does not skip the revision with the same files:\n%s", text)
+	}
+	w.files = []string{"first", "left", "first"}
+	if _, text, _ := w.see(b, page+"/rollback"); !strings.Contains(text, "No earlier revision has other files.") || !strings.Contains(text, "rollback?revision="+before) || strings.Contains(text, "csrf") {
+		t.Errorf("it proposes a revision:\n%s", text)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -138,20 +139,35 @@ func (s *service) view(r *request, a action) (*view, error) {
 	return v, nil
 }
 
-// choose lists the revisions, and takes the newest one before the current if none is given.
+// choose lists the revisions with other files than the current one, and takes the newest of those before it if none is given. A target
+// that was rolled back is at the revision that it went back to: later ones are what it was rolled back from.
 func (v *view) choose(d *query.TargetDetail, at string) {
 	if d.Revisions == nil {
 		return
 	}
-	for _, one := range d.Revisions.Revisions {
-		if one.Current || one.Files == "" {
-			continue
+	all := d.Revisions.Revisions
+	since, current := 0, "" // since is the revision in which the target first had its files
+	if i := slices.IndexFunc(all, func(one query.TargetRevision) bool { return one.Current }); i >= 0 {
+		since, current = i, all[i].Files
+	}
+	for i, one := range all {
+		if current != "" && one.Files == current {
+			since = i
 		}
-		if v.Revision == "" {
-			v.Revision = one.Commit
+	}
+	others := func(one query.TargetRevision) bool { return one.Files != "" && one.Files != current }
+	if v.Revision == "" {
+		i := slices.IndexFunc(all[min(since, len(all)):], others)
+		if i >= 0 {
+			v.Revision = all[since+i].Commit
 		}
+	}
+	for _, one := range all {
 		if one.Commit == v.Revision {
 			v.Version = one.Build.Version
+			continue
+		}
+		if !others(one) {
 			continue
 		}
 		query := url.Values{"revision": {one.Commit}}
