@@ -157,9 +157,13 @@ func TestUninstalledTargetHasNoObjects(t *testing.T) {
 	// It stays uninstalled with the next build, and comes back with the environment's.
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // better\n"})
 	s.built("1.5.0")
-	s.quiet()
+	last := s.quiet()
 	if diff := cmp.Diff(want, ofTarget(s.Files(shopGitOps, "dev"))); diff != "" {
 		t.Error(diff)
+	}
+	// What no target runs is not deployed, and goes nowhere.
+	if story := s.story(last); !strings.Contains(story, "each target is pinned or uninstalled") || s.proposed("stage") && strings.Contains(s.open("stage").Title, "1.5.0") {
+		t.Errorf("a build that no target runs goes on:\n%s", story)
 	}
 	if _, err := s.pin(deliver.PinRequest{}); err != nil {
 		t.Fatal(err)
