@@ -73,3 +73,13 @@ func (f *Frame) Refuse(w http.ResponseWriter, r *http.Request, who access.Identi
 	setHeaders(w.Header())
 	f.site.refuse(w, r, who, err)
 }
+
+// Forms protects the forms of pages with the user's session.
+type Forms interface {
+	// FormToken returns the token for forms; empty if no user is signed in.
+	FormToken(r *http.Request) string
+	// CheckForm returns an error if the form is not one of the request's session.
+	CheckForm(r *http.Request) error
+	// Tell stores a message for the next page.
+	Tell(w http.ResponseWriter, text string)
+}

@@ -52,7 +52,8 @@ func (ownValues) SetPlatform(context.Context, schedule.SetRequest, access.Identi
 // noSessions is a server on which no user is signed in.
 type noSessions struct{}
 
-func (noSessions) FormToken(*http.Request) string { return "" }
+func (noSessions) FormToken(*http.Request) string   { return "" }
+func (noSessions) Tell(http.ResponseWriter, string) {}
 func (noSessions) CheckForm(*http.Request) error {
 	return &access.Refusal{Kind: access.ErrForbidden, What: "the form belongs to another session"}
 }

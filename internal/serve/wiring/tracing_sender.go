@@ -41,7 +41,7 @@ func newSpanSender(endpoint string, env map[string]string) (*spanSender, error) 
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the endpoint is no http or https URL, such as http://127.0.0.1:4318/v1/traces")
+		return nil, fmt.Errorf("the endpoint is not an http or https URL such as http://127.0.0.1:4318/v1/traces")
 	}
 	s := &spanSender{url: endpoint, headers: http.Header{"Content-Type": {"application/x-protobuf"}}}
 	for pair := range strings.SplitSeq(of("HEADERS"), ",") {
@@ -56,7 +56,7 @@ func newSpanSender(endpoint string, env map[string]string) (*spanSender, error) 
 	}
 	limit, err := strconv.Atoi(cmp.Or(of("TIMEOUT"), "10000"))
 	if err != nil || limit <= 0 {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is no number of milliseconds")
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is not a positive number of milliseconds")
 	}
 	s.client.Timeout = time.Duration(limit) * time.Millisecond
 	usual := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it

@@ -17,20 +17,10 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Forms protects forms with the user's session.
-type Forms interface {
-	// FormToken returns the token for forms; empty if no user is signed in.
-	FormToken(r *http.Request) string
-	// CheckForm returns an error if the form is not one of the request's session.
-	CheckForm(r *http.Request) error
-	// Tell stores a message for the next page.
-	Tell(w http.ResponseWriter, text string)
-}
-
 // Handlers serves the actions.
 type Handlers struct {
 	Pages *web.Pages   // required
-	Forms Forms        // required
+	Forms web.Forms    // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
 	// Trail records approvals. The API's operations record themselves. // required

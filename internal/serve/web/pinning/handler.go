@@ -17,20 +17,10 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Forms protects forms with the user's session.
-type Forms interface {
-	// FormToken returns the token for forms; empty if no user is signed in.
-	FormToken(r *http.Request) string
-	// CheckForm returns an error if the form is not one of the request's session.
-	CheckForm(r *http.Request) error
-	// Tell stores a message for the next page.
-	Tell(w http.ResponseWriter, text string)
-}
-
 // Handlers serves the confirmations.
 type Handlers struct {
 	Pages *web.Pages   // required
-	Forms Forms        // required
+	Forms web.Forms    // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
 }
@@ -137,7 +127,7 @@ func (s *service) submit(r *request, a action) error {
 func (s *service) ask(r *request, v *view, preview bool) error {
 	v.Result, v.Environment, v.Changes, v.Problems, v.Findings = nil, nil, nil, nil, nil
 	if v.Name == rollback && v.Revision == "" {
-		return nil // the page says that there is none
+		return nil // the page says that no revision is chosen
 	}
 	var found api.PinnedTargets
 	err := api.Call(s.API, r.Request, v.operation, v.body(preview), &found)

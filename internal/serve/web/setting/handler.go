@@ -16,18 +16,10 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Forms protects forms with the user's session.
-type Forms interface {
-	// FormToken returns the token for forms; empty if no user is signed in.
-	FormToken(r *http.Request) string
-	// CheckForm returns an error if the form is not one of the request's session.
-	CheckForm(r *http.Request) error
-}
-
 // Handlers serves the forms.
 type Handlers struct {
 	Pages *web.Pages   // required
-	Forms Forms        // required
+	Forms web.Forms    // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
 }

@@ -184,7 +184,7 @@ func (s *Registry) serveFile(w http.ResponseWriter, r *http.Request, repository,
 		return err
 	}
 	if !here {
-		return refuse(http.StatusNotFound, "BLOB_UNKNOWN", "there is no such blob")
+		return refuse(http.StatusNotFound, "BLOB_UNKNOWN", "the repository does not have this blob")
 	}
 	out := r.Clone(r.Context())
 	out.URL = &url.URL{Path: "/v2/" + repository + "/blobs/" + digest}

@@ -75,7 +75,7 @@ func (s *Registry) use(id, repository, client string) (u *upload, done func(), e
 	defer s.mu.Unlock()
 	u, ok := s.uploads[id]
 	if !ok || u.repository != repository || u.client != client {
-		return nil, nil, refuse(http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "there is no such upload: it may have expired")
+		return nil, nil, refuse(http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "this upload does not exist: it may have expired")
 	}
 	if !u.busy.TryLock() {
 		return nil, nil, refuse(http.StatusConflict, "BLOB_UPLOAD_INVALID", "another request works on this upload")
