@@ -44,7 +44,7 @@ race: ## run the tests of concurrent packages with the race detector, without lo
 	CGO_ENABLED=1 go test -race -short -timeout 20m $(concurrent)
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for some seconds
+fuzz: ## run each fuzz target with some thousand inputs
 	tools/fuzz
 
 .PHONY: vuln
