@@ -94,7 +94,12 @@ func newWorkflowForge(t *testing.T, kind workflowKind, repositories ...string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.api = httputil.NewSingleHostReverseProxy(at)
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	// It has connections of its own: when other tests end, httptest.Server.Close closes those of http.DefaultTransport, now and then one in use.
+	own := &http.Transport{}
+	t.Cleanup(own.CloseIdleConnections)
+	proxy.Transport = own
+	f.api = proxy
 	f.git = &cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + f.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=bot", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull},
