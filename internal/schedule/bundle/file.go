@@ -27,7 +27,10 @@ func HashOf(content []byte) Hash {
 // ParseHash parses the hexadecimal form.
 func ParseHash(s string) (Hash, error) {
 	var h Hash
-	if n, err := hex.Decode(h[:], []byte(s)); err != nil || n != len(h) || len(s) != 2*len(h) {
+	if len(s) != 2*len(h) {
+		return Hash{}, fmt.Errorf("%q is not a blob id of 40 hexadecimal digits", s)
+	}
+	if _, err := hex.Decode(h[:], []byte(s)); err != nil {
 		return Hash{}, fmt.Errorf("%q is not a blob id of 40 hexadecimal digits", s)
 	}
 	return h, nil
