@@ -144,9 +144,12 @@ func (d *Delivery) ID() string { return d.Namespace + "/" + d.Name }
 // Platform reports whether it is a folder of the platform, which is applied with the agent's own rights.
 func (d *Delivery) Platform() bool { return d.Of == "" }
 
-// Version identifies what is applied and how: the same text means that there is nothing new.
-func (d *Delivery) Version() string {
-	return fmt.Sprint(d.Commit, " ", d.Digest, " ", d.Spec.TargetNamespace, " ", d.Spec.ServiceAccount, " ", d.Spec.Timeout.Duration, " ", d.Spec.Rollback)
+// Version identifies what is applied and how, and its commit: the same text means that there is nothing new.
+func (d *Delivery) Version() string { return d.Commit + " " + d.Content() }
+
+// Content identifies what is applied and how: several commits can have the same.
+func (d *Delivery) Content() string {
+	return fmt.Sprint(d.Digest, " ", d.Spec.TargetNamespace, " ", d.Spec.ServiceAccount, " ", d.Spec.Timeout.Duration, " ", d.Spec.Rollback)
 }
 
 // Timeout returns how long a version may take to become healthy.

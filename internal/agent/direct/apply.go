@@ -49,6 +49,9 @@ func (w *work) step(ctx context.Context, one, target *hub.Delivery) error {
 		w.track.next = w.Now().Add(lookSeldom)
 		return w.look(ctx)
 	}
+	if s.runs(one) && s.Delivery.Version() != one.Version() {
+		return w.adopt(ctx, one)
+	}
 	if target == nil {
 		err := w.look(ctx)
 		if !w.view.isApplied(w.view.target(one)) { // it waits for its archive, or for another delivery
@@ -58,10 +61,24 @@ func (w *work) step(ctx context.Context, one, target *hub.Delivery) error {
 	}
 	if s == nil {
 		w.state = &state{Delivery: *one, Phase: applying}
-	} else if s.Rejected != "" && s.Rejected != one.Version() {
+	} else if s.Rejected != "" && s.Rejected != one.Content() {
 		s.Rejected, s.Why = "", ""
 	}
 	return w.apply(ctx, target)
+}
+
+// adopt takes over a commit that has the content that was applied already: a branch that many targets share. Nothing is applied, and what is said about
+// the content stays.
+func (w *work) adopt(ctx context.Context, one *hub.Delivery) error {
+	s := w.state
+	s.Delivery, s.Applied, s.Rejected, s.Why = *one, one.Commit, "", ""
+	if s.Healthy != nil && s.Healthy.Content() == one.Content() {
+		s.Healthy = one
+	}
+	if err := w.put(); err != nil {
+		return err
+	}
+	return w.look(ctx)
 }
 
 // put stores the state.
@@ -93,7 +110,7 @@ func (w *work) owners() []string { return append([]string{w.id}, w.state.Was...)
 // apply applies a version, and prunes what it no longer has.
 func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	s := w.state
-	if s.Delivery.Version() != target.Version() || s.Since.IsZero() {
+	if s.Delivery.Content() != target.Content() || s.Since.IsZero() {
 		s.Since = w.Now().UTC()
 	}
 	objects, refs, err := w.read(ctx, target)
@@ -129,6 +146,10 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	})
 	if ctx.Err() != nil {
 		return nil
+	}
+	if errors.Is(err, errGaveWay) {
+		w.track.next = w.Now() // behind those that waited
+		return w.put()
 	}
 	if err != nil {
 		w.Log.Debug("the API server does not answer", "error", err)
@@ -220,9 +241,21 @@ func (w *work) read(ctx context.Context, target *hub.Delivery) ([]*unstructured.
 }
 
 // applyAll applies objects in their order, and calls done after each. It goes on after a failure, except if definitions or namespaces fail. An error means that the API
-// server does not answer.
+// server does not answer, or is errGaveWay.
 func (w *work) applyAll(ctx context.Context, target *hub.Delivery, objects []*unstructured.Unstructured, done func(ref)) (failures []string, err error) {
+	first := 0
+	if p := w.track.progress; p.version == target.Version() {
+		first, failures = p.next, p.failures
+	}
+	w.track.progress = progress{}
 	for i, u := range objects {
+		if i < first {
+			continue
+		}
+		if i > first && !target.Platform() && w.givesWay(w.track) {
+			w.track.progress = progress{target.Version(), i, failures}
+			return nil, errGaveWay
+		}
 		r := refOf(u)
 		if rank(r) > 0 && i > 0 && rank(refOf(objects[i-1])) == 0 {
 			if len(failures) > 0 {
@@ -302,13 +335,14 @@ func (w *work) failed(target *hub.Delivery, why string) error {
 	return w.put()
 }
 
-// rollBack decides that the last version that was healthy is applied again.
+// rollBack decides that the last version that was healthy is applied again. Its content is not tried again, also not with another commit: a branch that many
+// targets share gets commits all the time, and the cluster would change back and forth.
 func (w *work) rollBack() {
 	s := w.state
-	if !s.Delivery.Spec.Rollback || s.Healthy == nil || s.Healthy.Version() == s.Delivery.Version() || !w.Store.HasArchive(s.Healthy.Digest) {
+	if !s.Delivery.Spec.Rollback || s.Healthy == nil || s.Healthy.Content() == s.Delivery.Content() || !w.Store.HasArchive(s.Healthy.Digest) {
 		return
 	}
-	s.Rejected, s.Why = s.Delivery.Version(), s.Message // what is reported
+	s.Rejected, s.Why = s.Delivery.Content(), s.Message // what is reported
 	w.track.next = time.Time{}
 	w.Log.Warn("rolling back a delivery", "delivery", w.id, "commit", s.Delivery.Commit, "to", s.Healthy.Commit, "reason", s.Message)
 }

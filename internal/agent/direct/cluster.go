@@ -102,19 +102,23 @@ func (c *Cluster) resource(ctx context.Context, account string, r ref) (dynamic.
 	return all.Namespace(r.Namespace), nil
 }
 
-// serves returns how a kind is served. A kind that is not known is asked for again, because it may have been defined meanwhile.
+// serves returns how a kind is served. A kind that is not known is asked for again, because it may have been defined meanwhile. Others do not wait for
+// the answer: the API server asks another server for some kinds, which may be away.
 func (c *Cluster) serves(ctx context.Context, gvk schema.GroupVersionKind) (served, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if found, ok := c.kinds[gvk.GroupVersion()][gvk.Kind]; ok {
+	found, ok := c.kinds[gvk.GroupVersion()][gvk.Kind]
+	c.mu.Unlock()
+	if ok {
 		return found, nil
 	}
 	kinds, err := c.discover(ctx, gvk.GroupVersion())
 	if err != nil {
 		return served{}, err
 	}
+	c.mu.Lock()
 	c.kinds[gvk.GroupVersion()] = kinds
-	found, ok := kinds[gvk.Kind]
+	c.mu.Unlock()
+	found, ok = kinds[gvk.Kind]
 	if !ok {
 		return served{}, fmt.Errorf("%s of %s: %w", gvk.Kind, gvk.GroupVersion(), errNotServed)
 	}

@@ -48,7 +48,7 @@ func (v *view) removedOf(platform *hub.Delivery) []*hub.Delivery {
 
 // target returns the version that should be applied: what the server says, or the version before if that one was rejected.
 func (v *view) target(one *hub.Delivery) *hub.Delivery {
-	if s := v.states[one.ID()]; s != nil && s.Rejected == one.Version() && s.Healthy != nil {
+	if s := v.states[one.ID()]; s != nil && s.Rejected == one.Content() && s.Healthy != nil {
 		return s.Healthy
 	}
 	return one

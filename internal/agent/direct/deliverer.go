@@ -13,8 +13,8 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Deliverer applies what the store says. It decides which deliveries are due, and a few workers do one step of one delivery each at a time, so that a
-// delivery that is slow, or fails, does not delay the others. One goroutine uses it, except for [Deliverer.Wake] and [Deliverer.Changed].
+// Deliverer applies what the store says. It decides which deliveries are due, and workers do one step of one delivery each at a time. One that is slow,
+// or fails, does not delay the others: see place. One goroutine uses it, except for [Deliverer.Wake] and [Deliverer.Changed].
 type Deliverer struct {
 	Store   *Store           // required
 	Cluster *Cluster         // required
@@ -33,10 +33,14 @@ type Deliverer struct {
 	// damaged are the state files that cannot be read, by name. What their deliveries have on the cluster is not known, so these wait.
 	damaged map[string]error
 
+	// turn and most replace turnLength and maxHeld in tests.
+	turn time.Duration
+	most int64
+
 	mu     sync.Mutex
 	states map[string]*state
 	tracks map[string]*track
-	busy   int
+	places places
 	// stuck is why the store keeps a delivery from going on, by ID.
 	stuck   map[string]error
 	reports []hub.Report
@@ -53,17 +57,18 @@ type track struct {
 	failures int
 
 	running bool
+	place   place
 	// woken makes the delivery due again when the worker ends.
 	woken bool
 	// leads is set while a version of the platform is applied for the first time: what it declares waits.
 	leads bool
 	// digest is that of the archive that is being applied.
 	digest string
+	// progress is how far a version was applied when it gave way to another delivery.
+	progress progress
 }
 
 const (
-	// poolSize is how many deliveries are worked on at once: each holds its objects in memory.
-	poolSize = 4
 	// lookAgain is the pause between two looks at objects that are not healthy yet, and lookSeldom at others.
 	lookAgain, lookUnhealthy, lookSeldom = 2 * time.Second, 10 * time.Second, time.Minute
 )
@@ -128,13 +133,18 @@ func (d *Deliverer) Advance(ctx context.Context) (time.Duration, error) {
 	for {
 		pause, err := d.dispatch(ctx, done)
 		d.mu.Lock()
-		idle := d.busy == 0
+		idle := d.places.running == 0
 		failed := slices.Collect(maps.Values(d.stuck))
 		d.mu.Unlock()
-		if idle {
+		if !idle {
+			<-d.moved
+			continue
+		}
+		select {
+		case <-d.moved: // one ended during dispatch, and others may have waited for it
+		default:
 			return pause, errors.Join(append(failed, err)...)
 		}
-		<-d.moved
 	}
 }
 
@@ -167,6 +177,9 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 		return lookAgain, err
 	}
 	v := d.view(desired)
+	d.mu.Lock()
+	d.places.short = false
+	d.mu.Unlock()
 	pause := lookSeldom
 	for _, id := range d.queue(v) {
 		d.mu.Lock()
@@ -269,9 +282,13 @@ func (d *Deliverer) start(ctx context.Context, v *view, id string, t *track) boo
 	if one != nil {
 		target = v.toApply(one, t.applyAt)
 	}
+	var size int64
+	if target != nil {
+		size = d.Store.contentSize(target.Digest)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.busy == poolSize || target != nil && !one.Platform() && !v.isApplied(target) && d.leads(v, one.Of) {
+	if target != nil && !one.Platform() && !v.isApplied(target) && d.leads(v, one.Of) || !d.take(t, size) {
 		return false
 	}
 	w := &work{Deliverer: d, view: v, id: id, track: t}
@@ -282,7 +299,6 @@ func (d *Deliverer) start(ctx context.Context, v *view, id string, t *track) boo
 	if target != nil {
 		t.digest, t.leads = target.Digest, one.Platform() && !v.isApplied(target) && t.failures == 0
 	}
-	d.busy++
 	d.workers.Go(func() {
 		err := d.damaged[stateName(id)]
 		if err == nil {
@@ -302,7 +318,7 @@ func (d *Deliverer) start(ctx context.Context, v *view, id string, t *track) boo
 		if woken {
 			t.due()
 		}
-		d.busy--
+		d.leave(t)
 		signal(d.moved)
 	})
 	return true

@@ -165,6 +165,64 @@ func TestRollsBackWhatDoesNotBecomeHealthy(t *testing.T) {
 	}
 }
 
+// The branch of many targets gets commits all the time. Only a commit that changes a target is one for it.
+func TestCommitsOfOtherTargets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := inNamespace()
+	spec.Rollback = true
+	applied := 0
+	w.machine.before = func(_, path string) error {
+		if strings.HasSuffix(path, "/web") {
+			applied++
+		}
+		return nil
+	}
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", spec, deployment("v1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.run(1)
+	w.settle(d, nil)
+	w.set(shop, "1", spec, deployment("v1"))
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateReady, "111", "111", "")
+	if applied != 1 {
+		t.Errorf("applied %d times, want once", applied)
+	}
+
+	// They do not give a version that does not become healthy more time.
+	w.run(0)
+	for _, commit := range []string{"c", "2", "3", "4", "5", "6"} {
+		w.set(shop, commit, spec, deployment("v2"))
+		w.settle(d, f)
+		w.now = w.now.Add(20 * time.Second)
+	}
+	w.run(1)
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateFailed, "666", "111", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: not all replicas are updated and available; rolled back to 1111111")
+	if applied != 3 {
+		t.Errorf("applied %d times, want three times", applied)
+	}
+
+	// And what was rolled back is not tried again, until its content changes.
+	for _, commit := range []string{"7", "8"} {
+		w.set(shop, commit, spec, deployment("v2"))
+		w.settle(d, f)
+		w.wantReport(d, shop, hub.StateFailed, commit, "111", "rolled back to 1111111")
+		d, f = w.start()
+	}
+	if applied != 4 { // the last start applied what runs again
+		t.Errorf("applied %d times, want four times", applied)
+	}
+	w.set(shop, "d", spec, deployment("v1")) // it is reverted
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateReady, "ddd", "ddd", "")
+	w.set(shop, "e", spec, deployment("v2")) // and proposed again
+	w.settle(d, f)
+	w.wantReport(d, shop, hub.StateReady, "eee", "eee", "")
+}
+
 func TestAnOutageIsNotARollout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

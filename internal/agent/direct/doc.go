@@ -11,8 +11,8 @@
 // The [Deliverer] works from the [Store] alone, so a cluster goes on with what it has while the server is away.
 //
 // It decides from a view of all deliveries, and gives those that are due to a few workers: each does one step of one delivery, with its own copy of the state, which
-// counts once it is on disk. So a delivery that is slow or fails does not delay the others, except for those that depend on it, and for what a
-// new version of the platform declares.
+// counts once it is on disk. A worker that is slow gives its place to another one and goes on, and gives way if the memory for manifests is used up. So a delivery that
+// is slow or fails does not delay the others, except for those that depend on it, and for what a new version of the platform declares.
 //
 // # Applying
 //

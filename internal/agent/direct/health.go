@@ -33,14 +33,14 @@ func (w *work) look(ctx context.Context) error {
 			delivery := s.Delivery
 			s.Healthy = &delivery
 		}
-		if s.Rejected == s.Delivery.Version() {
+		if s.Rejected == s.Delivery.Content() {
 			s.Rejected, s.Why = "", ""
 		}
 		w.track.next = w.Now().Add(lookSeldom)
 	case s.Phase == waiting && !failed && since < s.Delivery.Timeout():
 		s.Message = found[0].String()
 		w.track.next = w.Now().Add(lookAgain)
-	case s.Healthy != nil && s.Healthy.Version() == s.Delivery.Version():
+	case s.Healthy != nil && s.Healthy.Content() == s.Delivery.Content():
 		// It was healthy once: another version would not mend what happened to it since.
 		s.Phase, s.Message = unhealthy, "is no longer healthy: "+found[0].String()
 	default:

@@ -77,7 +77,7 @@ func (v *view) report(one *hub.Delivery, s *state, stuck error) hub.Report {
 	case one.Error != "":
 		// Its branch cannot be read just now, which says nothing about what runs.
 		r.Revision = s.Delivery.Commit
-	case s == nil || s.Delivery.Version() != one.Version() && s.Rejected != one.Version():
+	case s == nil || s.Delivery.Version() != one.Version() && s.Rejected != one.Content():
 		r.State, r.Health = hub.StateProgressing, hub.HealthProgressing
 		r.Message = "its archive is being downloaded"
 		if v.has(one.Digest) {
@@ -87,7 +87,7 @@ func (v *view) report(one *hub.Delivery, s *state, stuck error) hub.Report {
 			}
 		}
 		return r
-	case s.Rejected == one.Version():
+	case s.Rejected == one.Content():
 		r.State, r.Health = hub.StateFailed, hub.HealthDegraded
 		r.Message = fmt.Sprintf("%s; rolled back to %.7s", s.Why, s.Healthy.Commit)
 		if s.Phase == applying {

@@ -45,7 +45,7 @@ type state struct {
 	Applied string `json:"applied,omitempty"`
 	// Healthy is what was healthy last.
 	Healthy *hub.Delivery `json:"healthy,omitempty"`
-	// Rejected is the version that was replaced by Healthy, and Why the reason.
+	// Rejected is the content of the version that was replaced by Healthy, and Why the reason.
 	Rejected string `json:"rejected,omitempty"`
 	Why      string `json:"why,omitempty"`
 	// Left says what was not removed, although it should be, and why.
@@ -62,6 +62,11 @@ func (s *state) clone() *state {
 	other.Was = slices.Clone(s.Was)
 	other.Unhealthy, other.Objects = slices.Clone(s.Unhealthy), slices.Clone(s.Objects)
 	return &other
+}
+
+// runs reports whether the content of a delivery was applied, and is not being replaced.
+func (s *state) runs(one *hub.Delivery) bool {
+	return s != nil && s.Phase != applying && s.Phase != removing && s.Delivery.Content() == one.Content()
 }
 
 const stateFormat = 1

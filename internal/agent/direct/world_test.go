@@ -38,7 +38,7 @@ type machine struct {
 	denied map[string]bool
 	// rights is the path of the object without which no account may do anything; empty if they need none.
 	rights string
-	// got is called after each object was read, before it is sent.
+	// got is called after each object was read, before it is sent. Kinds of the group slow.example.com are looked up with it, too.
 	got     func(path string)
 	uid     int
 	version int
@@ -63,6 +63,9 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if kinds, ok := served0[r.URL.Path]; ok {
 		fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","resources":%s}`, kinds)
 		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/apis/slow.example.com/") {
+		m.got(r.URL.Path)
 	}
 	body, _ := io.ReadAll(r.Body)
 	m.mu.Lock()
