@@ -141,6 +141,9 @@ func (c *appConfigSetCommand) show(w io.Writer, s *deliver.Setting) {
 				fmt.Fprintf(w, "      %s\n", style.Dim(terminal.Printable(fmt.Sprintf("    over %s: %s", valuePlace(over.From), over.Value))))
 			}
 		}
+		for _, line := range deliver.RestartLines(t.Restarts, t.Configs) {
+			fmt.Fprintf(w, "      %s\n", terminal.Printable(line))
+		}
 	}
 	fmt.Fprintln(w)
 }

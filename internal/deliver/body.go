@@ -41,6 +41,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m.pins()
 	m.digests()
 	m.values()
+	m.restarts()
 	m.drift()
 	m.Problems(d.Plan.Problems, "target", "`kalypso app check` lists all of them")
 	m.notices()
@@ -209,6 +210,37 @@ func (m *page) values() {
 			return
 		}
 		m.Line("%s %s |", r.text, plan.List(targets[r]))
+	}
+}
+
+// restarts writes which workloads restart, and who gets changed ConfigMaps and Secrets without a restart. Targets with the same effects share a row.
+func (m *page) restarts() {
+	var rows []string
+	targets := map[string][]string{}
+	add := func(target, format string, args ...any) {
+		row := fmt.Sprintf(format, args...)
+		if targets[row] == nil {
+			rows = append(rows, row)
+		}
+		targets[row] = append(targets[row], target)
+	}
+	for _, t := range m.draft.Plan.Targets {
+		if len(t.Restarts) > 0 {
+			add(t.Name, "| %s | restart |", plan.List(t.Restarts))
+		}
+		for _, c := range t.Configs {
+			add(t.Name, "| %s | %s |", markdown.Code(c.String()), markdown.Escape(strings.Join(c.Sentences(), "; ")))
+		}
+	}
+	for i, row := range rows {
+		switch i {
+		case 0:
+			m.Line("\n#### Restarts\n\n| object | effect | targets |\n|---|---|---|")
+		case plan.MaxRows:
+			m.Line("| and %d more | | |", len(rows)-i)
+			return
+		}
+		m.Line("%s %s |", row, plan.List(targets[row]))
 	}
 }
 

@@ -59,6 +59,10 @@ type TargetChange struct {
 	Objects []ObjectChange `json:"objects,omitempty"`
 	// Values are the composed values that change.
 	Values []ValueChange `json:"values,omitempty"`
+	// Restarts are the workloads whose pods are replaced, because the template of the pods changes.
+	Restarts []string `json:"restarts,omitempty"`
+	// Configs are the ConfigMaps and Secrets whose data change.
+	Configs []DataChange `json:"configs,omitempty"`
 	// Images are the images in the manifests.
 	Images []string `json:"images,omitempty"`
 	// Reason explains why the target is held.
@@ -161,6 +165,7 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 				}
 			}
 			c.Objects = changedObjects(old, change.Content)
+			c.Restarts, c.Configs = restarts(c.Objects, change.Content)
 			c.compareWhole(old, change.Content)
 		case values.FileName:
 			keys, rendered := d.Values(e.Name)

@@ -66,6 +66,10 @@ type SetTarget struct {
 	Values []ValueChange `json:"values"`
 	// Over are the values that the new ones override, by path.
 	Over map[string][]values.Overridden `json:"over,omitempty"`
+	// Restarts are the workloads whose pods are replaced, because the template of the pods changes.
+	Restarts []string `json:"restarts,omitempty"`
+	// Configs are the ConfigMaps and Secrets whose data change.
+	Configs []DataChange `json:"configs,omitempty"`
 }
 
 // Set makes a commit with the values, and determines what it changes. Comments and the format of the file stay.
@@ -187,6 +191,8 @@ func (d *Drafter) effects(ctx context.Context, s *Setting, r SetRequest) error {
 		was, _ := before.Values(name)
 		is, _ := after.Values(name)
 		if t := compareTarget(name, was, is); len(t.Values) > 0 {
+			manifests := after.manifests(name)
+			t.Restarts, t.Configs = restarts(changedObjects(before.manifests(name), manifests), manifests)
 			s.Targets = append(s.Targets, t)
 		}
 	}
@@ -199,6 +205,18 @@ func (d *Drafter) unpublished(ctx context.Context, r SetRequest, commit string) 
 	request := r.Request
 	request.ConfigCommit = commit
 	return d.Draft(ctx, DraftRequest{Request: request, Environment: r.Environment, Unpublished: true})
+}
+
+// manifests returns what was rendered for a target; nil if it is held.
+func (d *Draft) manifests(target string) []byte {
+	for _, e := range d.Tree.Targets {
+		for _, f := range e.Files {
+			if e.Name == target && path.Base(f.Path) == "manifests.yaml" {
+				return f.Content()
+			}
+		}
+	}
+	return nil
 }
 
 // problemID identifies a problem, without its line.

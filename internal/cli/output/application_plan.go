@@ -119,6 +119,9 @@ func (v ApplicationPlan) details(c deliver.TargetChange) []terminal.Cell {
 			lines = append(lines, terminal.Painted(v.Style.Dim, "  "+from))
 		}
 	}
+	for _, text := range deliver.RestartLines(c.Restarts, c.Configs) {
+		lines = append(lines, terminal.Plain(text))
+	}
 	if len(lines) == 0 {
 		return []terminal.Cell{terminal.Painted(v.Style.Dim, "records only")}
 	}

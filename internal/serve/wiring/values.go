@@ -211,6 +211,9 @@ func applicationBody(s *deliver.Setting) string {
 		for _, c := range t.Values {
 			fmt.Fprintf(&b, "- %s: %s from %s to %s\n", markdown.Escape(t.Name), markdown.Code(c.Key), shown(c.Old), shown(c.New))
 		}
+		for _, line := range deliver.RestartLines(t.Restarts, t.Configs) {
+			fmt.Fprintf(&b, "- %s: %s\n", markdown.Escape(t.Name), markdown.Escape(line))
+		}
 	}
 	return b.String()
 }

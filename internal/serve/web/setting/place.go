@@ -82,7 +82,7 @@ func (s *service) application(r *request) (*view, error) {
 		err := api.Call(s.API, r.Request, address, body, &result)
 		d := &done{Same: result.Commit == "", ValuesPlace: result.ValuesPlace, problems: result.Problems}
 		for _, t := range result.Targets {
-			row := target{Name: t.Name}
+			row := target{Name: t.Name, Restarts: t.Restarts, Configs: t.Configs}
 			for _, c := range t.Values {
 				one := change{Key: c.Key, Was: shown(c.Old), Is: shown(c.New)}
 				for _, o := range t.Over[c.Key] {

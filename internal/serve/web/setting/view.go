@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -80,6 +81,9 @@ type done struct {
 type target struct {
 	Name   string
 	Values []change
+	// Restarts are the workloads that restart, Configs the ConfigMaps and Secrets whose data change.
+	Restarts []string
+	Configs  []deliver.DataChange
 }
 
 type change struct {
