@@ -43,8 +43,10 @@ type appDeployed struct {
 	Scans       []scan.Result   `json:"scans,omitempty"`
 	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
 	PullRequest *pullRequest `json:"pullRequest,omitempty"`
-	Done        []string     `json:"done"`
-	Waits       string       `json:"waits,omitempty"`
+	// Closes means that a request about targets left nothing in the pull request, so that it is closed.
+	Closes bool     `json:"closes,omitempty"`
+	Done   []string `json:"done"`
+	Waits  string   `json:"waits,omitempty"`
 }
 
 func newAppDeploy(t *terminal.Terminal) *cobra.Command {

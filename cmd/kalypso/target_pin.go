@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -90,14 +92,22 @@ func (c *targetPinCommand) run(cmd *cobra.Command, names []string, request deliv
 	}
 	request.Request, request.Environment = s.request, c.app.environment
 	past := &deliver.Past{Loader: s.drafter.Loader, Histories: repository.NewDeliveryReader(s.client)}
-	found, err := d.PinTargets(ctx, past, deliver.PinTargetsRequest{Like: request, Targets: names, Selector: selected, Preview: c.dryRun, Again: s.again})
+	found, err := d.PinTargets(ctx, past, deliver.PinTargetsRequest{
+		Like: request, Targets: names, Selector: selected, Preview: c.dryRun, Again: s.again,
+		Asked: tree.Request{By: repository.Author(c.t.Env).Name, At: c.t.Now().UTC().Truncate(time.Second)},
+	})
 	if err != nil {
 		return pinHint(err)
 	}
 	s.progress.End()
 	r := &targetsPinned{Targets: found.Targets, Environments: []*appDeployed{}}
 	for _, environment := range found.Environments {
-		r.Environments = append(r.Environments, deployedOf(environment, found.Outcomes[environment]))
+		o := found.Outcomes[environment]
+		e := deployedOf(environment, o)
+		if pr := o.Withdrawn; pr != nil {
+			e.PullRequest, e.Closes = &pullRequest{Number: pr.Number, URL: pr.URL, Title: pr.Title, State: pr.State}, true
+		}
+		r.Environments = append(r.Environments, e)
 	}
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
@@ -145,7 +155,7 @@ func (c *targetPinCommand) show(w io.Writer, r *targetsPinned) error {
 		if p.Result == deliver.PinRefused {
 			paint = c.t.OutStyle.Red
 		}
-		t.Row(terminal.Plain(p.Environment), terminal.Plain(p.Target), terminal.Plain(wantedText(p.PinnedTo)), terminal.Painted(paint, string(p.Result)), terminal.Plain(p.Reason))
+		t.Row(terminal.Plain(p.Environment), terminal.Plain(p.Target), terminal.Plain(wantedText(p.PinnedTo)), terminal.Painted(paint, string(p.Result)), terminal.Plain(noteOn(p)))
 	}
 	if err := t.Write(w); err != nil {
 		return err
@@ -169,8 +179,12 @@ func (c *targetPinCommand) outcome(w io.Writer, e *appDeployed) {
 		fmt.Fprintln(w, "the checks refuse it: merge it only if the findings are accepted")
 	}
 	switch {
+	case c.dryRun && e.Closes && e.PullRequest != nil:
+		fmt.Fprintf(w, "nothing was done: --dry-run; without it, pull request %d is closed, because nothing is left in it: %s\n", e.PullRequest.Number, terminal.Printable(e.PullRequest.URL))
 	case c.dryRun:
 		fmt.Fprintln(w, "nothing was done: --dry-run")
+	case e.Closes && e.PullRequest != nil:
+		fmt.Fprintln(w, "closed, nothing is left in it: "+terminal.Printable(e.PullRequest.URL))
 	case e.PullRequest == nil && e.Waits == "":
 		fmt.Fprintln(w, "no pull request: "+terminal.Printable(e.Environment)+" is as requested")
 	case e.PullRequest != nil && len(e.Done) == 0:
@@ -193,4 +207,12 @@ func wantedText(to deliver.PinnedTo) string {
 		text += " (" + name + ")"
 	}
 	return text
+}
+
+// noteOn says why a target is refused, or which request of another user is replaced.
+func noteOn(p deliver.RequestedPin) string {
+	if p.Reason == "" && p.Replaces != nil {
+		return "replaces a request in the open pull request: " + p.Replaces.What(p.Environment)
+	}
+	return p.Reason
 }

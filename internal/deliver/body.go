@@ -6,9 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -38,6 +40,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m := &page{plan.Page{Limit: o.Limit, Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
 	m.summary()
 	m.targets()
+	m.requests()
 	m.pins()
 	m.digests()
 	m.values()
@@ -127,21 +130,59 @@ func (m *page) pins() {
 	for i, t := range p.Pinned {
 		switch i {
 		case 0:
-			m.Line("\n#### Pinned\n\nThese targets keep a revision, or are uninstalled, until they are deployed again.\n\n| target | |\n|---|---|")
+			m.Line("\n#### Pinned\n\nThese targets keep a revision, or are uninstalled, until they are deployed again.\n\n| target | | requested by |\n|---|---|---|")
 		case plan.MaxRows:
-			m.Line("| and %d more | |", len(p.Pinned)-i)
+			m.Line("| and %d more | | |", len(p.Pinned)-i)
 			return
 		}
-		what := "uninstalled"
-		if !t.Uninstalled {
-			what = "keeps " + m.gitOpsCommit(t.Revision)
-		}
-		m.Line("| %s | %s |", markdown.Code(t.Name), what)
+		m.Line("| %s | %s | %s |", markdown.Code(t.Name), m.pinned(t.Pin), requestedBy(t.By, t.At))
 	}
 	if p.PinsOnly {
 		m.Line("\nAll other targets stay as they are. Other changes of the environment wait until this is merged or closed.")
 	}
 }
+
+// requests writes what was asked for, by whom, and what that replaced.
+func (m *page) requests() {
+	p := m.draft.Plan
+	for i, t := range p.Requests {
+		switch i {
+		case 0:
+			m.Line("\n#### Requests\n\n| target | wanted | requested by | instead of |\n|---|---|---|---|")
+		case plan.MaxRows:
+			m.Line("| and %d more | | | |", len(p.Requests)-i)
+			return
+		}
+		var instead []string
+		for _, r := range t.Instead {
+			instead = append(instead, strings.TrimSuffix(m.pinned(r.Pin)+", requested by "+requestedBy(r.By, r.At), ", requested by "))
+		}
+		m.Line("| %s | %s | %s | %s |", markdown.Code(t.Name), m.pinned(t.Pin), requestedBy(t.By, t.At), strings.Join(instead, "; "))
+	}
+}
+
+// pinned says what a target has.
+func (m *page) pinned(p tree.Pin) string {
+	switch {
+	case p.Uninstalled:
+		return "uninstalled"
+	case p.IsZero():
+		return "follows " + markdown.Code(m.draft.Plan.Environment)
+	}
+	return "keeps " + m.gitOpsCommit(p.Revision)
+}
+
+// requestedBy names a user and a time; empty if neither is known.
+func requestedBy(by string, at time.Time) string {
+	text := markdown.Escape(by)
+	if !at.IsZero() {
+		text = strings.TrimPrefix(text+", "+at.UTC().Format(requestTime), ", ")
+	}
+	return text
+}
+
+// requestTime is the form of the times of requests.
+const requestTime = "2006-01-02 15:04 UTC"
 
 func (m *page) gitOpsCommit(sha string) string { return m.link(m.draft.GitOps.Location.Repo, sha) }
 
@@ -348,6 +389,16 @@ func diffOf(t TargetChange) string {
 func (d *Draft) message() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nRendered by Kalypso from the source of %s.\n\n", d.Plan.Title(), d.App.Workload.Name)
+	for i, r := range d.Plan.Requests {
+		if i == plan.MaxRows {
+			fmt.Fprintf(&b, "and %d more\n", len(d.Plan.Requests)-i)
+			break
+		}
+		fmt.Fprintln(&b, r.sentence(d.Plan.Environment))
+	}
+	if len(d.Plan.Requests) > 0 {
+		fmt.Fprintln(&b)
+	}
 	trailer := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)

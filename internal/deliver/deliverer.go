@@ -48,6 +48,8 @@ type RoundRequest struct {
 	// Pins change which targets are pinned, by target; the zero pin lets one follow the environment again. The other targets stay as they
 	// are, and so does the build. It is an [OtherChangesError] if the environment's pull request proposes something else.
 	Pins map[string]tree.Pin
+	// Asked says who asks for Pins, and when.
+	Asked tree.Request
 }
 
 // Outcome is the result of a round.
@@ -62,6 +64,10 @@ type Outcome struct {
 	Build Build
 	// PullRequest is open, or was merged in this round; nil if there is none.
 	PullRequest *forge.PullRequest
+	// Withdrawn is the pull request in which nothing is left, so that it was closed; in a preview, it would be. Nil if there is none.
+	Withdrawn *forge.PullRequest
+	// Replaced are the requests for targets that the pull request had, and that other ones of this round replaced, by target.
+	Replaced map[string]PinnedTarget
 	// Refused is the pull request that a user closed. It stays closed until the draft differs. Nil if there is none.
 	Refused *forge.PullRequest
 	// Closed is the build of the newest pull request if a user closed it.
@@ -87,8 +93,9 @@ type round struct {
 	outcome *Outcome
 	pull    *pullrequest.PullRequest
 	byHand  bool
-	// pins are the wanted pins; nil if they are as published.
-	pins map[string]tree.Pin
+	// pins are the wanted pins, with who asked for them; nil if they are as published.
+	pins     map[string]tree.Pin
+	requests map[string]tree.Request
 }
 
 // Round updates the pull request of an environment. With an error, the outcome says how far it came.
@@ -114,7 +121,11 @@ func (d *Deliverer) preview(ctx context.Context, request RoundRequest) (*Outcome
 	if r.outcome.Build.Commit == "" {
 		return r.outcome, nil
 	}
-	return r.outcome, r.draft(ctx)
+	err = r.draft(ctx)
+	if d := r.outcome.Draft; err == nil && d != nil && len(d.changes) == 0 {
+		r.outcome.Withdrawn = r.outcome.PullRequest
+	}
+	return r.outcome, err
 }
 
 // Plan returns what [Deliverer.Round] would propose, and changes nothing. It reads the open pull request, if a forge hosts the GitOps repository.
@@ -206,7 +217,7 @@ func buildOf(m pullrequest.Mark) Build {
 // draft renders the build with the current configuration.
 func (r *round) draft(ctx context.Context) error {
 	request := DraftRequest{Request: r.request.Request, Environment: r.request.Environment, Build: r.outcome.Build}
-	request.Pins = r.pins
+	request.Pins, request.Requests = r.pins, r.requests
 	request.KeepDrift = r.pull.Open != nil && r.pull.Open.HasLabel(LabelKeepDrift)
 	a, err := r.Loader.Application(ctx, request.Request, request.Build.Commit)
 	if errors.Is(err, ErrNotOnBranch) && r.request.Build.Commit == "" {
@@ -243,7 +254,11 @@ func (r *round) publish(ctx context.Context) error {
 			Approved: approved, Limit: limit,
 		})
 	}
+	before := r.pull.Open
 	err := r.pull.Publish(ctx, draft)
+	if r.pull.Open == nil {
+		r.outcome.Withdrawn = before
+	}
 	g.Exists, g.Commit = r.pull.Commit != "", r.pull.Commit
 	r.outcome.PullRequest, r.outcome.Refused = r.pull.Open, r.pull.Refused
 	r.outcome.Waits, r.outcome.Next, r.outcome.Did = cmp.Or(r.pull.Waits, r.outcome.Waits), r.pull.Next, r.pull.Did

@@ -80,6 +80,8 @@ type DraftRequest struct {
 	KeepDrift bool
 	// Pins are the pinned targets. Nil leaves those that are published. If they differ from those, the draft changes nothing else.
 	Pins map[string]tree.Pin
+	// Requests say who asked for them, by target.
+	Requests map[string]tree.Request
 }
 
 // Draft renders an environment and compares it with what is published.
@@ -118,6 +120,7 @@ func (d *Drafter) draft(ctx context.Context, a *Application, request DraftReques
 	if draft.work, err = d.Loader.prepare(ctx, a, request.Environment, draft.Build, draft.Config, draft.GitOps); err != nil {
 		return draft, err
 	}
+	draft.work.requests = request.Requests
 	if err := d.Loader.pin(ctx, draft.work, request.Pins); err != nil {
 		return draft, err
 	}

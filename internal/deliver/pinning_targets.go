@@ -23,6 +23,8 @@ type PinTargetsRequest struct {
 	Most int
 	// Preview only finds out what the pull requests would hold.
 	Preview bool
+	// Asked says who asks, and when.
+	Asked tree.Request
 	// Again returns a loader that reads everything again. // required without Preview
 	Again func() *Loader
 }
@@ -34,15 +36,18 @@ type PinResult string
 const (
 	PinProposed  PinResult = "proposed"  // the pull request changes it
 	PinUnchanged PinResult = "unchanged" // it is as requested already
+	PinWithdrawn PinResult = "withdrawn" // it is as requested already, and the pull request does not change it any more
 	PinRefused   PinResult = "refused"   // it cannot be as requested
 )
 
 // RequestedPin is the result for a target.
 type RequestedPin struct {
 	PinnedTo
-	// Result is proposed, unchanged or refused. Reason says why it is refused.
+	// Result is proposed, unchanged, withdrawn or refused. Reason says why it is refused.
 	Result PinResult `json:"result"`
 	Reason string    `json:"reason,omitempty"`
+	// Replaces is the request that the pull request had for the target before; absent if there was none, or the same.
+	Replaces *PinnedTarget `json:"replaces,omitempty"`
 }
 
 // RequestedPins are the results for all targets of a request.
@@ -80,7 +85,9 @@ func (d *Deliverer) PinTargets(ctx context.Context, past *Past, r PinTargetsRequ
 			return nil, err
 		}
 		if err != nil {
-			found.Targets = append(found.Targets, RequestedPin{PinnedTo{Environment: request.Environment, Target: request.Target}, PinRefused, err.Error()})
+			found.Targets = append(found.Targets, RequestedPin{
+				PinnedTo: PinnedTo{Environment: request.Environment, Target: request.Target}, Result: PinRefused, Reason: err.Error(),
+			})
 			continue
 		}
 		found.Targets = append(found.Targets, RequestedPin{PinnedTo: to, Result: PinUnchanged})
@@ -91,7 +98,7 @@ func (d *Deliverer) PinTargets(ctx context.Context, past *Past, r PinTargetsRequ
 		pins[to.Environment][to.Target] = to.Pin
 	}
 	for _, environment := range environments {
-		o, err := d.pinIn(ctx, RoundRequest{Request: r.Like.Request, Environment: environment, Pins: pins[environment]}, r)
+		o, err := d.pinIn(ctx, RoundRequest{Request: r.Like.Request, Environment: environment, Pins: pins[environment], Asked: r.Asked}, r)
 		if err != nil && len(environments) == 1 {
 			return nil, err
 		}
@@ -154,21 +161,29 @@ func (r *RequestedPins) settle(environment string, o *Outcome, err error) {
 			t.Result, t.Reason = PinRefused, err.Error()
 			continue
 		}
-		for _, change := range o.Draft.Plan.Targets {
-			switch {
-			case change.Name != t.Target:
-			case change.Op == plan.Held:
-				t.Result, t.Reason = PinRefused, change.Reason.Message
-			default:
-				t.Result = PinProposed
-			}
-		}
-		if t.Result == PinUnchanged && o.GitOps.Published.Pins()[t.Target] != t.Pin {
-			t.Result = PinProposed // the files are the same, and it is pinned to them
-		}
+		t.settle(o)
 	}
 	if err == nil {
 		r.Environments = append(r.Environments, environment)
 		r.Outcomes[environment] = o
+	}
+}
+
+// settle adds what the round of its environment did with the target.
+func (t *RequestedPin) settle(o *Outcome) {
+	if replaced, ok := o.Replaced[t.Target]; ok {
+		t.Replaces = &replaced
+	}
+	if o.GitOps.Published.Pins()[t.Target] == t.Pin {
+		if t.Replaces != nil {
+			t.Result = PinWithdrawn
+		}
+		return
+	}
+	t.Result = PinProposed // also if the files are the same, and it is pinned to them
+	for _, change := range o.Draft.Plan.Targets {
+		if change.Name == t.Target && change.Op == plan.Held {
+			t.Result, t.Reason = PinRefused, change.Reason.Message
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
@@ -121,26 +122,29 @@ func (e *OtherChangesError) Hint() string {
 func (r *round) identifyPins(ctx context.Context) error {
 	g := r.outcome.GitOps
 	published, wanted := g.Published.Pins(), g.Published.Pins()
+	requests := map[string]tree.Request{}
 	proposes := r.pull.Published().Inputs[inputPins] != ""
 	if proposes {
-		proposed, err := r.Loader.proposedPins(ctx, r.outcome, r.pull.Head, r.pull.Published().Commit)
+		proposed, asked, err := r.Loader.proposedPins(ctx, r.outcome, r.pull.Head, r.pull.Published().Commit)
 		if err != nil {
 			return err
 		}
 		if proposed != nil {
-			wanted = proposed
+			wanted, requests = proposed, asked
 		}
 	}
-	for name, pin := range r.request.Pins {
-		if wanted[name] = pin; pin.IsZero() {
-			delete(wanted, name)
-		}
-	}
+	r.replacePins(published, wanted, requests)
 	known := func(pins map[string]tree.Pin) {
 		maps.DeleteFunc(pins, func(name string, _ tree.Pin) bool { return !r.outcome.App.hasTarget(r.request.Environment, name) })
 	}
 	known(published)
 	if known(wanted); maps.Equal(published, wanted) {
+		if proposes { // nothing of it is left: the pull request becomes that of the environment's other changes, or is closed
+			r.byHand = r.request.ByHand
+			if r.request.Build.Commit == "" {
+				r.outcome.Build = g.Build
+			}
+		}
 		return nil
 	}
 	if len(r.request.Pins) > 0 && r.pull.Open != nil && !proposes {
@@ -149,73 +153,144 @@ func (r *round) identifyPins(ctx context.Context) error {
 	if b := r.request.Build; b.Commit != "" && b.Commit != g.Build.Commit {
 		r.outcome.Waits = fmt.Sprintf("%s waits until the pull request that pins targets is merged or closed", b.Name())
 	}
-	r.pins, r.byHand, r.outcome.Build = wanted, true, g.Build
+	r.pins, r.requests, r.byHand, r.outcome.Build = wanted, requests, true, g.Build
 	return nil
+}
+
+// replacePins changes the wanted pins to those of the request. A request that the pull request has already stays that of who asked first.
+func (r *round) replacePins(published, wanted map[string]tree.Pin, requests map[string]tree.Request) {
+	for name, pin := range r.request.Pins {
+		was := wanted[name]
+		if was == pin {
+			continue
+		}
+		asked := r.request.Asked
+		if was != published[name] {
+			if r.outcome.Replaced == nil {
+				r.outcome.Replaced = map[string]PinnedTarget{}
+			}
+			r.outcome.Replaced[name] = PinnedTarget{name, was, requests[name]}
+			asked = asked.Over(requests[name], was)
+		}
+		requests[name] = asked
+		if wanted[name] = pin; pin.IsZero() {
+			delete(wanted, name)
+		}
+	}
 }
 
 func (a *Application) hasTarget(environment, name string) bool {
 	return slices.ContainsFunc(a.targetsIn(environment), func(i int) bool { return a.Workload.Spec.DeploymentTargets[i].Name == name })
 }
 
-// proposedPins returns the pins in the inventory of a commit that a pull request proposes; nil if the commit does not exist any more.
-func (l *Loader) proposedPins(ctx context.Context, o *Outcome, head, commit string) (map[string]tree.Pin, error) {
+// proposedPins returns the pins in the inventory of a commit that a pull request proposes, and who asked for them; nil if the commit does
+// not exist any more.
+func (l *Loader) proposedPins(ctx context.Context, o *Outcome, head, commit string) (pins map[string]tree.Pin, requests map[string]tree.Request, err error) {
 	at := o.GitOps.Location
 	inventory := tree.InventoryPath(at.Path, o.App.Workload.Name)
 	files, err := l.Repositories.Files(ctx, schedule.Location{Repo: at.Repo, Branch: head, Commit: commit, Path: path.Dir(inventory)})
 	if errors.Is(err, schedule.ErrNoBranch) || errors.Is(err, schedule.ErrNoCommit) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the pull request proposes: %w", err)
+		return nil, nil, fmt.Errorf("read what the pull request proposes: %w", err)
 	}
-	pins := map[string]tree.Pin{}
+	pins, requests = map[string]tree.Pin{}, map[string]tree.Request{}
 	if !slices.ContainsFunc(files.Entries, func(e Entry) bool { return e.Path == inventory && !e.Symlink }) {
-		return pins, nil
+		return pins, requests, nil
 	}
 	content, err := files.Read(inventory)
 	if err != nil {
-		return nil, fmt.Errorf("read what the pull request proposes: %w", err)
+		return nil, nil, fmt.Errorf("read what the pull request proposes: %w", err)
 	}
 	targets, _, err := tree.ParseInventory(content, o.App.Workload.Name)
 	if err != nil {
-		return nil, nil //nolint:nilerr // what Kalypso did not write is replaced
+		return nil, nil, nil //nolint:nilerr // what Kalypso did not write is replaced
 	}
 	for _, t := range targets {
+		requests[t.Name] = t.Request
 		if !t.Pin.IsZero() {
 			pins[t.Name] = t.Pin
 		}
 	}
-	return pins, nil
+	return pins, requests, nil
 }
 
 // pinsTitle is the title of a plan that only changes pins.
 func (p *Plan) pinsTitle() string {
-	names := make([]string, 0, len(p.Targets))
-	pins := map[string]tree.Pin{}
-	for _, t := range p.Pinned {
-		pins[t.Name] = t.Pin
-	}
-	whats := map[string]bool{}
-	for _, t := range p.Targets {
-		names = append(names, t.Name)
-		switch pin := pins[t.Name]; {
-		case pin.IsZero():
-			whats["deploy"] = true
-		case pin.Uninstalled:
-			whats["uninstall"] = true
+	whats := map[string]int{}
+	for _, r := range p.repinned {
+		switch {
+		case r.IsZero():
+			whats["deploy"]++
+		case r.Uninstalled:
+			whats["uninstall"]++
 		default:
-			whats["roll back"] = true
+			whats["roll back"]++
 		}
 	}
-	what := "pin targets of"
+	what, n := "change", len(p.repinned)
 	if len(whats) == 1 {
 		what = slices.Collect(maps.Keys(whats))[0]
 	}
-	switch {
-	case len(names) == 1:
-		return fmt.Sprintf("%s: %s %s %s", p.Environment, what, p.Workload, names[0])
-	case len(names) == 0:
-		return fmt.Sprintf("%s: pin targets of %s (records only)", p.Environment, p.Workload)
+	title := fmt.Sprintf("%s: %s %d targets of %s", p.Environment, what, n, p.Workload)
+	if n == 1 {
+		title = fmt.Sprintf("%s: %s %s %s", p.Environment, what, p.Workload, p.repinned[0].Name)
 	}
-	return fmt.Sprintf("%s: %s %d targets of %s", p.Environment, what, len(names), p.Workload)
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(whats)) {
+		if len(whats) > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", what, whats[what]))
+		}
+	}
+	if len(p.Targets) == 0 {
+		parts = append(parts, "records only")
+	}
+	if len(parts) > 0 {
+		title += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return title
+}
+
+// asks reports whether the pull request has a request for a target.
+func (d *Draft) asks(target string) bool {
+	w := d.work
+	if w.only == nil {
+		return false
+	}
+	request, asked := w.requests[target]
+	return w.only[target] || asked && !request.Same(w.gitops.Published.Requests()[target])
+}
+
+// requestOf returns who asks, or asked, for the pin of a target.
+func (d *Draft) requestOf(target string) tree.Request {
+	if request, ok := d.work.requests[target]; ok {
+		return request
+	}
+	return d.work.gitops.Published.Requests()[target]
+}
+
+// What says what the target has, with who asked for it: "uninstalled, requested by ada". environment is the one that it follows without a pin.
+func (t PinnedTarget) What(environment string) string {
+	return what(t.Pin, t.By, environment)
+}
+
+func what(pin tree.Pin, by, environment string) string {
+	text := pin.String()
+	if pin.IsZero() {
+		text = "follows " + environment
+	}
+	if by != "" {
+		text += ", requested by " + by
+	}
+	return text
+}
+
+// sentence names the target, what was asked for, by whom, and what that replaced, in one line.
+func (t PinnedTarget) sentence(environment string) string {
+	text := t.Name + ": " + t.What(environment)
+	for _, r := range t.Instead {
+		text += "; instead of: " + what(r.Pin, r.By, environment)
+	}
+	return text
 }

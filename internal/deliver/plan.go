@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -30,6 +31,8 @@ type Plan struct {
 	// Budget is how many removals need no approval. Refusals say why the plan needs approval.
 	Budget   int      `json:"budget"`
 	Refusals []string `json:"refusals,omitempty"`
+	// Approval says how to approve it; empty if it needs none.
+	Approval string `json:"approval,omitempty"`
 	// Drift lists the files that were changed by hand. They are restored, unless the plan keeps them.
 	Drift []bundle.Drift `json:"drift,omitempty"`
 	// KeepsDrift means that targets with drift keep their files.
@@ -40,6 +43,8 @@ type Plan struct {
 	// everything else waits until it is merged or closed.
 	Pinned   []PinnedTarget `json:"pinned,omitempty"`
 	PinsOnly bool           `json:"pinsOnly,omitempty"`
+	// Requests are what was asked for, by name of the target, in a plan that changes pins.
+	Requests []PinnedTarget `json:"requests,omitempty"`
 	// Digests are the digests of the images of added and changed targets whose references have none, by reference. They are those at
 	// the time of the plan; absent if they are not looked up.
 	Digests map[string]ImageDigest `json:"digests,omitempty"`
@@ -48,6 +53,8 @@ type Plan struct {
 
 	// removals is what the budget limits: targets that are removed, and those that lose all their objects.
 	removals int
+	// repinned are the requests that change a pin, in their order.
+	repinned []PinnedTarget
 }
 
 // TargetChange is a target that changes or is held.
@@ -73,10 +80,11 @@ type TargetChange struct {
 	emptied, replaced bool
 }
 
-// PinnedTarget is a target that does not follow its environment.
+// PinnedTarget is a target with its pin, and who asked for it. Without a pin, it was asked that the target follows its environment.
 type PinnedTarget struct {
 	Name string `json:"name"`
 	tree.Pin
+	tree.Request
 }
 
 // ValueChange is a composed value that differs: a [plan.ConfigChange] with other JSON names.
@@ -115,7 +123,13 @@ func (d *Draft) plan() (*Plan, error) {
 		}
 		p.count(c)
 		if pin := d.Tree.Targets[i].Pin; !pin.IsZero() {
-			p.Pinned = append(p.Pinned, PinnedTarget{c.Name, pin})
+			p.Pinned = append(p.Pinned, PinnedTarget{c.Name, pin, d.requestOf(c.Name)})
+		}
+		if d.asks(c.Name) {
+			p.Requests = append(p.Requests, PinnedTarget{c.Name, w.pins[c.Name].Pin, d.requestOf(c.Name)})
+		}
+		if w.only[c.Name] {
+			p.repinned = append(p.repinned, p.Requests[len(p.Requests)-1])
 		}
 	}
 	for _, e := range d.Tree.Removed {
@@ -303,6 +317,9 @@ func (p *Plan) checkBudget(w *work) {
 		Left: p.Counts.Left(), Removed: p.Counts.Removed,
 		Unit: "targets", Check: "the Workload names targets in " + p.Environment + ", and that they have objects",
 	}
+	if p.PinsOnly {
+		r.Check = "this is intended"
+	}
 	for _, t := range p.Targets {
 		if t.emptied {
 			r.Left--
@@ -320,6 +337,9 @@ func (p *Plan) checkBudget(w *work) {
 	p.Budget = budget.Allowed
 	for _, refusal := range refusals {
 		p.Refusals = append(p.Refusals, refusal.Message)
+	}
+	if len(p.Refusals) > 0 {
+		p.Approval = "to approve it, add the label " + pullrequest.LabelAllowDeletions + " to the pull request, which is not merged before"
 	}
 }
 

@@ -49,6 +49,9 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 	for _, r := range p.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
 	}
+	if p.Approval != "" {
+		fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(p.Approval)))
+	}
 	Checks(w, s, v.Findings)
 	if v.Diff {
 		v.diffs(w)
@@ -66,7 +69,7 @@ func (v ApplicationPlan) pinned(w io.Writer) {
 			fmt.Fprintf(w, "  and %s; -o json lists all\n", terminal.Count(len(v.Plan.Pinned)-i, "more pinned target"))
 			return
 		}
-		fmt.Fprintf(w, "  %s is %s; kalypso target deploy lets it follow %s again\n", terminal.Printable(t.Name), t.Pin, terminal.Printable(v.Plan.Environment))
+		fmt.Fprintf(w, "  %s is %s; kalypso target deploy lets it follow %s again\n", terminal.Printable(t.Name), terminal.Printable(t.What(v.Plan.Environment)), terminal.Printable(v.Plan.Environment))
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 //	}
 //
 // A pinned target has "pinned", the commit of the branch whose files it keeps, or "uninstalled": true. The version is then 2, so that an older
-// program does not undo it, and "build" is what the other targets were rendered from.
+// program does not undo it, and "build" is what the other targets were rendered from. "request" says who asked for the pin, or for its end.
 //
 // The hashes are Git blob IDs: a file with a different one was changed by hand. A file's name determines its place:
 // manifests and kustomization are in the target's folder, all others in Kalypso's own.
@@ -47,6 +47,7 @@ type inventoryTarget struct {
 	Files       map[string]string `json:"files"`
 	Pinned      string            `json:"pinned,omitempty"`
 	Uninstalled bool              `json:"uninstalled,omitempty"`
+	Request     *Request          `json:"request,omitempty"`
 }
 
 // The versions of the format: without pinned targets, and with some.
@@ -102,6 +103,7 @@ func (t *Tree) inventory() bundle.File {
 			build := recordedBuild(t.wanted.Build)
 			inv.Version, inv.Build = pinnedVersion, &build
 		}
+		entry.Request = t.request(e)
 		inv.Targets[e.Name] = entry
 	}
 	text, _ := json.MarshalIndent(inv, "", "  ") // cannot fail: it contains text only
@@ -140,12 +142,20 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 
 func (t inventoryTarget) pin() Pin { return Pin{Revision: t.Pinned, Uninstalled: t.Uninstalled} }
 
+func (t inventoryTarget) request() Request {
+	if t.Request == nil {
+		return Request{}
+	}
+	return t.Request.bounded()
+}
+
 // Recorded is a target that an inventory lists.
 type Recorded struct {
 	Name, Folder string
 	// Files are the hashes of its files by name.
-	Files map[string]string
-	Pin   Pin
+	Files   map[string]string
+	Pin     Pin
+	Request Request
 }
 
 // ParseInventory returns the targets of an inventory, by name. build is what those that are not pinned were rendered from; zero if none is pinned.
@@ -160,7 +170,7 @@ func ParseInventory(content []byte, workload string) (targets []Recorded, build 
 	var all []Recorded
 	for _, name := range slices.Sorted(maps.Keys(inv.Targets)) {
 		t := inv.Targets[name]
-		all = append(all, Recorded{Name: name, Folder: t.Folder, Files: t.Files, Pin: t.pin()})
+		all = append(all, Recorded{Name: name, Folder: t.Folder, Files: t.Files, Pin: t.pin(), Request: t.request()})
 	}
 	return all, build, nil
 }

@@ -47,8 +47,9 @@ type PublishedTarget struct {
 	Name, Folder string
 	// Files are sorted by path, without content.
 	Files []bundle.File
-	// Pin is set for a pinned target.
-	Pin Pin
+	// Pin is set for a pinned target. Request says who asked for it, or for its end.
+	Pin     Pin
+	Request Request
 }
 
 // ReadPublished determines which files of a branch belong to a workload.
@@ -101,7 +102,7 @@ func (p *Published) readInventory(branch bundle.Branch, at, workload string, our
 
 // recordedTarget returns a target of the inventory with its current files, and adds its drift.
 func (p *Published) recordedTarget(root, target string, entry inventoryTarget) PublishedTarget {
-	t := PublishedTarget{Name: target, Folder: entry.Folder, Pin: entry.pin()}
+	t := PublishedTarget{Name: target, Folder: entry.Folder, Pin: entry.pin(), Request: entry.request()}
 	for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
 		at := placeOf(root, target, entry.Folder, name)
 		written, _ := bundle.ParseHash(entry.Files[name]) // validated when the inventory was decoded

@@ -24,6 +24,8 @@ type Wanted struct {
 	Targets []Target
 	// Only names the targets to write; all others stay as published. Nil writes all.
 	Only map[string]bool
+	// Requests say who asked for pins or for their end, by target. Targets that are not in it keep the request that is published.
+	Requests map[string]Request
 	// Tracking is the content of the tracking files.
 	Tracking Tracking
 	// Build is what the targets that are not pinned are rendered from. It is recorded if a target is pinned.

@@ -55,7 +55,11 @@ func (r Removals) Evaluate() (Budget, []Refusal) {
 	b := Budget{Removals: r.Removed, Allowed: r.Budget.Allows(r.Published)}
 	var refusals []Refusal
 	if r.Published > 0 && r.Left == 0 {
-		refusals = append(refusals, Refusal{RefusedNoAssignments, fmt.Sprintf("all %d %s would be removed and none is left; check that %s", r.Published, r.Unit, r.Check)})
+		all := fmt.Sprintf("all %d %s", r.Published, r.Unit)
+		if r.Published == 1 {
+			all = "the only " + strings.TrimSuffix(r.Unit, "s")
+		}
+		refusals = append(refusals, Refusal{RefusedNoAssignments, fmt.Sprintf("%s would be removed and none is left; check that %s", all, r.Check)})
 	}
 	if b.Removals > b.Allowed {
 		refusals = append(refusals, Refusal{RefusedBudget, fmt.Sprintf("%d removals exceed the deletion budget of %d", b.Removals, b.Allowed) + needsApproval})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -79,8 +80,9 @@ type PinnedEnvironment struct {
 	Plan        *deliver.Plan   `json:"plan,omitempty"`
 	Findings    []check.Finding `json:"findings,omitempty"`
 	Scans       []scan.Result   `json:"scans,omitempty"`
-	// PullRequest is open; absent if the targets are as requested already.
+	// PullRequest is open; absent if the targets are as requested already. Closes means that nothing is left in it, so that it is closed.
 	PullRequest *ProposedPullRequest `json:"pullRequest,omitempty"`
+	Closes      bool                 `json:"closes,omitempty"`
 	// Done lists what was done; empty if the pull request had all of it already, and for a preview.
 	Done  []string `json:"done"`
 	Waits string   `json:"waits,omitempty"`
@@ -158,7 +160,7 @@ func (s *service) pinTargets(
 		return PinnedTargets{}, err
 	}
 	if s.Targets == nil {
-		return PinnedTargets{}, newProblem(http.StatusNotImplemented, "this server does not deliver applications", "use kalypso target without --server")
+		return PinnedTargets{}, newProblem(http.StatusNotImplemented, "this server does not deliver applications", "propose it where the application is delivered from")
 	}
 	like.Environment = at.Environment
 	r := deliver.PinTargetsRequest{Like: like, Targets: selection.Targets, Most: maxPinned, Preview: options.Preview}
@@ -196,8 +198,9 @@ func pinnedTargetsOf(a *query.Application, found *deliver.RequestedPins) PinnedT
 		o := found.Outcomes[environment]
 		e := PinnedEnvironment{
 			Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Done: append([]string{}, o.Did...), Waits: o.Waits,
+			Closes: o.Withdrawn != nil,
 		}
-		if pr := o.PullRequest; pr != nil {
+		if pr := cmp.Or(o.Withdrawn, o.PullRequest); pr != nil {
 			e.PullRequest = &ProposedPullRequest{Number: pr.Number, URL: pr.URL, Title: pr.Title, State: pr.State}
 		}
 		p.Environments = append(p.Environments, e)

@@ -21,10 +21,15 @@ func (s *Sessions) FormToken(r *http.Request) string {
 	return ""
 }
 
-// CheckForm returns an [access.Refusal] if a form does not belong to the request's session, or comes from another site.
+// CheckForm returns an [access.Refusal] if a form does not belong to the request's session, or comes from another site, and an
+// [http.MaxBytesError] if it is larger than the limit of its body.
 func (s *Sessions) CheckForm(r *http.Request) error {
 	if err := s.fromHere(r); err != nil {
 		return err
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(r.ParseForm(), &tooLarge) {
+		return tooLarge
 	}
 	if !same(s.FormToken(r), r.PostFormValue(FormField)) {
 		return &access.Refusal{

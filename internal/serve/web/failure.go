@@ -58,6 +58,7 @@ func failureOf(err error) failure {
 	var broken *panicError
 	var plan *planError
 	var problem *api.Problem
+	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &problem):
 		return failure{Status: problem.Status, What: sentence(problem.Detail), Next: sentence(problem.Next), SignIn: problem.Status == http.StatusUnauthorized}
@@ -75,6 +76,8 @@ func failureOf(err error) failure {
 		return f
 	case errors.As(err, &ambiguous):
 		return failure{Status: http.StatusConflict, What: sentence(ambiguous.Error()), Next: "Choose one:"}
+	case errors.As(err, &tooLarge):
+		return failure{Status: http.StatusRequestEntityTooLarge, What: fmt.Sprintf("The form has more than %d KiB.", tooLarge.Limit>>10), Next: "Go back, and enter less."}
 	case errors.Is(err, errNoPage):
 		return failure{Status: http.StatusNotFound, What: "Page not found.", Next: "Search for part of its name, or start at the fleet."}
 	case errors.Is(err, ledger.ErrNotFound):

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -33,7 +36,8 @@ func (v *byHand) PinTargets(ctx context.Context, a *query.Application, r deliver
 	defer done()
 	ctx = sandbox.For(ctx, a.Subject)
 	d := v.deliveries.chain(a.ControlPlane, a.Name).Deliverer
-	d.Committer = v.committer(who)
+	commits := v.committer(who)
+	d.Committer, r.Asked = commits, tree.Request{By: commits.Author.Name, At: time.Now().UTC().Truncate(time.Second)}
 	r.Again = func() *deliver.Loader { return v.deliveries.loader(a.ControlPlane) }
 	found, err := d.PinTargets(ctx, &deliver.Past{Loader: d.Loader, Histories: repository.NewDeliveryReader(v.flows.Client)}, r)
 	return found, v.explainPins(ctx, err)
@@ -69,8 +73,17 @@ func (v *byHand) explainPins(ctx context.Context, err error) error {
 	case errors.Is(err, serve.ErrNotRead):
 		return query.ErrNotRead
 	}
-	if err = v.explain(ctx, err); errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity {
-		refused.Next = "correct the request, or use kalypso target without --server"
+	explained := v.explain(ctx, err)
+	if !errors.As(explained, &refused) {
+		return explained
 	}
-	return err
+	switch {
+	case refused.Status == http.StatusForbidden:
+		refused.Next = "ask an administrator to give the server's account the right to write"
+	case errors.Is(err, forge.ErrInvalid):
+		refused.Next = "add the forge to the configuration of the server"
+	case refused.Status == http.StatusUnprocessableEntity:
+		refused.Next = "correct the request"
+	}
+	return explained
 }

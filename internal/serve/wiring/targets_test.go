@@ -84,7 +84,7 @@ func TestServerPinsTargetsInTheNameOfTheUser(t *testing.T) {
 
 	// With several targets, each has a result.
 	some, err := v.PinTargets(t.Context(), a, request(deliver.PinRequest{}, true, "functional-test", "other"), ada)
-	if err != nil || len(some.Targets) != 2 || some.Targets[1].Result != deliver.PinRefused || some.Targets[0].Result != deliver.PinUnchanged {
+	if err != nil || len(some.Targets) != 2 || some.Targets[1].Result != deliver.PinRefused || some.Targets[0].Result != deliver.PinWithdrawn {
 		t.Errorf("several: %+v, %v", some, err)
 	}
 }

@@ -55,6 +55,9 @@ type world struct {
 	files []string
 	// changes are in the plan of the pull request.
 	changes []deliver.TargetChange
+	// replaced is the request for the target that the open pull request 6 has; nil without one.
+	replaced *deliver.PinnedTarget
+	refusals []string
 }
 
 // ControlPlanes implements [query.Fleet].
@@ -90,13 +93,22 @@ func (w *world) PinTargets(_ context.Context, _ *query.Application, r deliver.Pi
 	if w.refuses != nil {
 		return nil, w.refuses
 	}
-	o := &deliver.Outcome{Draft: &deliver.Draft{Plan: &deliver.Plan{Targets: w.changes, Counts: plan.Counts{Changed: 1}}}}
-	if !r.Preview {
-		o.PullRequest, o.Did = &forge.PullRequest{Number: 7, Title: "dev: a change", URL: "https://git.example.com/pulls/7"}, []string{"opened pull request 7"}
+	o := &deliver.Outcome{Draft: &deliver.Draft{Plan: &deliver.Plan{Targets: w.changes, Counts: plan.Counts{Changed: 1}, Refusals: w.refusals}}}
+	if len(w.refusals) > 0 {
+		o.Draft.Plan.Approval = "add the label kalypso/allow-deletions"
 	}
 	to := deliver.PinnedTo{Environment: "dev", Target: "web", Pin: tree.Pin{Revision: r.Like.Revision, Uninstalled: r.Like.Uninstall}}
+	result := deliver.RequestedPin{PinnedTo: to, Result: deliver.PinProposed, Replaces: w.replaced}
+	switch {
+	case w.replaced != nil && to.Pin.IsZero():
+		result.Result, o.Withdrawn = deliver.PinWithdrawn, &forge.PullRequest{Number: 6, Title: "dev: uninstall hello web"}
+	case w.replaced != nil && r.Preview:
+		o.PullRequest = &forge.PullRequest{Number: 6, Title: "dev: uninstall hello web"}
+	case !r.Preview:
+		o.PullRequest, o.Did = &forge.PullRequest{Number: 7, Title: "dev: a change", URL: "https://git.example.com/pulls/7"}, []string{"opened pull request 7"}
+	}
 	return &deliver.RequestedPins{
-		Targets: []deliver.RequestedPin{{PinnedTo: to, Result: deliver.PinProposed}}, Environments: []string{"dev"}, Outcomes: map[string]*deliver.Outcome{"dev": o},
+		Targets: []deliver.RequestedPin{result}, Environments: []string{"dev"}, Outcomes: map[string]*deliver.Outcome{"dev": o},
 	}, nil
 }
 
@@ -230,6 +242,42 @@ func TestConfirmedActionsOpenPullRequests(t *testing.T) {
 	}
 }
 
+// A request can be taken back before its pull request is merged, and another one says which request it replaces.
+func TestOpenRequestsAreReplaced(t *testing.T) {
+	w := newWorld(t)
+	b := w.browser(access.Operator)
+	w.replaced = &deliver.PinnedTarget{Name: "web", Pin: tree.Pin{Uninstalled: true}, Request: tree.Request{By: "bob<b>", At: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}}
+	w.refusals = []string{"the only target would be removed"}
+	_, text, _ := w.see(b, page+"/rollback")
+	for _, part := range []string{"uninstalled, requested by bob&lt;b&gt;", "2026-11-22", "Update pull request", "the label kalypso/allow-deletions"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("a rollback does not say %q:\n%s", part, text)
+		}
+	}
+	w.refusals, w.changes = nil, nil
+	_, text, _ = w.see(b, page+"/deploy")
+	for _, part := range []string{"uninstalled, requested by bob&lt;b&gt;", "#6 dev: uninstall hello web, which is closed", "Close pull request"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("deploy does not say %q:\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "requested already") {
+		t.Error("it says that there is nothing to change")
+	}
+	seen := fields(text)
+	w.replaced.By = "cyd"
+	if status, text, _ := w.send(b, page+"/deploy", seen); status != http.StatusConflict || !strings.Contains(text, "requested by cyd") {
+		t.Errorf("another request was replaced: got %d\n%s", status, text)
+	}
+	_, text, _ = w.see(b, page+"/deploy")
+	if status, text, _ := w.send(b, page+"/deploy", fields(text)); status != http.StatusSeeOther {
+		t.Fatalf("got %d\n%s", status, text)
+	}
+	if _, told, _ := w.see(b, "/told"); told != "Pull request #6 is closed: nothing was left in it." {
+		t.Errorf("it says %q", told)
+	}
+}
+
 // A rollback goes back to the newest revision before the target had the files that it has now.
 func TestRollbackDoesNotReturnToWhatItLeft(t *testing.T) {
 	w := newWorld(t)
@@ -279,6 +327,10 @@ func TestConfirmationsRefuse(t *testing.T) {
 			t.Errorf("%s: got %d, want %d\n%s", name, status, c.status, text)
 		}
 		w.changes, w.refuses = changes, nil
+	}
+	large := url.Values{"csrf": good["csrf"], "why": {strings.Repeat("x", 20<<10)}}
+	if status, text, _ := w.send(operator, page+"/uninstall", large); status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "The form has more than 16 KiB.") {
+		t.Errorf("too large a form: got %d\n%s", status, text)
 	}
 	if status, _, _ := w.send(reader, page+"/uninstall", good); status != http.StatusForbidden {
 		t.Errorf("the form of another session: got %d", status)

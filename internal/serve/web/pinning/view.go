@@ -192,7 +192,19 @@ func (v *view) body(preview bool) any {
 
 // Possible reports whether there is something to confirm.
 func (v *view) Possible() bool {
-	return v.Note == "" && v.Result != nil && v.Result.Result == deliver.PinProposed
+	return v.Note == "" && v.Result != nil && (v.Result.Result == deliver.PinProposed || v.Result.Result == deliver.PinWithdrawn)
+}
+
+// Button is the text of the button that confirms.
+func (v *view) Button() string {
+	e := v.Environment
+	switch {
+	case e == nil || e.PullRequest == nil:
+		return "Open pull request"
+	case e.Closes:
+		return "Close pull request"
+	}
+	return "Update pull request"
 }
 
 // Seen identifies what the preview shows.
@@ -200,7 +212,7 @@ func (v *view) Seen() string {
 	if v.Environment == nil || v.Environment.Plan == nil {
 		return ""
 	}
-	text, err := json.Marshal([]any{v.Result, v.Environment.Plan.Targets, v.Environment.Plan.Before})
+	text, err := json.Marshal([]any{v.Result, v.Environment.Plan.Targets, v.Environment.Plan.Before, v.Environment.Closes})
 	if err != nil {
 		return ""
 	}
@@ -212,6 +224,8 @@ func (v *view) Seen() string {
 func (v *view) told() string {
 	e := v.Environment
 	switch {
+	case e != nil && e.PullRequest != nil && e.Closes:
+		return fmt.Sprintf("Pull request #%d is closed: nothing was left in it.", e.PullRequest.Number)
 	case e == nil || e.PullRequest == nil:
 		return fmt.Sprintf("%s is as requested already.", v.Target)
 	case len(e.Done) == 0:
