@@ -53,7 +53,7 @@ var builtinNames = []string{
 var library = sync.OnceValue(func() template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	maps.DeleteFunc(functions, func(name string, _ any) bool { return leftOutReason(name) != "" })
-	functions["print"], functions["printf"], functions["println"] = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
+	functions["print"], functions["printf"], functions["println"] = fmt.Sprint, chart.Printf, fmt.Sprintln
 	functions["html"], functions["js"], functions["urlquery"] =
 		template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
 	functions["keys"], functions["values"], functions["sortAlpha"] = chart.SortedKeys, chart.SortedValues, sortAlpha

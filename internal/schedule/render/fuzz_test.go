@@ -28,6 +28,9 @@ func FuzzTemplate(f *testing.F) {
 	for _, line := range lines {
 		f.Add(line)
 	}
+	for _, address := range []string{`{{ list $ }}`, `{{ printf "%p" .Labels }}`, `{{ printf "%d" (list (semver "1.2.3")) }}`} {
+		f.Add(address)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := exampleData("t")
 		d.ConfigData = map[string]any{"a": "b", "list": []any{1, "x"}, "map": map[string]any{"k": "v"}}

@@ -111,7 +111,8 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 			return err
 		}
 	}
-	return t.Execute(w, w.data)
+	// A copy, because a pointer in a list is printed as an address, which differs each time.
+	return t.Execute(w, *w.data)
 }
 
 // private returns a copy of the data that a template can change.
