@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // windows of clusters name time zones, and a container may have no time zone files
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/clusteragent"

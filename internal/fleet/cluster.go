@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet/window"
 )
 
 // ClustersFolder is the folder with the folders of clusters, beside those of cluster types.
@@ -103,7 +104,7 @@ func checkCluster(d *decoder, root *yaml.Node, c *v1alpha1.Cluster) {
 	d.elements(root, len(c.Spec.Windows), func(n *yaml.Node, i int) {
 		d.require(n, "cron")
 		d.require(n, "duration")
-		if _, err := ParseWindow(c.Spec.Windows[i]); err != nil && c.Spec.Windows[i].Cron != "" && lookup(n, "duration") != nil {
+		if _, err := window.Parse(c.Spec.Windows[i]); err != nil && c.Spec.Windows[i].Cron != "" && lookup(n, "duration") != nil {
 			d.fail(KindInvalidValue, n, `write for example {cron: "0 2 * * *", duration: 3h, timeZone: Europe/Berlin}`, "%s", err)
 		}
 	}, "spec", "windows")

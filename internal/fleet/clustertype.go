@@ -25,7 +25,7 @@ func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
 		oneOf(d, n, ct.Spec.Taints[i].Effect, taintEffects, "effect")
 	}, "spec", "taints")
 	d.quantities(root, ct.Spec.Capacity, "spec", "capacity")
-	oneOf(d, root, ct.Spec.Pull, []string{"flux", "argocd", "fleet", "none"}, "spec", "pull")
+	oneOf(d, root, ct.Spec.Pull, []string{"flux", "argocd", "fleet", "direct", "none"}, "spec", "pull")
 	if len(ct.Spec.Features) > maxFacts {
 		d.fail(KindInvalidValue, lookup(root, "spec", "features"), "", "%s has %d features; the maximum is %d", d.field("spec", "features"), len(ct.Spec.Features), maxFacts)
 	}

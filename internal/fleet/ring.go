@@ -253,10 +253,15 @@ func (a *assembly) rings() {
 	}
 }
 
-// windowsWithoutRings warns about clusters with windows or a hold in an environment without rings, where these have no effect.
+// windowsWithoutRings warns about clusters with windows or a hold in an environment without rings, where these have no effect: reconcilers do not
+// know them. The agent, which applies where there is no reconciler, does.
 func (a *assembly) windowsWithoutRings() {
+	direct := map[string]bool{}
+	for _, ct := range a.s.ClusterTypes {
+		direct[ct.Name] = cmp.Or(ct.Pull, ct.Reconciler) == "direct"
+	}
 	for _, c := range a.s.Clusters {
-		if _, own := c.own(""); own && !a.s.LostRings {
+		if _, own := c.own(""); own && !a.s.LostRings && !direct[c.Type] {
 			a.problem(SeverityWarning, KindInvalidValue, c, "give the environment rings, in spec.promotion.rings of the Environment",
 				"windows and hold have no effect, because environment %q has no rings: its clusters follow its branch", a.Environment)
 		}

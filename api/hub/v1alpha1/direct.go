@@ -10,6 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
 // KindDirectDelivery is the kind of a [DirectDelivery].
@@ -96,6 +98,8 @@ const (
 	MaxDeliveryBytes = 4 << 20
 	// MaxDeliveryWait is how long the server holds a request until something changes.
 	MaxDeliveryWait = 50 * time.Second
+	// MaxWindows is how many windows a cluster can have.
+	MaxWindows = 32
 )
 
 // DeliveriesPayloadType is the payload type of sealed [Deliveries]; see [Seal].
@@ -129,6 +133,10 @@ type Delivery struct {
 	// Of is the name of the platform's delivery whose folder has the document; empty for the platform's.
 	Of   string             `json:"of,omitempty"`
 	Spec DirectDeliverySpec `json:"spec"`
+	// Windows and Hold say when the cluster may be changed, for the platform's folder and all documents in it: those of the Cluster object. Only a
+	// platform's delivery has them.
+	Windows []scheduler.Window `json:"windows,omitempty"`
+	Hold    *scheduler.Hold    `json:"hold,omitempty"`
 	// Commit is the commit of the source; empty if it could not be read.
 	Commit string `json:"commit,omitempty"`
 	// Digest is the SHA-256 of the archive in hexadecimal, and Size its length in bytes.
@@ -216,6 +224,9 @@ func (d *Delivery) Check() error {
 	}
 	if !d.Platform() {
 		problems = append(problems, d.Spec.Check())
+	}
+	if len(d.Windows) > MaxWindows || !d.Platform() && (len(d.Windows) > 0 || d.Hold != nil) {
+		problems = append(problems, fmt.Errorf("it has %d windows, want at most %d, and only for the platform's folder", len(d.Windows), MaxWindows))
 	}
 	if d.Commit != "" && !hexCommit.MatchString(d.Commit) {
 		problems = append(problems, fmt.Errorf("commit %.100q is not a hash", d.Commit))

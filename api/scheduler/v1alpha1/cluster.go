@@ -20,13 +20,14 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Ring string `json:"ring,omitempty"`
 
-	// Windows are the times during which a rollout in rings may change the cluster. Default: any time at which its ring is changed.
+	// Windows are the times during which a rollout in rings may change the cluster. The agent of a cluster without a reconciler keeps them in every
+	// environment: it downloads and verifies what is new, and applies it in the next window. Default: any time at which its ring or branch is changed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Windows []Window `json:"windows,omitempty"`
 
-	// Hold asks rollouts in rings to leave the cluster as it is for now.
+	// Hold asks rollouts in rings, and the agent of a cluster without a reconciler, to leave the cluster as it is for now.
 	// +optional
 	Hold *Hold `json:"hold,omitempty"`
 }

@@ -35,10 +35,13 @@ type work struct {
 
 // step brings a delivery forward. one is what should run; nil if the delivery is no longer wanted. target is the version to apply; nil if there is none.
 func (w *work) step(ctx context.Context, one, target *hub.Delivery) error {
+	s := w.state
 	if one == nil {
+		if c := w.view.closures[s.Delivery.Of]; c.why != "" && s.Phase != removing {
+			return w.await(ctx, nil, c)
+		}
 		return w.remove(ctx)
 	}
-	s := w.state
 	if s != nil && s.Delivery.Of != one.Of { // its document is in another folder now, and only that one may remove it
 		s.Delivery.Of = one.Of
 		if err := w.put(); err != nil {
@@ -52,6 +55,9 @@ func (w *work) step(ctx context.Context, one, target *hub.Delivery) error {
 	if s.runs(one) && s.Delivery.Version() != one.Version() {
 		return w.adopt(ctx, one)
 	}
+	if c := w.view.closedFor(one); target == nil && c.why != "" {
+		return w.await(ctx, one, c)
+	}
 	if target == nil {
 		err := w.look(ctx)
 		if !w.view.isApplied(w.view.target(one)) { // it waits for its archive, or for another delivery
@@ -61,7 +67,7 @@ func (w *work) step(ctx context.Context, one, target *hub.Delivery) error {
 	}
 	if s == nil {
 		w.state = &state{Delivery: *one, Phase: applying}
-	} else if s.Rejected != "" && s.Rejected != one.Content() {
+	} else if target == one && s.Rejected != "" && s.Rejected != one.Content() {
 		s.Rejected, s.Why = "", ""
 	}
 	return w.apply(ctx, target)
@@ -134,7 +140,7 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 		if s.Delivery.Version() != target.Version() {
 			s.Message, s.Unhealthy = "", nil
 		}
-		s.Delivery, s.Phase, s.Objects = *target, applying, all
+		s.Delivery, s.Phase, s.Begun, s.Objects = *target, applying, true, all
 		if err := w.put(); err != nil {
 			return err
 		}
@@ -165,7 +171,7 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	}
 	s.Applied = target.Commit
 	if !again || s.Phase == applying {
-		s.Phase, s.Since, s.Message = waiting, w.Now().UTC(), ""
+		s.Phase, s.Since, s.Begun, s.Message = waiting, w.Now().UTC(), false, ""
 		w.Log.Info("applied a delivery", "delivery", w.id, "commit", target.Commit, "objects", len(objects))
 	}
 	if err := w.put(); err != nil {
@@ -328,6 +334,7 @@ func (w *work) failed(target *hub.Delivery, why string) error {
 	if s.Delivery.Version() != target.Version() {
 		s.Unhealthy = nil
 	}
+	s.Begun = s.Begun && s.Delivery.Content() == target.Content()
 	s.Delivery, s.Phase, s.Message = *target, applying, why
 	if late {
 		w.rollBack()

@@ -17,8 +17,11 @@ type view struct {
 	// filled has the platform's deliveries, by name, whose folder has anything. An empty folder, which may have been removed or renamed, does not say that
 	// all applications should go.
 	filled map[string]bool
-	has    func(digest string) bool
-	now    time.Time
+	// closures are when the cluster may be changed, by the name of the platform's delivery, and staged what waits for that, by ID.
+	closures map[string]closure
+	staged   map[string]staged
+	has      func(digest string) bool
+	now      time.Time
 }
 
 // removed returns the IDs of deliveries that the folder of the platform no longer declares, the last first. What belongs to a folder that is gone or
@@ -59,11 +62,17 @@ func (v *view) toApply(one *hub.Delivery, applyAt time.Time) *hub.Delivery {
 	if one.Digest == "" {
 		return nil
 	}
-	target := v.target(one)
-	if s := v.states[one.ID()]; s != nil && s.Phase != applying && s.Phase != removing && s.Delivery.Version() == target.Version() && v.now.Before(applyAt) {
+	target, s := v.target(one), v.states[one.ID()]
+	if s.runs(target) && s.Delivery.Version() == target.Version() && v.now.Before(applyAt) {
 		return nil
 	}
-	if !v.has(target.Digest) || target == one && v.waits(one) != "" {
+	if target == one && (v.waits(one) != "" || v.closedFor(one).why != "") {
+		if s == nil || !s.runs(&s.Delivery) || v.now.Before(applyAt) {
+			return nil
+		}
+		target = &s.Delivery // what runs is kept meanwhile
+	}
+	if !v.has(target.Digest) {
 		return nil
 	}
 	return target

@@ -64,6 +64,8 @@ type track struct {
 	leads bool
 	// digest is that of the archive that is being applied.
 	digest string
+	// staged is what was found in a version that waits for its window.
+	staged staged
 	// progress is how far a version was applied when it gave way to another delivery.
 	progress progress
 }
@@ -209,7 +211,8 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 
 // view returns what is known now.
 func (d *Deliverer) view(desired *hub.Deliveries) *view {
-	v := &view{desired: desired, wanted: map[string]*hub.Delivery{}, filled: map[string]bool{}, has: d.Store.HasArchive, now: d.Now()}
+	v := &view{desired: desired, wanted: map[string]*hub.Delivery{}, filled: map[string]bool{}, staged: map[string]staged{}, has: d.Store.HasArchive, now: d.Now()}
+	v.closures = closuresOf(desired.Deliveries, v.now)
 	for i := range desired.Deliveries {
 		one := &desired.Deliveries[i]
 		v.wanted[one.ID()] = one
@@ -225,6 +228,11 @@ func (d *Deliverer) view(desired *hub.Deliveries) *view {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.states = maps.Clone(d.states)
+	for id, t := range d.tracks {
+		if t.staged.problem != "" {
+			v.staged[id] = t.staged
+		}
+	}
 	return v
 }
 

@@ -53,9 +53,10 @@ func (w *work) pruneAfter(ctx context.Context, target *hub.Delivery, refs []ref)
 		return keep[r.key()] || len(before) > 0 && givesRights(r) || slices.ContainsFunc(before, func(o *hub.Delivery) bool { return hasIn(o, r) })
 	})
 	w.state.Objects, w.state.Left = left, ""
-	if len(before) > 0 {
+	switch {
+	case len(left) > len(refs) && len(before) > 0:
 		w.track.applyAt = time.Time{}
-	} else if len(failures) == 0 {
+	case len(before) == 0 && len(failures) == 0:
 		w.state.Was = nil // all of its objects have its ID now
 	}
 	if len(failures) > 0 {

@@ -32,6 +32,9 @@ func (d *Deliverer) report(v *view) {
 		if s.Phase == removing && s.Message != "is being removed" {
 			r.State = hub.StateFailed
 		}
+		if c := v.closures[s.Delivery.Of]; c.why != "" && s.Phase != removing {
+			r.Message = "is to be removed; " + c.why
+		}
 		if err := stuck[id]; err != nil {
 			r.State, r.Message = hub.StateFailed, err.Error()
 		}
@@ -82,7 +85,9 @@ func (v *view) report(one *hub.Delivery, s *state, stuck error) hub.Report {
 		r.Message = "its archive is being downloaded"
 		if v.has(one.Digest) {
 			r.Message = "is about to be applied"
-			if name := v.waits(one); name != "" {
+			if c := v.closedFor(one); c.why != "" {
+				r.State, r.Message = v.stagedReport(one, c)
+			} else if name := v.waits(one); name != "" {
 				r.Message = "waits for " + name
 			}
 		}

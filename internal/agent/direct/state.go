@@ -35,6 +35,8 @@ type state struct {
 	// Delivery is what is applied, or was attempted last.
 	Delivery hub.Delivery `json:"delivery"`
 	Phase    phase        `json:"phase"`
+	// Begun is set while objects of the version are being applied: it is finished, also when the cluster may no longer be changed.
+	Begun bool `json:"begun,omitempty"`
 	// Since is when everything was applied.
 	Since time.Time `json:"since,omitzero"`
 	// Message explains the phase.

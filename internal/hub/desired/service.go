@@ -15,6 +15,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -47,8 +48,18 @@ type Numbers interface {
 	NextNumber(ctx context.Context, name string, least int64) (int64, error)
 }
 
-// Follows returns the folder that a cluster follows as a member of an environment. direct is false if a reconciler on the cluster does that.
-type Follows func(cluster string, m ledger.Membership) (source hub.Source, direct bool, err error)
+// Follows returns what a cluster follows as a member of an environment.
+type Follows func(cluster string, m ledger.Membership) (Following, error)
+
+// Following is the folder that a cluster follows.
+type Following struct {
+	hub.Source
+	// Direct is false if a reconciler on the cluster follows it.
+	Direct bool
+	// Windows and Hold say when the cluster may be changed. Default: at any time.
+	Windows []scheduler.Window
+	Hold    *scheduler.Hold
+}
 
 // Service answers what clusters should run. It is safe for concurrent use, and must not be copied.
 type Service struct {
@@ -207,14 +218,15 @@ func (s *Service) membership(ctx context.Context, asked asked, cluster string, m
 			break
 		}
 	}
-	source, direct, err := s.Follows(cluster, m)
+	source, err := s.Follows(cluster, m)
 	if err != nil {
 		d.Error = message(err)
 		return []hub.Delivery{d}, nil
 	}
-	if !direct {
+	if !source.Direct {
 		return nil, nil
 	}
+	d.Windows, d.Hold = source.Windows, source.Hold
 	d.Spec.Source = hub.DirectSource{Repository: source.Repository, Branch: source.Ref, Path: source.Path}
 	f := s.fill(ctx, asked, "", &d)
 	if f == nil {

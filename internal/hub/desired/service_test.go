@@ -7,13 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -43,11 +47,11 @@ func newWorld() *world {
 	}}
 	w.Service = &Service{
 		Clusters: members{}, Numbers: &numbers{}, Repositories: w, Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), 32)), Now: func() time.Time { return w.time },
-		Follows: func(_ string, m ledger.Membership) (hub.Source, bool, error) {
+		Follows: func(_ string, m ledger.Membership) (Following, error) {
 			if m.Environment == "unread" {
-				return hub.Source{}, false, errors.New("not read yet")
+				return Following{}, errors.New("not read yet")
 			}
-			return hub.Source{Repository: gitOps, Ref: m.Environment, Path: m.ClusterType}, m.ClusterType != "flux", nil
+			return Following{Source: hub.Source{Repository: gitOps, Ref: m.Environment, Path: m.ClusterType}, Direct: m.ClusterType != "flux"}, nil
 		},
 	}
 	return w
@@ -140,6 +144,35 @@ dev-shop/dev-shop of "platform-dev" at ccc, archive false, kustomization.yaml ha
 `)
 	if all, _, err := w.Of(t.Context(), "another"); err != nil || len(all) != 0 {
 		t.Errorf("an unknown cluster gets %v, %v", all, err)
+	}
+}
+
+func TestWindowsAreThoseOfThePlatformsFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.Service.Clusters = members{{Environment: "dev", ClusterType: "large"}}
+	follows, windows := w.Follows, []scheduler.Window{{Cron: "0 2 * * *", Duration: metav1.Duration{Duration: time.Hour}}}
+	_, before, err := w.Of(t.Context(), "edge-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Service.Follows = func(cluster string, m ledger.Membership) (Following, error) {
+		f, err := follows(cluster, m)
+		f.Windows, f.Hold = windows, &scheduler.Hold{Reason: "inventory"}
+		return f, err
+	}
+	all, after, err := w.Of(t.Context(), "edge-1")
+	if err != nil || after == before || len(all) != 2 || !reflect.DeepEqual(all[0].Windows, windows) || all[0].Hold == nil || all[1].Windows != nil || all[1].Hold != nil {
+		t.Errorf("got %+v, %v; the tag was %s and is %s", all, err, before, after)
+	}
+	for i := range all {
+		if err := all[i].Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	all[1].Hold = all[0].Hold
+	if all[1].Check() == nil {
+		t.Error("a document has a hold of its own, which nothing would keep")
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/window"
 )
 
 // calendar holds the times at which commits may be promoted. The zero value allows any time.
 type calendar struct {
-	windows []fleet.Window
+	windows []window.Window
 	freezes []v1alpha1.Freeze
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/window"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
@@ -67,10 +67,10 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 		rules.Gate.Healthy = state == v1alpha1.GateHealthy
 	}
 	for i, w := range p.Windows {
-		window, err := fleet.ParseWindow(w)
+		parsed, err := window.Parse(w)
 		wrong(fmt.Sprintf("windows[%d]", i), err)
 		if err == nil {
-			rules.calendar.windows = append(rules.calendar.windows, window)
+			rules.calendar.windows = append(rules.calendar.windows, parsed)
 		}
 	}
 	rules.calendar.freezes = p.Freezes

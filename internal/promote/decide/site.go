@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/window"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
@@ -25,11 +26,11 @@ type site struct {
 func newSite(cluster string, s fleet.Stage) (*site, error) {
 	own := &site{cluster: cluster, hold: s.Hold}
 	for _, w := range s.Windows {
-		window, err := fleet.ParseWindow(w)
+		parsed, err := window.Parse(w)
 		if err != nil {
 			return own, fmt.Errorf("the windows of cluster %s: %w", cluster, err)
 		}
-		own.calendar.windows = append(own.calendar.windows, window)
+		own.calendar.windows = append(own.calendar.windows, parsed)
 	}
 	return own, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/window"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
@@ -143,7 +144,7 @@ func decodeRings(content []byte) (*rings, error) {
 			return nil, fmt.Errorf("stage %q has windows or a hold, or is named after a cluster, and only both together, with this cluster", s.Name)
 		}
 		for _, w := range s.Windows {
-			if _, err := fleet.ParseWindow(w); err != nil {
+			if _, err := window.Parse(w); err != nil {
 				return nil, fmt.Errorf("stage %q: %w", s.Name, err)
 			}
 		}

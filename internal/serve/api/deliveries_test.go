@@ -55,8 +55,8 @@ func (w *world) deliver(git desired.Repositories) ed25519.PublicKey {
 	w.server.DeliveryKey = public
 	w.server.Deliveries = &desired.Service{
 		Clusters: w.ledger, Numbers: w.ledger, Repositories: git, Key: key, Fresh: time.Nanosecond, Now: time.Now,
-		Follows: func(_ string, m ledger.Membership) (hub.Source, bool, error) {
-			return hub.Source{Repository: gitOps, Ref: "dev", Path: m.ClusterType}, m.ClusterType == "bare", nil
+		Follows: func(_ string, m ledger.Membership) (desired.Following, error) {
+			return desired.Following{Source: hub.Source{Repository: gitOps, Ref: "dev", Path: m.ClusterType}, Direct: m.ClusterType == "bare"}, nil
 		},
 	}
 	return public

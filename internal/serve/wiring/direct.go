@@ -38,9 +38,9 @@ func (s *Server) wireDirect(ctx context.Context) error {
 	service := &desired.Service{
 		Clusters: s.Ledger, Numbers: s.Ledger, Repositories: repository.Direct{Client: s.Flows.Client}, Key: key, Now: time.Now,
 		Fresh: min(s.Config.Poll.Duration, 15*time.Second),
-		Follows: func(cluster string, m ledger.Membership) (hub.Source, bool, error) {
+		Follows: func(cluster string, m ledger.Membership) (desired.Following, error) {
 			f, err := observer.Following(cluster, m)
-			return f.Source, f.Reconciler == pull.Direct, err
+			return desired.Following{Source: f.Source, Direct: f.Reconciler == pull.Direct, Windows: f.Windows, Hold: f.Hold}, err
 		},
 	}
 	s.API.Deliveries, s.API.Events.Registered = service, service.Renew

@@ -1,4 +1,4 @@
-package fleet
+package window
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 		{"0 0 1 1 *", 366 * 24 * time.Hour, "2026-11-20T10:00:00Z", true},
 		{"* * * * *", time.Second, "2026-11-20T10:00:01Z", false},
 	} {
-		w, err := ParseWindow(v1alpha1.Window{Cron: tc.cron, Duration: metav1.Duration{Duration: tc.duration}, TimeZone: "Europe/Berlin"})
+		w, err := Parse(v1alpha1.Window{Cron: tc.cron, Duration: metav1.Duration{Duration: tc.duration}, TimeZone: "Europe/Berlin"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,13 +41,13 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 	}
 }
 
-// FuzzParseWindow checks that any text is either rejected or gives a window that can be evaluated.
-func FuzzParseWindow(f *testing.F) {
+// FuzzParse checks that any text is either rejected or gives a window that can be evaluated.
+func FuzzParse(f *testing.F) {
 	for _, cron := range []string{"0 9 * * 1-5", "*/15 * * * *", "0 0 29 2 *", "TZ=0 0 0 1 1", "CRON_TZ=UTC * * * * *", "@daily", "0-59/0 * * * *", "1,2,3 * ? * MON-FRI", "99999999999999999999 * * * *"} {
 		f.Add(cron, "Europe/Berlin", int64(time.Hour))
 	}
 	f.Fuzz(func(t *testing.T, cron, zone string, duration int64) {
-		w, err := ParseWindow(v1alpha1.Window{Cron: cron, TimeZone: zone, Duration: metav1.Duration{Duration: time.Duration(duration)}})
+		w, err := Parse(v1alpha1.Window{Cron: cron, TimeZone: zone, Duration: metav1.Duration{Duration: time.Duration(duration)}})
 		if err != nil {
 			return
 		}

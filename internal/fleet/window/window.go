@@ -1,4 +1,9 @@
-package fleet
+// Package window knows the windows of clusters, rings and environments: recurring time spans in which they may be changed.
+//
+//	{cron: "0 2 * * *", duration: 3h, timeZone: Europe/Berlin} ─► Parse ─► Window: open now? opens next when?
+//
+// It is a package of its own because the agent, which applies in the windows of its cluster, links nothing else of package fleet.
+package window
 
 import (
 	"errors"
@@ -26,8 +31,8 @@ func (w Window) Open(now time.Time) bool {
 // Next returns when the window opens next after a time; zero if it never does.
 func (w Window) Next(now time.Time) time.Time { return w.starts.Next(now) }
 
-// ParseWindow parses a window. A start in the hour that a time zone skips in spring is skipped too.
-func ParseWindow(w v1alpha1.Window) (Window, error) {
+// Parse parses a window. A start in the hour that a time zone skips in spring is skipped too.
+func Parse(w v1alpha1.Window) (Window, error) {
 	zone, err := parseZone(w.TimeZone)
 	if err != nil {
 		return Window{}, err
