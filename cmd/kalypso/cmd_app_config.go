@@ -11,14 +11,14 @@ import (
 func newAppConfig(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Set the configuration of an application, and check who may edit it",
+		Short: "Set the configuration of an application, list missing values, and check who may edit it",
 		Long: `Set values of the configuration of an application, and check who may edit them. Its schemas say it, with the keyword editableBy: the schema of the
 Delivery, and the values.schema.json of a chart in the source.`,
 		Example: `  kalypso app config set -e dev --target functional-test replicas=2 --dry-run
   kalypso app config check -e dev --base HEAD~1 --author ada --group dba
   kalypso app config owners -e dev --teams @acme/ --write .github/CODEOWNERS`,
 	})
-	cmd.AddCommand(newAppConfigCheck(t), newAppConfigOwners(t), newAppConfigSet(t))
+	cmd.AddCommand(newAppConfigCheck(t), newAppConfigMissing(t), newAppConfigOwners(t), newAppConfigSet(t))
 	return cmd
 }
 

@@ -10,7 +10,7 @@ import (
 func newConfig(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Set platform configuration, and check who may edit it",
+		Short: "Set platform configuration, list missing values, and check who may edit it",
 		Long: `Set values of platform configuration, and check who may edit them. The schemas of a control plane say it, with the keyword editableBy.
 
 "kalypso app config" does the same for the configuration of an application.`,
@@ -18,6 +18,6 @@ func newConfig(t *terminal.Terminal) *cobra.Command {
   kalypso config check -e dev --base-ref HEAD~1 --author ada --group dba
   kalypso config owners -e dev --teams @acme/ --write .github/CODEOWNERS`,
 	})
-	cmd.AddCommand(newConfigCheck(t), newConfigOwners(t), newConfigSet(t))
+	cmd.AddCommand(newConfigCheck(t), newConfigMissing(t), newConfigOwners(t), newConfigSet(t))
 	return cmd
 }

@@ -100,7 +100,9 @@ func restarts(objects []ObjectChange, after []byte) (restart []string, configs [
 				c.Readers = append(c.Readers, c.readersOf(w, replaced[w.text])...)
 			}
 		}
-		slices.SortFunc(c.Readers, func(a, b DataReader) int { return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Effect, b.Effect)) })
+		slices.SortFunc(c.Readers, func(a, b DataReader) int {
+			return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Effect, b.Effect))
+		})
 		if c.Readers = slices.Compact(c.Readers); !c.added || len(c.Readers) > 0 {
 			configs = append(configs, c.DataChange)
 		}

@@ -88,6 +88,12 @@ func (s ServerQuerier) Application(ctx context.Context, q query.ApplicationQuery
 	return get[query.ApplicationDetail](ctx, s.Client, client.Path("applications", q.Name), newParameters().text("subject", q.Subject).values)
 }
 
+// Missing lists the required values that targets lack.
+func (s ServerQuerier) Missing(ctx context.Context, q query.MissingQuery) (query.Page[query.MissingValue], error) {
+	p := pageParameters(q.Paging).text("environment", q.Environment).text("controlPlane", q.ControlPlane).text("application", q.Application).text("target", q.Target)
+	return get[query.Page[query.MissingValue]](ctx, s.Client, "missing-values", p.values)
+}
+
 // Revisions returns the revisions of a target.
 func (s ServerQuerier) Revisions(ctx context.Context, q query.RevisionsQuery) (query.TargetRevisions, error) {
 	return get[query.TargetRevisions](ctx, s.Client, client.Path("applications", q.Name, "environments", q.Environment, "targets", q.Target, "revisions"),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
@@ -19,6 +20,8 @@ type MissingValue struct {
 	// empty for an application, whose values are the same everywhere.
 	Target      string `json:"target,omitempty"`
 	ClusterType string `json:"clusterType,omitempty"`
+	// Cluster is the cluster with values of its own; empty for those that share the values of the cluster type.
+	Cluster string `json:"cluster,omitempty"`
 	// Key is the key of the value.
 	Key string `json:"key"`
 	// SetBy says who may set it, as in "dba or ada"; empty if everyone may who may change the file.
@@ -34,24 +37,57 @@ type MissingQuery struct {
 	Environment  string `query:"environment" maxLength:"253" doc:"Only values that this environment lacks."`
 	ControlPlane string `query:"controlPlane" maxLength:"2048" doc:"Only values of this control plane and its applications."`
 	Application  string `query:"application" maxLength:"253" doc:"Only values of the configuration of this application."`
+	Target       string `query:"target" maxLength:"253" doc:"Only values that this target lacks; its name in the fleet."`
 	Paging
+}
+
+// MissingOf returns the values of the platform's configuration that assignments lack. about has the control plane and environment.
+func MissingOf(about MissingValue, lacks []schedule.Lack) []MissingValue {
+	var all []MissingValue
+	for _, l := range lacks {
+		about.ClusterType, about.Cluster, about.Target = l.ClusterType, l.Cluster, l.Target
+		all = about.add(all, l.Problem)
+	}
+	return all
+}
+
+// MissingIn returns the values that targets of an application lack by problems. about has the environment and application.
+func MissingIn(about MissingValue, problems []fleet.Problem) []MissingValue {
+	var all []MissingValue
+	for _, p := range problems {
+		about.Target = p.Assignment
+		all = about.add(all, p)
+	}
+	return all
+}
+
+// add adds the values that a problem says are missing.
+func (m MissingValue) add(all []MissingValue, p fleet.Problem) []MissingValue {
+	if p.Lacks == "" {
+		return all
+	}
+	for key := range strings.SplitSeq(p.Lacks, ", ") {
+		m.Key, m.SetBy, m.Holds, m.Problem = key, p.SetBy, p.Severity == fleet.SeverityError, p
+		all = append(all, m)
+	}
+	return all
+}
+
+// inFleet returns the name of the target in the fleet.
+func (m *MissingValue) inFleet() string {
+	if m.Application == "" {
+		return m.Target
+	}
+	return m.Application + "-" + m.Target
 }
 
 // Missing returns the required values that targets lack, as the last rounds found them.
 func (o *Observer) Missing(_ context.Context, q MissingQuery) (Page[MissingValue], error) {
 	all := []MissingValue{}
-	add := func(m MissingValue, problems []fleet.Problem) {
-		for _, p := range problems {
-			if p.Lacks == "" || q.Environment != "" && q.Environment != m.Environment {
-				continue
-			}
-			one := m
-			if one.Target = p.Assignment; m.Application == "" {
-				one.ClusterType, one.Target, _ = strings.Cut(p.Assignment, "/")
-			}
-			for key := range strings.SplitSeq(p.Lacks, ", ") {
-				one.Key, one.SetBy, one.Holds, one.Problem = key, p.SetBy, p.Severity == fleet.SeverityError, p
-				all = append(all, one)
+	add := func(values []MissingValue) {
+		for _, m := range values {
+			if (q.Environment == "" || q.Environment == m.Environment) && (q.Target == "" || q.Target == m.inFleet()) {
+				all = append(all, m)
 			}
 		}
 	}
@@ -61,8 +97,11 @@ func (o *Observer) Missing(_ context.Context, q MissingQuery) (Page[MissingValue
 				continue
 			}
 			for _, s := range cp.standings() {
-				if s.scheduled != nil && s.scheduled.Outcome != nil && s.scheduled.Outcome.Plan != nil && q.Application == "" {
-					add(MissingValue{ControlPlane: cp.URL, Environment: s.name}, s.scheduled.Outcome.Plan.Problems)
+				if s.scheduled == nil || q.Application != "" {
+					continue
+				}
+				if draft := s.scheduled.Outcome.Draft(); draft != nil {
+					add(MissingOf(MissingValue{ControlPlane: cp.URL, Environment: s.name}, draft.Lacks()))
 				}
 			}
 			for _, a := range cp.Applications {
@@ -71,12 +110,12 @@ func (o *Observer) Missing(_ context.Context, q MissingQuery) (Page[MissingValue
 				}
 				for i := range a.Environments {
 					e := &a.Environments[i]
-					add(MissingValue{ControlPlane: cp.URL, Environment: e.Environment, Application: a.Name, Subject: a.Subject}, e.detail().ProblemList)
+					add(MissingIn(MissingValue{ControlPlane: cp.URL, Environment: e.Environment, Application: a.Name, Subject: a.Subject}, e.detail().ProblemList))
 				}
 			}
 		}
 	}
 	return cut(all, q.Paging, func(m *MissingValue) string {
-		return names(m.Environment, m.Application, m.Target, m.ClusterType, m.Key, m.ControlPlane, m.Subject)
+		return names(m.Environment, m.Application, m.Target, m.ClusterType, m.Cluster, m.Key, m.ControlPlane, m.Subject)
 	})
 }

@@ -20,6 +20,8 @@ type Composed struct {
 	Layers *Layers
 	// Digest identifies Data.
 	Digest fleet.Digest
+	// Lacks are the problems about required values that are missing. The slice is shared; do not change it.
+	Lacks []fleet.Problem
 
 	// results are those of the templates in the layers, computed those of the expressions.
 	results  map[string]string
@@ -113,7 +115,13 @@ type composition struct {
 	fields map[string]*node
 
 	mu      sync.Mutex
-	checked map[string][]fleet.Problem // by schemaKey
+	checked map[string]checked // by schemaKey
+}
+
+// checked is a configuration with what is wrong with it.
+type checked struct {
+	*Composed
+	findings []fleet.Problem
 }
 
 func newComposition(set *layerSet, results map[string]string, computed map[*node]*node) *composition {
@@ -121,37 +129,43 @@ func newComposition(set *layerSet, results map[string]string, computed map[*node
 	return &composition{
 		Composed: &Composed{Data: p.data, Digest: digest(p.data), Layers: set.Layers, results: results, computed: computed},
 		fields:   p.fields,
-		checked:  map[string][]fleet.Problem{},
+		checked:  map[string]checked{},
 	}
 }
 
 // result returns the configuration with its problems for a selection.
 func (c *composition) result(sel *selection) Result {
-	r := Result{Composed: c.Composed, Schemas: sel.schemaNames, Problems: sel.standing, Hold: sel.hold}
-	if findings := c.check(sel); len(findings) > 0 {
-		r.Problems = fleet.SortProblems(slices.Concat(sel.standing, findings))
-		r.Hold = r.Hold || holds(findings)
+	of := c.check(sel)
+	r := Result{Composed: of.Composed, Schemas: sel.schemaNames, Problems: sel.standing, Hold: sel.hold}
+	if len(of.findings) > 0 {
+		r.Problems = fleet.SortProblems(slices.Concat(sel.standing, of.findings))
+		r.Hold = r.Hold || holds(of.findings)
 	}
 	return r
 }
 
 // check validates the configuration, once for each set of schemas.
-func (c *composition) check(sel *selection) []fleet.Problem {
+func (c *composition) check(sel *selection) checked {
 	if len(sel.schemas) == 0 {
-		return nil
+		return checked{Composed: c.Composed}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if findings, done := c.checked[sel.schemaKey]; done {
-		return findings
+	if known, done := c.checked[sel.schemaKey]; done {
+		return known
 	}
-	var findings []fleet.Problem
+	of := checked{Composed: c.Composed}
 	root := &node{kind: mapping, fields: c.fields}
 	for _, sch := range sel.schemas {
-		findings = append(findings, sch.check(root)...)
+		of.findings = append(of.findings, sch.check(root)...)
 	}
-	c.checked[sel.schemaKey] = findings
-	return findings
+	if lacks := slices.DeleteFunc(slices.Clone(of.findings), func(p fleet.Problem) bool { return p.Lacks == "" }); len(lacks) > 0 {
+		own := *c.Composed // other schemas may require other values
+		own.Lacks = lacks
+		of.Composed = &own
+	}
+	c.checked[sel.schemaKey] = of
+	return of
 }
 
 // digest identifies data. Digests are equal if templates would print the same.

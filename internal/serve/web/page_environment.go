@@ -23,9 +23,10 @@ type environmentPage struct {
 	// Steps are the most recent steps, without commit statuses.
 	Steps []stepView
 	// Behind are the first clusters that are not up to date; More is the address of the full list.
-	Behind []query.Discrepancy
-	More   string
-	Matrix matrixView
+	Behind  []query.Discrepancy
+	More    string
+	Matrix  matrixView
+	Missing *missingView
 	// Preview is the address of the full pending plan; empty without previews, and for the past.
 	Preview string
 	// Approvable reports that a pull request waits for approval.
@@ -78,6 +79,9 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	}
 	if asOf.IsZero() {
 		view.Rings = ringsOf(q, detail.Name, detail.ControlPlane, detail.Rings)
+		if view.Missing, err = s.missingValues(q, query.MissingQuery{Environment: detail.Name, ControlPlane: detail.ControlPlane}); err != nil {
+			return nil, err
+		}
 	}
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"

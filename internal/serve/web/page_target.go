@@ -20,6 +20,7 @@ type targetPage struct {
 	Types     []targetTypeView
 	Revisions []revisionView
 	Timeline  []eventView
+	Missing   *missingView
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
 	AsOf time.Time
 	Now  string
@@ -67,6 +68,11 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 	}
 	for _, a := range d.Assignments {
 		view.Types = append(view.Types, targetTypeOf(a, view.Explain))
+	}
+	if current {
+		if view.Missing, err = s.missingValues(q, query.MissingQuery{Environment: d.Environment, ControlPlane: d.ControlPlane, Target: d.Name}); err != nil {
+			return nil, err
+		}
 	}
 	s.addRevisions(&view)
 	view.addActions(q.text("controlPlane"))

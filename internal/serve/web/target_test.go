@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -86,6 +87,22 @@ func pinnedTarget(t *testing.T) *world {
 	w.pages.Observer.Histories = twoRevisions{}
 	w.pages.Browse = func(repository string) forge.Browse { return forge.Browse{Kind: forge.GitHub, URL: repository} }
 	return w
+}
+
+// TestMissingValuesAreListedWithTheirForm shows what a target lacks, on its page and that of the environment.
+func TestMissingValuesAreListedWithTheirForm(t *testing.T) {
+	w := pinnedTarget(t)
+	lacks := fleetpkg.Problem{Severity: fleetpkg.SeverityError, Assignment: "test", Message: "owner is required", Lacks: "owner", SetBy: "<i>sre</i>"}
+	detail := w.fleet[0].Applications[0].Environments[0].Detail
+	detail.ProblemList = append(detail.ProblemList, lacks)
+	for _, address := range []string{"/environments/dev/targets/hello-test", "/environments/dev"} {
+		p := w.see(address)
+		p.wants("section[aria-labelledby=missing] tbody tr", "owner hello test all <i>sre</i>")
+		p.wants("section[aria-labelledby=missing] tbody tr", "held")
+	}
+	if rows := w.see("/environments/dev?asOf=2026-11-20T11:30").texts("section[aria-labelledby=missing] tr"); len(rows) > 0 {
+		t.Errorf("the past lists %q", rows)
+	}
 }
 
 // TestTargetShowsWhatRunsAndWhatWasDeployed opens the page of a target.
