@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 )
 
 const (
@@ -119,7 +120,7 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	if s.Delivery.Content() != target.Content() || s.Since.IsZero() {
 		s.Since = w.Now().UTC()
 	}
-	objects, refs, err := w.read(ctx, target)
+	objects, refs, emptied, err := w.read(ctx, target)
 	if unreachable(err) {
 		w.later()
 		return nil
@@ -127,7 +128,7 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	if err != nil {
 		return w.failed(target, "nothing was applied: "+oneLine(err))
 	}
-	if len(objects) == 0 && len(s.Objects) > 0 {
+	if len(objects) == 0 && len(s.Objects) > 0 && (!emptied || target.Platform()) {
 		instead := "remove the target instead"
 		if target.Platform() {
 			instead = "if nothing should run here any more, remove its namespaces by hand"
@@ -198,15 +199,14 @@ func inventory(refs, had []ref) []ref {
 	return all
 }
 
-// read returns the objects of a version, with their namespaces.
-func (w *work) read(ctx context.Context, target *hub.Delivery) ([]*unstructured.Unstructured, []ref, error) {
+// read returns the objects of a version, with their namespaces. emptied means that it says that there should be none.
+func (w *work) read(ctx context.Context, target *hub.Delivery) (objects []*unstructured.Unstructured, refs []ref, emptied bool, err error) {
 	files, err := w.Store.Archive(target.Digest)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	objects, err := objectsOf(files)
-	if err != nil {
-		return nil, nil, err
+	if objects, err = objectsOf(files); err != nil {
+		return nil, nil, false, err
 	}
 	defined := map[string]bool{}
 	for _, u := range objects {
@@ -217,13 +217,14 @@ func (w *work) read(ctx context.Context, target *hub.Delivery) ([]*unstructured.
 			defined[group+"/"+kind] = scope == "Namespaced"
 		}
 	}
-	refs, seen := make([]ref, len(objects)), map[ref]bool{}
+	refs = make([]ref, len(objects))
+	seen := map[ref]bool{}
 	for i, u := range objects {
 		namespaced, own := defined[u.GroupVersionKind().Group+"/"+u.GetKind()]
 		if !own {
 			kind, err := w.Cluster.serves(ctx, u.GroupVersionKind())
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, false, err
 			}
 			namespaced = kind.namespaced
 		}
@@ -239,11 +240,12 @@ func (w *work) read(ctx context.Context, target *hub.Delivery) ([]*unstructured.
 		}
 		refs[i] = refOf(u)
 		if seen[refs[i].key()] {
-			return nil, nil, fmt.Errorf("%s is there twice", refs[i])
+			return nil, nil, false, fmt.Errorf("%s is there twice", refs[i])
 		}
 		seen[refs[i].key()] = true
 	}
-	return objects, refs, nil
+	_, emptied = artifact.Emptied(files)
+	return objects, refs, emptied, nil
 }
 
 // applyAll applies objects in their order, and calls done after each. It goes on after a failure, except if definitions or namespaces fail. An error means that the API

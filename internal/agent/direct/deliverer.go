@@ -179,10 +179,10 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 		return lookAgain, err
 	}
 	v := d.view(desired)
-	d.mu.Lock()
-	d.places.short = false
-	d.mu.Unlock()
 	pause := lookSeldom
+	d.mu.Lock()
+	d.places.refused = false
+	d.mu.Unlock()
 	for _, id := range d.queue(v) {
 		d.mu.Lock()
 		t := d.tracks[id]
@@ -200,6 +200,9 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 			done[id] = true
 		}
 	}
+	d.mu.Lock()
+	d.places.short = d.places.refused
+	d.mu.Unlock()
 	if len(d.damaged) == 0 { // otherwise it is not known what is needed
 		if err := d.Store.tidy(d.needed(desired)); err != nil {
 			d.Log.Debug("cannot remove archives that are not needed", "error", err)

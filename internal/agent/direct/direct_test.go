@@ -12,6 +12,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 )
 
 const shopMap = "/api/v1/namespaces/dev-shop/configmaps/"
@@ -67,6 +68,31 @@ func TestAnEmptyFolderRemovesNothing(t *testing.T) {
 	w.settle(d, f)
 	w.wantObjects("dev-shop")
 	w.wantReport(d, platform, hub.StateFailed, "bbb", "aaa", "nothing is removed")
+}
+
+// A target that was uninstalled has a kustomization that lists nothing, in so many words.
+func TestAKustomizationWithoutResourcesRemovesEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	empty := []artifact.File{{Path: "kustomization.yaml", Content: []byte("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n")}}
+	w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+	w.set(shop, "b", inNamespace(), configMap("one", "1"))
+	d, f := w.start()
+	w.settle(d, f)
+	w.pack(shop, "c", inNamespace(), empty)
+	w.settle(d, f)
+	w.wantObjects("dev-shop")
+	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")
+	w.now = w.now.Add(time.Minute)
+	w.set(shop, "d", inNamespace(), configMap("two", "1"))
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two")
+
+	w.now = w.now.Add(time.Minute)
+	w.pack(platform, "e", hub.DirectDeliverySpec{}, empty)
+	w.settle(d, f)
+	w.wantObjects("dev-shop", "two")
+	w.wantReport(d, platform, hub.StateFailed, "eee", "aaa", "nothing is removed")
 }
 
 func TestObjectsOfOthersAreRefusedAndNotRemoved(t *testing.T) {

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -31,10 +33,18 @@ type Follower struct {
 
 	tag    string
 	logged string
+	// turn replaces downloadTurn in tests.
+	turn time.Duration
 }
 
+// errGoesOn means that a download was interrupted, and goes on where it was.
+var errGoesOn = errors.New("the download goes on")
+
 const (
-	pollWait           = 45 * time.Second
+	pollWait = 45 * time.Second
+	// downloadTurn is how long one archive is downloaded. Then others have their turn, and the server is asked for what is newer: on a slow connection, an
+	// archive would otherwise hold up smaller ones, and be downloaded to the end although nothing needs it any more.
+	downloadTurn       = 30 * time.Second
 	minPause, maxPause = time.Second, 5 * time.Minute
 )
 
@@ -47,11 +57,15 @@ func (f *Follower) Run(ctx context.Context) {
 			return
 		}
 		wait := time.Duration(0)
-		if err != nil {
+		switch {
+		case errors.Is(err, errGoesOn):
+			f.Log.Debug("downloads go on", "error", err)
+			wait, pause = minPause, minPause
+		case err != nil:
 			f.logError(err)
 			wait = f.pauseAfter(err, pause)
 			pause = min(2*pause, maxPause)
-		} else {
+		default:
 			if f.logged != "" {
 				f.Log.Info("the server says again what the cluster should run")
 			}
@@ -109,24 +123,38 @@ func (f *Follower) once(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	var failures []error
+	goesOn := false
 	for _, d := range f.missing(desired) {
+		had := f.Store.partSize(d.Digest)
 		if err := f.download(ctx, d.Digest, d.Size); err != nil {
 			failures = append(failures, fmt.Errorf("download %s at %.7s: %w", d.ID(), d.Commit, err))
+			goesOn = goesOn || f.Store.partSize(d.Digest) > had
 			continue
 		}
 		f.Changed()
 	}
+	if goesOn {
+		return fmt.Errorf("%w: %w", errGoesOn, errors.Join(failures...))
+	}
 	return errors.Join(failures...)
 }
 
-// missing returns the deliveries whose archives are not complete.
+// missing returns the deliveries whose archives are not complete, one of each archive: those of the platform, and then those with the least to download.
 func (f *Follower) missing(desired *hub.Deliveries) []hub.Delivery {
 	var all []hub.Delivery
+	left := map[string]int64{}
 	for _, d := range desired.Deliveries {
-		if d.Digest != "" && !f.Store.HasArchive(d.Digest) {
+		if _, known := left[d.Digest]; d.Digest != "" && !known && !f.Store.HasArchive(d.Digest) {
 			all = append(all, d)
+			left[d.Digest] = d.Size - f.Store.partSize(d.Digest)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b hub.Delivery) int {
+		if a.Platform() != b.Platform() {
+			return map[bool]int{true: -1, false: 1}[a.Platform()]
+		}
+		return cmp.Compare(left[a.Digest], left[b.Digest])
+	})
 	return all
 }
 
@@ -135,6 +163,8 @@ func (f *Follower) download(ctx context.Context, digest string, size int64) (err
 	if size > hub.MaxDeliveryBytes {
 		return fmt.Errorf("it has %d bytes, at most %d are accepted", size, hub.MaxDeliveryBytes)
 	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(f.turn, downloadTurn))
+	defer cancel()
 	part, err := os.OpenFile(f.Store.archiveFile(digest)+".part", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ type places struct {
 	// running counts all steps, busy those that are not slow.
 	running, busy int
 	held          int64
-	// short is set while a delivery waits for the memory of others.
-	short bool
+	// short is set while a delivery waits for the memory of others, and refused if the dispatch that is running found one.
+	short, refused bool
 }
 
 // place is what a step of a delivery holds. A step that waits for an API server, a webhook, or an object that is slow, must not delay other deliveries: after its turn, its
@@ -53,7 +53,7 @@ func (d *Deliverer) take(t *track, size int64) bool {
 		return false
 	}
 	if d.places.held > 0 && d.places.held+size > cmp.Or(d.most, maxHeld) {
-		d.places.short = true
+		d.places.refused = true
 		return false
 	}
 	d.places.running++

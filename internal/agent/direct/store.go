@@ -146,6 +146,15 @@ func (s *Store) Archive(digest string) ([]artifact.File, error) {
 	return artifact.Unpack(text)
 }
 
+// partSize returns how many bytes of an archive were downloaded.
+func (s *Store) partSize(digest string) int64 {
+	info, err := os.Stat(s.archiveFile(digest) + ".part")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 // complete turns what was downloaded into an archive, if it has the digest. Otherwise it is removed.
 func (s *Store) complete(digest string) error {
 	part := s.archiveFile(digest) + ".part"

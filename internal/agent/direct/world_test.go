@@ -205,13 +205,19 @@ const (
 // set makes a version of a delivery what the cluster should run.
 func (w *world) set(id, commit string, spec hub.DirectDeliverySpec, documents ...string) {
 	w.t.Helper()
+	w.pack(id, commit, spec, []artifact.File{{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}})
+}
+
+// pack makes a version of a delivery with these files what the cluster should run.
+func (w *world) pack(id, commit string, spec hub.DirectDeliverySpec, files []artifact.File) {
+	w.t.Helper()
 	namespace, name, _ := strings.Cut(id, "/")
 	d := hub.Delivery{Namespace: namespace, Name: name, Commit: strings.Repeat(commit, 40), Spec: spec}
 	d.Spec.Source.Repository = "https://git.example.com/" + name
 	if id != platform {
 		d.Of, d.Spec.ServiceAccount = "platform-dev", "reconciler"
 	}
-	archive, digest, err := artifact.Pack([]artifact.File{{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}})
+	archive, digest, err := artifact.Pack(files)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -17,11 +17,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/artifact"
 )
 
-// kustomizations are the names of the file that makes a folder a kustomization.
-var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
 // selected returns the manifests of a folder: all files, or those that its kustomizations list. Kustomizations are not built: one with
-// more than resources is an error, because what it says would be lost.
+// more than resources is an error, because what it says would be lost. One that says that nothing should run is returned itself.
 func selected(files []artifact.File) ([]artifact.File, error) {
 	byPath := map[string]artifact.File{}
 	for _, f := range files {
@@ -30,6 +27,9 @@ func selected(files []artifact.File) ([]artifact.File, error) {
 	chosen := map[string]bool{}
 	if err := choose(byPath, "", chosen, map[string]bool{}); err != nil {
 		return nil, err
+	}
+	if k, ok := artifact.Emptied(files); ok {
+		return []artifact.File{k}, nil
 	}
 	var all []artifact.File
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
@@ -43,7 +43,7 @@ func choose(files map[string]artifact.File, folder string, chosen, visited map[s
 		return nil
 	}
 	visited[folder] = true
-	for _, name := range kustomizations {
+	for _, name := range artifact.Kustomizations {
 		if f, ok := files[path.Join(folder, name)]; ok {
 			return chooseListed(files, folder, f, chosen, visited)
 		}

@@ -142,6 +142,18 @@ dev-shop/dev-shop of "platform-dev" at bbb, archive true,
 kalypso-agent/platform-dev of "" at aaa, archive true, 
 dev-shop/dev-shop of "platform-dev" at ccc, archive false, kustomization.yaml has "images", and kustomizations are not built for a cluster without a reconciler: only resources can be listed; commit the result of the build
 `)
+	// A kustomization that lists nothing is what an uninstalled target has. A folder without files may be a mistake.
+	for _, test := range []struct {
+		commit string
+		files  []artifact.File
+		want   string
+	}{
+		{"d", []artifact.File{{Path: "kustomization.yaml", Content: []byte("resources: []\n")}, {Path: "web.yaml", Content: []byte("kind: Deployment\n")}}, "at ddd, archive true, "},
+		{"e", nil, `at eee, archive false, the folder "shop" has no YAML files at eeeeeee: check the path and the branch of the target`},
+	} {
+		w.heads[manifests+"@main"], w.files[manifests+" shop"], w.time = strings.Repeat(test.commit, 40), test.files, w.time.Add(time.Minute)
+		want(t, w.of(t), "kalypso-agent/platform-dev of \"\" at aaa, archive true, \ndev-shop/dev-shop of \"platform-dev\" "+test.want)
+	}
 	if all, _, err := w.Of(t.Context(), "another"); err != nil || len(all) != 0 {
 		t.Errorf("an unknown cluster gets %v, %v", all, err)
 	}
