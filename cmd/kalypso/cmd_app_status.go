@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -53,6 +54,8 @@ type appEnvironmentStatus struct {
 	LastGood string `json:"lastGood,omitempty"`
 	Drift    int    `json:"drift,omitempty"`
 	Pending  int    `json:"pendingFiles,omitempty"`
+	// Pinned are the targets that do not follow the environment, with who asked for that.
+	Pinned []deliver.PinnedTarget `json:"pinned,omitempty"`
 }
 
 func newAppStatus(t *terminal.Terminal) *cobra.Command {
@@ -191,7 +194,7 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 		e.Phase, e.Reason = decide.Unknown, err.Error()
 		return e
 	}
-	e.Build, e.Published = o.Current(), o.GitOps.Build
+	e.Build, e.Published, e.Pinned = o.Current(), o.GitOps.Build, o.GitOps.Pinned()
 	if o.Draft != nil {
 		e.Drift, e.Pending = len(o.Draft.Plan.Drift), o.Draft.Plan.Files
 	}
@@ -243,5 +246,18 @@ func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
 		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), output.PhaseCell(c.t.OutStyle, e.Phase),
 			terminal.Plain(cmp.Or(e.LastGood, "-")), terminal.Plain(terminal.ShortHashes(e.Reason)))
 	}
-	return t.Write(w)
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	notes := &terminal.Table{}
+	for _, e := range r.Environments {
+		for _, note := range output.Pins(e.Pinned) {
+			notes.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(note))
+		}
+	}
+	if len(notes.Rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	return notes.Write(w)
 }

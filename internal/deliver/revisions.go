@@ -91,6 +91,8 @@ type TargetPast struct {
 	Revisions []Revision `json:"revisions"`
 	// More means that there are older ones, or can be: only some of the commits were read.
 	More bool `json:"more,omitempty"`
+	// Pinned is the pin that the target has; nil if it follows its environment.
+	Pinned *PinnedSince `json:"pinned,omitempty"`
 
 	// at has the position of the revision that each commit of the branch has.
 	at map[string]int
@@ -171,6 +173,9 @@ func (p *Past) Revisions(ctx context.Context, r PastRequest) (*TargetPast, error
 				found.at[c.SHA] = n
 			}
 		}
+	}
+	if found.Pinned, err = pinnedSince(ctx, a, commits, more, root, r.Target); err != nil {
+		return nil, err
 	}
 	for i := range found.Revisions {
 		older := found.Revisions[i+1:]

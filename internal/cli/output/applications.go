@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
@@ -122,6 +123,7 @@ func notesOfApplication(e query.ApplicationEnvironment) []string {
 	if e.Held > 0 {
 		add("%s held; see kalypso app plan -e %s", terminal.Count(e.Held, "target"), terminal.ShellWord(e.Environment))
 	}
+	notes = append(notes, pinNotes(e)...)
 	if e.Findings.Refuse > 0 {
 		add("refused by %s of checks; see kalypso app plan -e %s", terminal.Count(e.Findings.Refuse, "finding"), terminal.ShellWord(e.Environment))
 	}
@@ -133,6 +135,36 @@ func notesOfApplication(e query.ApplicationEnvironment) []string {
 	}
 	if e.Gate != nil {
 		notes = append(notes, causesOf(e.Gate, e.Reason)...)
+	}
+	return notes
+}
+
+// maxPins limits the pinned targets that are named.
+const maxPins = 5
+
+// pinNotes says which targets do not follow their environment, as far as that is known in detail.
+func pinNotes(e query.ApplicationEnvironment) []string {
+	if e.Pinned == 0 {
+		return nil
+	}
+	if e.Detail == nil || len(e.Detail.Pinned) == 0 {
+		return []string{terminal.Count(e.Pinned, "target") + " pinned or uninstalled; kalypso app status names them"}
+	}
+	return Pins(e.Detail.Pinned)
+}
+
+// Pins says which targets do not follow their environment, and who asked for that.
+func Pins(pinned []deliver.PinnedTarget) []string {
+	var notes []string
+	for i, t := range pinned {
+		if i == maxPins {
+			return append(notes, terminal.Count(len(pinned)-i, "more target")+" pinned or uninstalled; -o json lists all")
+		}
+		note := t.Name + " is " + t.What("")
+		if !t.At.IsZero() {
+			note += " on " + t.At.UTC().Format(time.DateOnly)
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }

@@ -78,7 +78,13 @@ func versions(t *query.TargetVersions) string {
 	if t == nil {
 		return "-"
 	}
+	if t.Pin != nil && t.Pin.Uninstalled {
+		return t.Pin.What("")
+	}
 	var all []string
+	if t.Pin != nil {
+		all = append(all, t.Pin.What(""))
+	}
 	wanted := t.Wanted != ""
 	for _, r := range t.Running {
 		text := fmt.Sprintf("%s on %d", cmp.Or(r.Version, "unknown version"), r.Reconcilers)

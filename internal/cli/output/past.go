@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
@@ -35,6 +36,9 @@ func (v Printer) SolutionVersions(w io.Writer, past deliver.EnvironmentPast) err
 func (v Printer) Revisions(w io.Writer, past query.TargetRevisions) error {
 	fmt.Fprintf(w, "%s of %s in %s, folder %s of branch %s of %s\n\n", v.style.Bold(terminal.Printable(past.Target)), terminal.Printable(past.Application),
 		terminal.Printable(past.Environment), terminal.Printable(past.Folder), terminal.Printable(past.Branch), terminal.Printable(past.Repository))
+	if p := past.Pinned; p != nil {
+		fmt.Fprintf(w, "%s\n\n", terminal.Printable(v.pinned(past.Target, p)))
+	}
 	if len(past.Revisions) == 0 {
 		return v.nothingMerged(w, past.More)
 	}
@@ -121,4 +125,13 @@ func (v Printer) more(w io.Writer, more bool) error {
 	}
 	_, err := fmt.Fprintln(w, "\nthere are older ones, or can be: use --limit to show more")
 	return err
+}
+
+// pinned says what a target is pinned to, by whom, and since when.
+func (v Printer) pinned(target string, p *deliver.PinnedSince) string {
+	text := target + " is " + deliver.PinnedTarget{Name: target, Pin: p.Pin, Request: p.Request}.What("")
+	if p.Since != nil {
+		text += fmt.Sprintf("; since %s, merged as %s", v.When(p.Since.Merged), fleet.ShortCommit(p.Since.Commit))
+	}
+	return text
 }

@@ -86,6 +86,8 @@ type ApplicationEnvironment struct {
 	Findings FindingCounts `json:"findings"`
 	// Held is how many targets keep their published files because of a problem.
 	Held int `json:"held"`
+	// Pinned is how many targets keep a revision, or are uninstalled, on the GitOps branch.
+	Pinned int `json:"pinned,omitempty"`
 	// Drift is how many generated files were changed by hand.
 	Drift int `json:"drift"`
 	// Paused is set while promotions to the environment are paused.
@@ -115,6 +117,8 @@ type ApplicationEnvironmentDetail struct {
 	HeldList []HeldTarget `json:"heldList"`
 	// Pinned are the targets that keep a revision, or are uninstalled, on the GitOps branch, by name.
 	Pinned []deliver.PinnedTarget `json:"pinned,omitempty"`
+	// Requests are what the open pull request wants for single targets, by name, at most 100.
+	Requests []deliver.PinnedTarget `json:"requests,omitempty"`
 	// DriftList are the files that were changed by hand, at most 100. KeepsDrift means that they are not overwritten.
 	DriftList  []string `json:"driftList"`
 	KeepsDrift bool     `json:"keepsDrift,omitempty"`

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -81,6 +82,8 @@ type Row struct {
 	Wanted string `json:"wanted,omitempty"`
 	// Running are the versions that run.
 	Running []VersionCount `json:"running"`
+	// Pin is set for a target that keeps a revision, or is uninstalled; absent if it follows its environment, or that is unknown.
+	Pin *deliver.PinnedTarget `json:"pin,omitempty"`
 	// Cells are its assignments, in the order of the columns.
 	Cells []Cell `json:"cells"`
 }
@@ -167,7 +170,7 @@ func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, erro
 }
 
 func (p *targetStatus) row(clusterType string, states []StateCounts) Row {
-	r := Row{Target: p.name, Workload: p.workload, Workspace: p.workspace, Running: p.versions(), Cells: []Cell{}}
+	r := Row{Target: p.name, Workload: p.workload, Workspace: p.workspace, Running: p.versions(), Pin: p.pin, Cells: []Cell{}}
 	if p.wanted != nil {
 		r.Wanted = p.wanted.Version
 	}

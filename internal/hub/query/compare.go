@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -88,6 +89,8 @@ type TargetVersions struct {
 	// Wanted is the version that should run; empty without a deployment descriptor.
 	Wanted  string         `json:"wanted,omitempty"`
 	Running []VersionCount `json:"running"`
+	// Pin is set for a target that keeps a revision, or is uninstalled; absent if it follows its environment, or that is unknown.
+	Pin *deliver.PinnedTarget `json:"pin,omitempty"`
 }
 
 // AssignmentDifference is an assignment that only one of two environments has.
@@ -285,14 +288,14 @@ func (p *targetStatus) targetVersions() *TargetVersions {
 	if p == nil {
 		return nil
 	}
-	v := &TargetVersions{Running: p.versions()}
+	v := &TargetVersions{Running: p.versions(), Pin: p.pin}
 	if p.wanted != nil {
 		v.Wanted = p.wanted.Version
 	}
 	return v
 }
 
-// sameVersions compares versions. Revisions always differ, because every environment has its own branch.
+// sameVersions compares versions, and whether targets are pinned or uninstalled. Revisions always differ, because every environment has its own branch.
 func sameVersions(a, b *TargetVersions) bool {
 	names := func(v *TargetVersions) []string {
 		var all []string
@@ -303,7 +306,8 @@ func sameVersions(a, b *TargetVersions) bool {
 		}
 		return slices.Compact(all) // they are sorted
 	}
-	return a.Wanted == b.Wanted && slices.Equal(names(a), names(b))
+	uninstalled := func(v *TargetVersions) bool { return v.Pin != nil && v.Pin.Uninstalled }
+	return (a.Pin == nil) == (b.Pin == nil) && uninstalled(a) == uninstalled(b) && a.Wanted == b.Wanted && slices.Equal(names(a), names(b))
 }
 
 // addAssignments compares assignments.

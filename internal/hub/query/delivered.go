@@ -1,7 +1,6 @@
 package query
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -166,10 +165,8 @@ func (e *ApplicationEnvironment) addOutcome(environment string, o *deliver.Outco
 		if b := o.GitOps.Build; b.Commit != "" {
 			e.Published = &b
 		}
-		pins := o.GitOps.Published.Pins()
-		for _, name := range slices.Sorted(maps.Keys(pins)) {
-			e.Detail.Pinned = append(e.Detail.Pinned, deliver.PinnedTarget{Name: name, Pin: pins[name]})
-		}
+		e.Detail.Pinned = o.GitOps.Pinned()
+		e.Pinned = len(e.Detail.Pinned)
 	}
 	if o.App != nil {
 		said, _ := o.App.Delivery.Environment(environment)
@@ -208,6 +205,7 @@ func (d *ApplicationEnvironmentDetail) addPlan(p *deliver.Plan) {
 			d.HeldList = append(d.HeldList, HeldTarget{Target: t.Name, Reason: t.Reason})
 		}
 	}
+	d.Requests = append(d.Requests, p.Requests[:min(len(p.Requests), maxListed)]...)
 	for _, drift := range p.Drift[:min(len(p.Drift), maxListed)] {
 		d.DriftList = append(d.DriftList, drift.Path)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
@@ -33,6 +34,8 @@ type targetStatus struct {
 	wanted *ledger.Version
 	// appeared is what runs now, or ran at the requested time.
 	appeared []ledger.Appearance
+	// pin is set for a target that does not follow its environment, as far as the server delivers its application.
+	pin *deliver.PinnedTarget
 }
 
 // targetFilter selects targets. Empty fields match all.
@@ -76,7 +79,32 @@ func (o *Observer) environmentView(ctx context.Context, s standing, f targetFilt
 	}
 	sc := &environmentView{standing: s, inventory: inv, heads: wanted.Heads, members: members, silent: silent, past: !asOf.IsZero()}
 	sc.place(f, wanted.Versions, appeared)
+	o.addPins(sc)
 	return sc, o.addUnrecorded(ctx, sc)
+}
+
+// addPins adds which targets do not follow their environment now.
+func (o *Observer) addPins(sc *environmentView) {
+	if sc.past {
+		return
+	}
+	pins := map[string]map[string]*deliver.PinnedTarget{}
+	for _, a := range o.applications() {
+		e := a.environment(sc.name)
+		if e == nil || e.Detail == nil || len(e.Detail.Pinned) == 0 {
+			continue
+		}
+		if d := o.delivers(&sc.standing, a.Name); d == nil || d.Subject != a.Subject || d.ControlPlane != a.ControlPlane {
+			continue
+		}
+		pins[a.Name] = map[string]*deliver.PinnedTarget{}
+		for i := range e.Detail.Pinned {
+			pins[a.Name][e.Detail.Pinned[i].Name] = &e.Detail.Pinned[i]
+		}
+	}
+	for i := range sc.statuses {
+		sc.statuses[i].pin = pins[sc.statuses[i].workload][sc.statuses[i].shortName]
+	}
 }
 
 // addUnrecorded adds what runs of targets whose repositories are not recorded, by the sources that the fleet knows.

@@ -45,6 +45,8 @@ type TargetRevisions struct {
 	// Revisions are sorted, the newest first. More means that there are older ones, or can be: only some of the commits were read.
 	Revisions []TargetRevision `json:"revisions"`
 	More      bool             `json:"more,omitempty"`
+	// Pinned is the pin that the target has, with the commit that brought it; absent if it follows its environment.
+	Pinned *deliver.PinnedSince `json:"pinned,omitempty"`
 	// Reports means that a ledger was read. Without one, it is unknown what clusters run and ran.
 	Reports bool `json:"reports"`
 }
@@ -166,7 +168,7 @@ const maxAppearances = 10_000
 // Reported adds what clusters reported to the revisions of a target. A reconciler is at a commit of the branch, which has the target's
 // revision until the next one. Without a ledger, which is nil, it adds nothing.
 func Reported(ctx context.Context, l Appearances, past *deliver.TargetPast) (TargetRevisions, error) {
-	r := TargetRevisions{TargetPlace: past.TargetPlace, More: past.More, Revisions: make([]TargetRevision, len(past.Revisions)), Reports: l != nil}
+	r := TargetRevisions{TargetPlace: past.TargetPlace, More: past.More, Pinned: past.Pinned, Revisions: make([]TargetRevision, len(past.Revisions)), Reports: l != nil}
 	for i, revision := range past.Revisions {
 		r.Revisions[i].Revision = revision
 	}

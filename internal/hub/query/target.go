@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -27,6 +28,9 @@ type Target struct {
 	Wanted *ledger.Version `json:"wanted,omitempty"`
 	// Running are the versions that run, by version and state.
 	Running []VersionCount `json:"running"`
+	// Pin says that it does not follow its environment, but keeps a revision or is uninstalled, and who asked for that; absent if it follows
+	// it, or that is unknown.
+	Pin *deliver.PinnedTarget `json:"pin,omitempty"`
 	// Held are the cluster types on which it keeps its published files because of a problem.
 	Held []HeldAssignment `json:"held,omitempty"`
 }
@@ -77,7 +81,7 @@ func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], e
 func (sc *environmentView) target(p *targetStatus) Target {
 	t := Target{
 		Environment: sc.name, Name: p.name, ShortName: p.shortName, Workload: p.workload, Workspace: p.workspace, Labels: p.labels,
-		ClusterTypes: []string{}, Wanted: p.wanted, Running: p.versions(),
+		ClusterTypes: []string{}, Wanted: p.wanted, Running: p.versions(), Pin: p.pin,
 	}
 	if p.source != (ledger.Source{}) {
 		t.Source = &p.source

@@ -58,6 +58,8 @@ type TargetDelivery struct {
 	Subject     string `json:"subject"`
 	// Pin is what the target is pinned to on the GitOps branch; absent if it follows its environment.
 	Pin *deliver.PinnedTarget `json:"pin,omitempty"`
+	// Requested is what the open pull request wants for the target; absent if that is what it has.
+	Requested *deliver.PinnedTarget `json:"requested,omitempty"`
 	// Held is why it keeps its published files; absent if it does not.
 	Held *fleet.Problem `json:"held,omitempty"`
 	// Change is the open pull request of the environment, for all targets of the application.
@@ -159,6 +161,11 @@ func (a *Application) deliveryOf(environment, target string) *TargetDelivery {
 			d.Pin = &detail.Pinned[i]
 		}
 	}
+	for i := range detail.Requests {
+		if r := &detail.Requests[i]; r.Name == target && (d.Pin == nil && !r.IsZero() || d.Pin != nil && d.Pin.Pin != r.Pin) {
+			d.Requested = &detail.Requests[i]
+		}
+	}
 	for _, h := range detail.HeldList {
 		if h.Target == target {
 			d.Held = h.Reason
@@ -212,6 +219,7 @@ func (r *TargetRevisions) until(asOf time.Time) {
 	if asOf.IsZero() {
 		return
 	}
+	r.Pinned = nil
 	r.Revisions = slices.DeleteFunc(r.Revisions, func(one TargetRevision) bool { return one.Merged.After(asOf) })
 	if n := len(r.Revisions); n > deliver.DefaultPast {
 		r.Revisions, r.More = r.Revisions[:deliver.DefaultPast], true

@@ -135,6 +135,11 @@ func (s Scope) Sees(p Place) bool {
 	return s.all || slices.ContainsFunc(s.grants, func(g Grant) bool { return g.covers(p) })
 }
 
+// Acts reports whether a grant of the scope has a role at a place. It knows nothing of roles of the server.
+func (s Scope) Acts(role Role, p Place) bool {
+	return slices.ContainsFunc(s.grants, func(g Grant) bool { return g.Role.Includes(role) && g.covers(p) })
+}
+
 // Key returns a text that is equal for scopes with the same grants, and differs for those that see something else. Answers that are made
 // for one viewer are given to another one only if their keys are equal.
 func (s Scope) Key() string {
@@ -149,4 +154,13 @@ func (s Scope) Key() string {
 	}
 	slices.Sort(parts)
 	return strings.Join(slices.Compact(parts), "")
+}
+
+// RolesKey is a [Scope.Key] that also differs for those who may do something else.
+func (s Scope) RolesKey() string {
+	key := s.Key()
+	for _, role := range GrantRoles() {
+		key += " " + string(role) + Scope{grants: slices.DeleteFunc(slices.Clone(s.grants), func(g Grant) bool { return !g.Role.Includes(role) })}.Key()
+	}
+	return key
 }

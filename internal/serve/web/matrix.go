@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -53,7 +54,9 @@ type matrixRow struct {
 	Text string
 	// Explain is the address of the explanation on all cluster types; empty for the past.
 	Explain string
-	Cells   template.HTML
+	// Pin is set for a target that does not follow its environment.
+	Pin   *deliver.PinnedTarget
+	Cells template.HTML
 }
 
 const (
@@ -186,7 +189,7 @@ func (v *matrixView) add(row matrixRow) {
 }
 
 func rowOf(r *query.Row) matrixRow {
-	row := matrixRow{Target: line(r.Target), Workload: line(r.Workload), Workspace: r.Workspace, Wanted: line(r.Wanted)}
+	row := matrixRow{Target: line(r.Target), Workload: line(r.Workload), Workspace: r.Workspace, Wanted: line(r.Wanted), Pin: r.Pin}
 	row.Text = strings.ToLower(row.Target + " " + row.Workload + " " + line(row.Workspace))
 	return row
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
 // targetPage is everything about one target.
@@ -13,14 +15,19 @@ type targetPage struct {
 	query.TargetDetail
 	// Back is the environment's page. Explain and Values are pages about the target; empty if there are none for the user.
 	Back, Explain, Values string
+	// Operates reports whether the user may act on the target: as an operator of the server, or of its workspace.
+	Operates bool
 	// Rollback, Uninstall and Deploy are the pages that confirm these actions; empty if there is nothing to do.
 	Rollback, Uninstall, Deploy string
 	// PinCommit is the page of the revision that it is pinned to; empty if it is not known.
 	PinCommit string
-	Types     []targetTypeView
-	Revisions []revisionView
-	Timeline  []eventView
-	Missing   *missingView
+	// PinnedSince is the commit that pinned it, and PinnedAt its page; nil if it is not known.
+	PinnedSince *deliver.Merge
+	PinnedAt    string
+	Types       []targetTypeView
+	Revisions   []revisionView
+	Timeline    []eventView
+	Missing     *missingView
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
 	AsOf time.Time
 	Now  string
@@ -75,6 +82,7 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 		}
 	}
 	s.addRevisions(&view)
+	view.Operates = q.role.Includes(access.Operator) || q.scope.Acts(access.Operator, access.Place{ControlPlane: d.ControlPlane, Workspace: d.Workspace, Environment: d.Environment})
 	view.addActions(q.text("controlPlane"))
 	if view.Time, err = s.timeBar(q, environment, asOf); err != nil {
 		return nil, err
@@ -108,7 +116,7 @@ func (v *targetPage) addActions(controlPlane string) {
 	if !uninstalled {
 		v.Uninstall = address("uninstall")
 	}
-	if v.Delivery.Pin != nil {
+	if v.Delivery.Pin != nil || v.Delivery.Requested != nil { // a request that is open is taken back by deploying it
 		v.Deploy = address("deploy")
 	}
 }
@@ -140,6 +148,9 @@ func (s *site) addRevisions(v *targetPage) {
 	}
 	if d := v.Delivery; d != nil && d.Pin != nil && d.Pin.Revision != "" {
 		v.PinCommit = on.Commit(d.Pin.Revision)
+	}
+	if p := v.TargetDetail.Revisions.Pinned; p != nil && p.Since != nil && v.Delivery != nil && v.Delivery.Pin != nil && v.Delivery.Pin.Pin == p.Pin {
+		v.PinnedSince, v.PinnedAt = p.Since, on.Commit(p.Since.Commit)
 	}
 }
 

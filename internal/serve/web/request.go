@@ -17,6 +17,8 @@ type pageRequest struct {
 	*http.Request
 	// role is the role of the server; reader for users with roles in workspaces.
 	role access.Role
+	// scope has the roles in workspaces.
+	scope access.Scope
 	// observer answers about what the user sees. Pages for users with roles in workspaces must not ask another one.
 	observer *query.Observer
 	now      time.Time

@@ -53,7 +53,7 @@ func (o ownTargets) PinTargets(_ context.Context, a *query.Application, r delive
 	if a.Name != "cart" || r.Like.Environment == "" || len(who.Grants) == 0 {
 		o.Errorf("targets of %s in %q are changed by %+v", a.Name, r.Like.Environment, who)
 	}
-	return &deliver.RequestedPins{}, nil
+	return &deliver.RequestedPins{Targets: []deliver.RequestedPin{{PinnedTo: deliver.PinnedTo{Environment: r.Like.Environment, Target: "main"}, Result: deliver.PinUnchanged}}}, nil
 }
 
 // twoRevisions is a history of two revisions, or an error.
@@ -147,6 +147,49 @@ func TestTargetShowsWhatRunsAndWhatWasDeployed(t *testing.T) {
 	if found.Delivery.Pin.Revision != app1 || len(found.Reconcilers) != 3 || found.Revisions.Revisions[0].PullRequest.Number != 3 {
 		t.Errorf("as JSON: %s", a.Body)
 	}
+}
+
+// TestUninstalledTargetIsNotReady: no page says that a target runs that is uninstalled, and all say who asked for it.
+func TestUninstalledTargetIsNotReady(t *testing.T) {
+	w := pinnedTarget(t)
+	asked := tree.Request{By: "ada<b>", At: noon.Add(-time.Hour)}
+	dev := &w.fleet[0].Applications[0].Environments[0]
+	dev.Pinned, dev.Detail.Pinned = 1, []deliver.PinnedTarget{{Name: "test", Pin: tree.Pin{Uninstalled: true}, Request: asked}}
+	w.pages.Observer.Histories = pinnedHistory{twoRevisions{}}
+	p := w.see("/environments/dev/targets/hello-test")
+	p.wants(".note", "Uninstalled: it has no objects until it is deployed again. Requested by ada<b> 60 min ago . Since 35 min ago , merged by grace as d111111 .")
+	p.wants(".facts dd", "removed on 2")
+	rows := p.texts("section[aria-labelledby=runs] tbody tr")
+	if len(rows) != 3 || !strings.HasPrefix(rows[0], "large-03 ✕ failed") || !strings.HasPrefix(rows[1], "large-01 removed") {
+		t.Errorf("the clusters are %q", rows)
+	}
+	w.see("/environments/dev").wants(".matrix tbody th", "▲ uninstalled requested by ada<b> 60 min ago")
+	p = w.see("/workloads/hello")
+	p.wants("section[aria-labelledby=targets] td", "▲ uninstalled requested by ada<b> 60 min ago")
+	p.wants("section[aria-labelledby=delivery-0] td", "▲ 1 target pinned or uninstalled")
+	w.see("/compare?a=dev&b=stage").wants("section[aria-labelledby=versions] td", "▲ uninstalled requested by ada<b>")
+}
+
+// TestOpenRequestIsShown: the page says what the open pull request wants, and offers to take it back.
+func TestOpenRequestIsShown(t *testing.T) {
+	w := pinnedTarget(t)
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
+	dev := w.fleet[0].Applications[0].Environments[0].Detail
+	dev.Pinned, dev.Requests = nil, []deliver.PinnedTarget{{Name: "test", Pin: tree.Pin{Uninstalled: true}, Request: tree.Request{By: "ada"}}}
+	p := w.seeAs(access.Operator, "/environments/dev/targets/hello-test")
+	p.wants(".note", "Requested by ada, in the open pull request: to uninstall it.")
+	if len(p.all("a[href=/environments/dev/targets/hello-test/deploy]")) == 0 {
+		t.Error("it cannot be taken back")
+	}
+}
+
+// pinnedHistory says since when a target is pinned.
+type pinnedHistory struct{ twoRevisions }
+
+func (h pinnedHistory) Revisions(ctx context.Context, a *query.Application, r deliver.PastRequest) (*deliver.TargetPast, error) {
+	past, err := h.twoRevisions.Revisions(ctx, a, r)
+	past.Pinned = &deliver.PinnedSince{Pin: tree.Pin{Uninstalled: true}, Since: &deliver.Merge{Commit: dev1, Merged: noon.Add(-35 * time.Minute), By: "grace"}}
+	return past, err
 }
 
 // TestTargetInThePast shows the revisions that were merged until then, and not what runs now.
@@ -253,6 +296,22 @@ func TestTargetOffersWhatCanBeDone(t *testing.T) {
 	pins.Pinned = nil
 	if got := strings.Join(offered(access.Admin, at+"?again"), " "); got != "/rollback /uninstall /rollback?revision="+dev1 {
 		t.Errorf("not pinned: got %q", got)
+	}
+}
+
+// TestTeamsActOnTheirTargets: a role in the workspace gives the same buttons, in its environments, and readers of the workspace get none.
+func TestTeamsActOnTheirTargets(t *testing.T) {
+	w := newTeams(t)
+	reader, operator := w.token(access.Reader, "shop", "dev", "stage"), w.token(access.Operator, "shop", "dev")
+	const at = "/environments/dev/targets/cart-main"
+	for _, c := range []struct {
+		token string
+		want  bool
+	}{{reader, false}, {operator, true}, {reader, false}} {
+		a := w.ask(at, "Authorization", "Bearer "+c.token)
+		if got := strings.Contains(a.Body.String(), at+"/uninstall"); a.Code != http.StatusOK || got != c.want {
+			t.Errorf("got %d, offered %v, want %v", a.Code, got, c.want)
+		}
 	}
 }
 

@@ -10,7 +10,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/serve/web/pinning"
 )
+
+// signedIn is a server on which every user is signed in.
+type signedIn struct{ noSessions }
+
+func (signedIn) FormToken(*http.Request) string { return "form" }
 
 // TestTeamsHaveNoDeadLinks opens all that the pages of a team link to.
 func TestTeamsHaveNoDeadLinks(t *testing.T) {
@@ -18,6 +24,7 @@ func TestTeamsHaveNoDeadLinks(t *testing.T) {
 	w.pages.Links = []web.Link{{Name: "Repositories", Address: "/-/repositories"}, {Name: "Tour", Address: "/sample/tour"}}
 	w.mux = http.NewServeMux()
 	w.pages.Register(w.mux)
+	(&pinning.Handlers{Pages: w.pages, Forms: signedIn{}, API: w.api.Handler(), Log: w.pages.Log}).Register(w.mux)
 	token := w.token(access.Operator, "shop", "dev", "stage")
 	from := map[string]string{"/": "", "/compare?a=dev&b=stage": ""}
 	todo := []string{"/", "/compare?a=dev&b=stage"}
@@ -51,7 +58,7 @@ func TestTeamsHaveNoDeadLinks(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"/environments/dev", "/environments/dev/targets/cart-main", "/workloads/cart", "/clusters/large-01", "/map", "/promotions/c" + promoted[1:]} {
+	for _, want := range []string{"/environments/dev", "/environments/dev/targets/cart-main/uninstall", "/environments/dev/targets/cart-main", "/workloads/cart", "/clusters/large-01", "/map", "/promotions/c" + promoted[1:]} {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(from)), func(address string) bool { return strings.HasPrefix(address, want) }) {
 			t.Errorf("nothing links to %s", want)
 		}

@@ -155,19 +155,19 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
 	s.send(w, r, who, made)
 }
 
-// render returns a page from the cache, or renders it. It is shared by users with the same role and the same scope.
+// render returns a page from the cache, or renders it. It is shared by users with the same role and the same scope, with the same roles in it.
 func (s *site) render(r *http.Request, one page, who access.Identity) (*renderedPage, error) {
 	role, scope := who.Role, who.Sees()
 	if !scope.All() {
 		role = access.Reader
 	}
 	observer := api.Seen(s.Observer, who)
-	key := string(role) + " " + scope.Key() + " " + r.URL.RequestURI()
+	key := string(role) + " " + scope.RolesKey() + " " + r.URL.RequestURI()
 	return s.cache.get(r.Context(), key, s.now, func() (*renderedPage, error) {
 		// The first client may disconnect while others wait for the same page.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pageTimeout)
 		defer cancel()
-		question := &pageRequest{Request: r.WithContext(ctx), role: role, observer: observer, now: s.now()}
+		question := &pageRequest{Request: r.WithContext(ctx), role: role, scope: scope, observer: observer, now: s.now()}
 		a, err := one.show(s, question)
 		if err != nil {
 			return nil, err

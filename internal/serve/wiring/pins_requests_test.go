@@ -134,6 +134,37 @@ func TestPullRequestNamesWhoAsked(t *testing.T) {
 	}
 }
 
+func TestPinIsKnownWithItsCommit(t *testing.T) {
+	s := newShopOfTwo(t)
+	since := func() *deliver.PinnedSince {
+		t.Helper()
+		past, err := s.past().Revisions(t.Context(), deliver.PastRequest{Request: s.request(), Environment: "dev", Target: "smoke"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return past.Pinned
+	}
+	if got := since(); got != nil {
+		t.Errorf("not pinned: got %+v", got)
+	}
+	s.ask("ada", deliver.PinRequest{Uninstall: true}, false, "smoke")
+	s.mergeIn("dev")
+	merged := s.revisions("dev", "smoke").Revisions[0].Commit
+	for _, replicas := range []string{"7", "8"} { // the environment moves on, and the commit stays
+		if got := since(); got == nil || !got.Uninstalled || got.By != "ada" || got.Since == nil || got.Since.Commit != merged {
+			t.Fatalf("got %+v, want %s", got, merged)
+		}
+		s.quiet()
+		s.Push(shopConfigs, "dev", map[string]string{"functional-test/values.yaml": "replicas: " + replicas + "\n"})
+		s.quiet()
+	}
+	s.ask("bob", deliver.PinRequest{}, false, "smoke")
+	s.mergeIn("dev")
+	if got := since(); got != nil {
+		t.Errorf("deployed again: got %+v", got)
+	}
+}
+
 func TestTitleOfDifferentRequests(t *testing.T) {
 	s := newShopOfTwo(t)
 	s.Push(shopConfigs, "dev", map[string]string{"functional-test/values.yaml": "replicas: 4\n"})
