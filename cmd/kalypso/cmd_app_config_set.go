@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ type appConfigSet struct {
 func newAppConfigSet(t *terminal.Terminal) *cobra.Command {
 	c := &appConfigSetCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "set -e ENVIRONMENT (--target TARGET | --folder FOLDER) KEY=VALUE ...",
+		Use:   "set -e ENVIRONMENT (--target TARGET | --folder FOLDER) [KEY=VALUE ...]",
 		Short: "Set values of an application, and show what they change",
 		Long: `Set values in the configuration of an application, without an editor and Git commands: for a target, or for all targets of a folder.
 
@@ -42,6 +43,7 @@ func newAppConfigSet(t *terminal.Terminal) *cobra.Command {
 A key has dots for what is in maps: image.tag. Dots within a key are quoted: annotations."example.com/owner". A value is YAML: 3 is a
 number, "3" a text, and [a, b] a list.`,
 		Example: `  kalypso app config set -e dev --target functional-test replicas=2 --dry-run
+  kalypso app config set -e dev --target functional-test --remove replicas --dry-run
   kalypso app config set -e prod --folder eu logging.level=debug --author ada --group sre --pull-request`,
 		Args: wantValues(),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
@@ -81,7 +83,7 @@ func (c *appConfigSetCommand) run(cmd *cobra.Command, args []string) error {
 	request := deliver.SetRequest{
 		Request: s.request, Environment: c.app.environment, Target: c.target, Folder: c.folder, Author: author, Message: c.set.message, When: c.t.Now(),
 	}
-	if request.Values, err = valuesOf(args); err != nil {
+	if request.Values, err = valuesOf(args, c.set.remove); err != nil {
 		return err
 	}
 	setting, err := s.drafter.Set(cmd.Context(), commits, request)
@@ -105,14 +107,28 @@ func (c *appConfigSetCommand) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// valuesOf reads KEY=VALUE.
-func valuesOf(args []string) ([]deliver.SetValue, error) {
+// valuesOf reads KEY=VALUE, and keys to be removed.
+func valuesOf(args, removed []string) ([]deliver.SetValue, error) {
 	var all []deliver.SetValue
-	for _, arg := range args {
-		key, text, _ := strings.Cut(arg, "=")
+	pathOf := func(key string) ([]string, error) {
 		path, err := editing.Path(key)
 		if err != nil {
-			return nil, cli.Failed(err, `put quotes around a key with dots, as in annotations."example.com/owner"`)
+			err = cli.Failed(err, `put quotes around a key with dots, as in annotations."example.com/owner"`)
+		}
+		return path, err
+	}
+	for _, key := range removed {
+		path, err := pathOf(key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, deliver.SetValue{Path: path})
+	}
+	for _, arg := range args {
+		key, text, _ := strings.Cut(arg, "=")
+		path, err := pathOf(key)
+		if err != nil {
+			return nil, err
 		}
 		value, err := editing.Value(text)
 		if err != nil {
@@ -136,7 +152,11 @@ func (c *appConfigSetCommand) show(w io.Writer, s *deliver.Setting) {
 	for _, t := range s.Targets {
 		fmt.Fprintf(w, "  %s\n", style.Bold(terminal.Printable(t.Name)))
 		for _, v := range t.Values {
-			fmt.Fprintf(w, "      %s: %s -> %s\n", terminal.Printable(v.Key), output.Value(v.Old), output.Value(v.New))
+			from := ""
+			if slices.Contains(c.set.remove, v.Key) && v.New != nil {
+				from = style.Dim("  from " + terminal.Printable(valuePlace(v.From)))
+			}
+			fmt.Fprintf(w, "      %s: %s -> %s%s\n", terminal.Printable(v.Key), output.Value(v.Old), output.Value(v.New), from)
 			for _, over := range t.Over[v.Key] {
 				fmt.Fprintf(w, "      %s\n", style.Dim(terminal.Printable(fmt.Sprintf("    over %s: %s", valuePlace(over.From), over.Value))))
 			}

@@ -29,7 +29,7 @@ type configSet struct {
 func newConfigSet(t *terminal.Terminal) *cobra.Command {
 	c := &configSetCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "set -e ENVIRONMENT CONFIGMAP KEY=VALUE ...",
+		Use:   "set -e ENVIRONMENT CONFIGMAP [KEY=VALUE ...]",
 		Short: "Set values of the platform, and show what they change",
 		Long: `Set values of a ConfigMap on the branch of an environment, without an editor and Git commands.
 
@@ -37,6 +37,7 @@ func newConfigSet(t *terminal.Terminal) *cobra.Command {
 
 A key with dots, as in LOGGING.level, leads into a text that is a map.`,
 		Example: `  kalypso config set -e dev west-us-config DATABASE_URL=mysql://west-2:8806/db --dry-run
+  kalypso config set -e dev west-us-config --remove LOGGING.level --dry-run
   kalypso config set -e dev west-us-config REGION="West US" --author ada --group dba --pull-request`,
 		Args: wantValues("CONFIGMAP"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
@@ -50,7 +51,11 @@ A key with dots, as in LOGGING.level, leads into a text that is a map.`,
 // wantValues checks that arguments are others, followed by at least one KEY=VALUE.
 func wantValues(others ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) <= len(others) {
+		remove, err := cmd.Flags().GetStringArray("remove")
+		if err != nil {
+			return err
+		}
+		if len(args) < len(others) || len(args) == len(others) && len(remove) == 0 {
 			return cli.Usage(cmd, "give %s", strings.Join(append(others, "KEY=VALUE"), " and "))
 		}
 		for _, arg := range args[len(others):] {
@@ -86,6 +91,9 @@ func (c *configSetCommand) run(cmd *cobra.Command, args []string) error {
 	for _, arg := range args[1:] {
 		key, text, _ := strings.Cut(arg, "=")
 		request.Values = append(request.Values, schedule.SetValue{Key: key, Text: text})
+	}
+	for _, key := range c.set.remove {
+		request.Values = append(request.Values, schedule.SetValue{Key: key, Remove: true})
 	}
 	setting, err := s.drafter.Set(cmd.Context(), commits, request)
 	if err != nil {

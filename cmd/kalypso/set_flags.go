@@ -27,6 +27,8 @@ type setFlags struct {
 	branch     string
 	signingKey string
 	dryRun     bool
+	// remove are the keys of values to be removed.
+	remove []string
 	// pull opens a pull request, on one of the forges.
 	pull   pullRequestFlags
 	forges pullrequest.Forges
@@ -37,6 +39,7 @@ func (f *setFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Lookup("author").Usage = "the `user` or login who sets the values (default: the e-mail address of git's user)"
 	flags.StringVarP(&f.message, "message", "m", "", "the `message` of the commit (default: what is set)")
+	flags.StringArrayVar(&f.remove, "remove", nil, "remove the value of this `key` from the file, so that the one applies that it overrides; may be repeated")
 	flags.StringVar(&f.branch, "to", "", "the `branch` that gets the commit: a new one, or that of the configuration itself (default: a new one)")
 	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the values change")

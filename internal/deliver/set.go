@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,8 @@ type SetRequest struct {
 
 // SetValue is a value at a path of keys.
 type SetValue struct {
-	Path  []string
+	Path []string
+	// Value is the new value. Nil removes the value from the file, so that the one applies that it overrides.
 	Value *yaml.Node
 }
 
@@ -98,14 +100,16 @@ func (d *Drafter) Set(ctx context.Context, commits pullrequest.Committer, r SetR
 	content := config.Files[s.File]
 	parts := []string{r.Environment, s.File, r.Author.Name, r.Author.Login}
 	for _, v := range r.Values {
-		text, err := yaml.Marshal(v.Value)
-		if err != nil {
-			return nil, fmt.Errorf("write the value of %s: %w", strings.Join(v.Path, "."), err)
+		text := []byte("removed")
+		if v.Value == nil {
+			content, err = editing.Remove(content, 0, v.Path)
+		} else if text, err = yaml.Marshal(v.Value); err == nil {
+			content, err = editing.Set(content, 0, v.Path, v.Value)
 		}
-		parts = append(append(parts, v.Path...), string(text))
-		if content, err = editing.Set(content, 0, v.Path, v.Value); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.File, err)
 		}
+		parts = append(append(parts, v.Path...), string(text), strconv.FormatBool(v.Value == nil))
 	}
 	s.Digest = pullrequest.DigestByHand(parts...)
 	if _, problems := values.Parse("config", s.File, content); len(problems) > 0 {
@@ -132,11 +136,15 @@ func latest(a, b time.Time) time.Time {
 
 // message describes values for a commit.
 func message(r SetRequest) string {
-	var keys []string
+	var set, removed []string
 	for _, v := range r.Values {
-		keys = append(keys, strings.Join(v.Path, "."))
+		if key := strings.Join(v.Path, "."); v.Value == nil {
+			removed = append(removed, key)
+		} else {
+			set = append(set, key)
+		}
 	}
-	return fmt.Sprintf("%s: set %s of %s", r.Environment, strings.Join(keys, ", "), cmp.Or(r.Target, path.Clean(r.Folder)))
+	return fmt.Sprintf("%s: %s of %s", r.Environment, pullrequest.SetOrRemoved(set, removed), cmp.Or(r.Target, path.Clean(r.Folder)))
 }
 
 // fileOf returns the file of the configuration that gets the values.

@@ -49,6 +49,18 @@ func DigestByHand(parts ...string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// SetOrRemoved describes which values are set and removed, for the message of a commit.
+func SetOrRemoved(set, removed []string) string {
+	var parts []string
+	if len(set) > 0 {
+		parts = append(parts, "set "+strings.Join(set, ", "))
+	}
+	if len(removed) > 0 {
+		parts = append(parts, "remove "+strings.Join(removed, ", "))
+	}
+	return strings.Join(parts, " and ")
+}
+
 // WriteByHand moves a branch to the commit, and opens the pull request. No branch is overwritten. If a pull request for the same values is
 // open, it returns that one. The error is [ErrMoved] if the branch is not where it was, or exists already.
 func WriteByHand(ctx context.Context, commits Committer, b ByHand) (Written, error) {

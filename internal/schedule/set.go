@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,11 @@ type SetRequest struct {
 }
 
 // SetValue is the text of a key. A key with dots leads into a text that is a map, unless the ConfigMap has it as it is.
-type SetValue struct{ Key, Text string }
+type SetValue struct {
+	Key, Text string
+	// Remove removes the value from the ConfigMap, so that the one applies that it overrides. Text has no effect then.
+	Remove bool
+}
 
 // Setting is a commit that sets values, and what it does. The commit is on no branch yet.
 type Setting struct {
@@ -67,14 +72,18 @@ func (d *Drafter) Set(ctx context.Context, commits pullrequest.Committer, r SetR
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
+	var keys, removed []string
 	parts := []string{r.Environment, at.File, r.ConfigMap, r.Author.Name, r.Author.Login}
 	for _, v := range r.Values {
-		keys, parts = append(keys, v.Key), append(parts, v.Key, v.Text)
+		if parts = append(parts, v.Key, v.Text, strconv.FormatBool(v.Remove)); v.Remove {
+			removed = append(removed, v.Key)
+		} else {
+			keys = append(keys, v.Key)
+		}
 	}
 	s := &Setting{
 		Environment: r.Environment, ConfigMap: r.ConfigMap, Repo: in.Repo, Branch: in.Branch, Base: in.Commit, File: at.File,
-		Message: cmp.Or(r.Message, fmt.Sprintf("%s: set %s in %s", r.Environment, strings.Join(keys, ", "), r.ConfigMap)), Problems: []fleet.Problem{},
+		Message: cmp.Or(r.Message, fmt.Sprintf("%s: %s in %s", r.Environment, pullrequest.SetOrRemoved(keys, removed), r.ConfigMap)), Problems: []fleet.Problem{},
 		Digest: pullrequest.DigestByHand(parts...),
 	}
 	was, err := d.Loader.content(ctx, Location{Repo: in.Repo, Branch: in.Branch, Commit: in.Commit}, at.File)
@@ -141,39 +150,57 @@ func (l *Loader) content(ctx context.Context, at Location, file string) ([]byte,
 	return source.Files[i].Read()
 }
 
-// setData sets values of the ConfigMap that begins at a line.
+// setData sets and removes values of the ConfigMap that begins at a line.
 func setData(text []byte, line int, r SetRequest) ([]byte, error) {
 	for _, v := range r.Values {
 		document, data, err := dataAt(text, line, r.ConfigMap)
 		if err != nil {
 			return nil, err
 		}
-		key, value := v.Key, v.Text
-		if first, rest, nested := strings.Cut(key, "."); nested && data[key] == nil && data[first] != nil {
-			if data[first].Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("%s is not a text; write it by hand", first)
-			}
-			leaf, err := editing.Value(value)
-			if err != nil {
-				return nil, fmt.Errorf("the value of %s cannot be read as YAML: %w", key, err)
-			}
-			path, err := editing.Path(rest)
-			if err != nil {
+		if first, rest, nested := strings.Cut(v.Key, "."); nested && data[v.Key] == nil && data[first] != nil {
+			if v, err = inText(data[first], first, rest, v); err != nil {
 				return nil, err
 			}
-			inner, err := editing.Set([]byte(data[first].Value), 0, path, leaf)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", first, err)
-			}
-			key, value = first, string(inner)
 		}
-		node := &yaml.Node{}
-		node.SetString(value)
-		if text, err = editing.Set(text, document, []string{"data", key}, node); err != nil {
+		path := []string{"data", v.Key}
+		if v.Remove {
+			text, err = editing.Remove(text, document, path)
+		} else {
+			node := &yaml.Node{}
+			node.SetString(v.Text)
+			text, err = editing.Set(text, document, path, node)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return text, nil
+}
+
+// inText sets or removes a value within a text that is a map, and returns what that does to the text.
+func inText(text *yaml.Node, key, rest string, v SetValue) (SetValue, error) {
+	if text.Kind != yaml.ScalarNode {
+		return v, fmt.Errorf("%s is not a text; write it by hand", key)
+	}
+	path, err := editing.Path(rest)
+	if err != nil {
+		return v, err
+	}
+	var inner []byte
+	if v.Remove {
+		inner, err = editing.Remove([]byte(text.Value), 0, path)
+	} else {
+		var leaf *yaml.Node
+		if leaf, err = editing.Value(v.Text); err != nil {
+			return v, fmt.Errorf("the value of %s cannot be read as YAML: %w", v.Key, err)
+		}
+		inner, err = editing.Set([]byte(text.Value), 0, path, leaf)
+	}
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", key, err)
+	}
+	none := v.Remove && strings.TrimSpace(string(inner)) == "{}"
+	return SetValue{Key: key, Text: string(inner), Remove: none}, nil
 }
 
 // maxDocuments is the maximum number of documents in a file that is edited.

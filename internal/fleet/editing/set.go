@@ -37,6 +37,30 @@ func Set(text []byte, document int, path []string, value *yaml.Node) ([]byte, er
 	return nil, fmt.Errorf("%s cannot be set in this file; write it by hand", strings.Join(path, "."))
 }
 
+// Remove returns a YAML text without the value at a path of keys, in one of its documents, and without maps that have no other value. It changes
+// only their lines, if that is possible, and keeps comments above them.
+//
+// It is an error if there is no value.
+func Remove(text []byte, document int, path []string) ([]byte, error) {
+	e, err := newEdit(text, document, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if e.old == nil || len(e.rest) > 1 {
+		return nil, fmt.Errorf("%s is not set in this file", strings.Join(path, "."))
+	}
+	for len(e.within.Content) == 2 && len(e.above) > 0 {
+		last := len(e.above) - 1
+		e.key, e.within, e.above = e.above[last].key, e.above[last].within, e.above[:last]
+	}
+	for _, edit := range []func() ([]byte, bool){e.withoutLines, e.withoutKey} {
+		if changed, ok := edit(); ok && e.holds(changed) {
+			return changed, nil
+		}
+	}
+	return nil, fmt.Errorf("%s cannot be removed from this file; edit it by hand", strings.Join(path, "."))
+}
+
 // Path returns the keys of a path as users write it: a.b is b below a. A key with dots is in double quotes: a."b.c/d".
 func Path(text string) ([]string, error) {
 	var path []string
@@ -81,12 +105,12 @@ func isMarked(n *yaml.Node) bool {
 	return n.Anchor+n.HeadComment+n.LineComment+n.FootComment != "" || slices.ContainsFunc(n.Content, isMarked)
 }
 
-// edit is a value to be set in a text.
+// edit is a value to be set in a text, or to be removed.
 type edit struct {
 	text     []byte
 	document int
 	path     []string
-	value    *yaml.Node
+	value    *yaml.Node // nil to remove it
 
 	roots []*yaml.Node
 	// within is the innermost map on the path that exists, rest the path below it. key and old are the first element of rest in
@@ -94,8 +118,12 @@ type edit struct {
 	within   *yaml.Node
 	rest     []string
 	key, old *yaml.Node
-	wanted   []any
+	// above are the maps around within, from the outside in, each with the key that leads on.
+	above  []mapKey
+	wanted []any
 }
+
+type mapKey struct{ within, key *yaml.Node }
 
 func newEdit(text []byte, document int, path []string, value *yaml.Node) (*edit, error) {
 	if len(path) == 0 || slices.Contains(path, "") {
@@ -142,6 +170,7 @@ func (e *edit) find() error {
 		if e.old.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: %s is not a map, so that nothing below it can be set", e.old.Line, e.rest[0])
 		}
+		e.above = append(e.above, mapKey{e.within, e.key})
 		e.within, e.rest = e.old, e.rest[1:]
 	}
 }
@@ -166,7 +195,9 @@ func (e *edit) want() error {
 			if top == nil {
 				top = map[string]any{}
 			}
-			if err := put(top, e.path, e.value); err != nil {
+			if e.value == nil {
+				take(top, e.path)
+			} else if err := put(top, e.path, e.value); err != nil {
 				return err
 			}
 			data = top
@@ -189,6 +220,16 @@ func put(in map[string]any, path []string, value *yaml.Node) error {
 	err := value.Decode(&data)
 	in[path[len(path)-1]] = data
 	return err
+}
+
+// take removes a value, and the maps that are empty then.
+func take(in map[string]any, path []string) {
+	if next, ok := in[path[0]].(map[string]any); ok && len(path) > 1 {
+		if take(next, path[1:]); len(next) > 0 {
+			return
+		}
+	}
+	delete(in, path[0])
 }
 
 // holds reports whether a text has the wanted values, and no others.
@@ -354,6 +395,11 @@ func (e *edit) formatted() ([]byte, bool) {
 	} else {
 		e.within.Content = append(e.within.Content, pair...)
 	}
+	return e.encoded()
+}
+
+// encoded formats the whole text.
+func (e *edit) encoded() ([]byte, bool) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -363,6 +409,30 @@ func (e *edit) formatted() ([]byte, bool) {
 		}
 	}
 	return b.Bytes(), encoder.Close() == nil
+}
+
+// withoutLines removes the lines of the key.
+func (e *edit) withoutLines() ([]byte, bool) {
+	if e.within.Style&yaml.FlowStyle != 0 {
+		return nil, false
+	}
+	lines := strings.SplitAfter(string(e.text), "\n")
+	first, end := e.key.Line-1, e.endOf(lines, e.key)
+	if first > end || end > len(lines) {
+		return nil, false
+	}
+	text := strings.Join(slices.Delete(lines, first, end), "")
+	if len(e.within.Content) == 2 && len(e.roots) == 1 { // it was the only value: a text without documents is not a map
+		text = strings.TrimRight(text, "\r\n") + "\n{}\n"
+	}
+	return []byte(strings.TrimPrefix(text, "\n")), true
+}
+
+// withoutKey removes the key, and formats the whole text.
+func (e *edit) withoutKey() ([]byte, bool) {
+	i := slices.Index(e.within.Content, e.key)
+	e.within.Content = slices.Delete(e.within.Content, i, i+2)
+	return e.encoded()
 }
 
 // nested returns a map with a value at a path.

@@ -180,3 +180,37 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+func TestRemove(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		path []string
+		want string
+	}{
+		"a line":                      {"# top\na: 1 # one\nb: 2\n", []string{"a"}, "# top\nb: 2\n"},
+		"the last one":                {"a: 1\nb: 2\n# end\n", []string{"b"}, "a: 1\n# end\n"},
+		"a block":                     {"a:\n  x: 1\n\n  y: 2\nb: 2\n", []string{"a"}, "b: 2\n"},
+		"below, with others":          {"a:\n  x: 1\n  # why\n  y: 2\nb: 2\n", []string{"a", "x"}, "a:\n  # why\n  y: 2\nb: 2\n"},
+		"below, without others":       {"a:\n  b:\n    x: 1\nc: 2\n", []string{"a", "b", "x"}, "c: 2\n"},
+		"in one line":                 {"a: {x: 1, y: 2}\n", []string{"a", "x"}, "a: {y: 2}\n"},
+		"in one line, without others": {"a: {x: 1}\nb: 2\n", []string{"a", "x"}, "b: 2\n"},
+		"the only one":                {"# note\na: 1\n", []string{"a"}, "# note\n{}\n"},
+		"a long text":                 {"a: |\n  x\n  y\nb: 1\n", []string{"a"}, "b: 1\n"},
+		"a list":                      {"a:\n- 1\n- 2\nb: 1\n", []string{"a"}, "b: 1\n"},
+		"with CRLF":                   {"a: 1\r\nb: 2\r\n", []string{"a"}, "b: 2\r\n"},
+		"nothing there":               {"a: 1\n", []string{"b"}, "b is not set in this file"},
+		"nothing below":               {"a: {}\n", []string{"a", "b"}, "a.b is not set in this file"},
+		"below a text":                {"a: 1\n", []string{"a", "b"}, "line 1: a is not a map, so that nothing below it can be set"},
+		"an anchor that is used":      {"a: &x 1\nb: *x\n", []string{"a"}, "a cannot be removed from this file; edit it by hand"},
+		"of a merge":                  {"base: &x {a: 1}\nb: {<<: *x, c: 2}\n", []string{"b", "a"}, "b.a is not set in this file"},
+		"no key":                      {"a: 1\n", nil, "a key is empty"},
+	} {
+		got, err := editing.Remove([]byte(c.text), 0, c.path)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if diff := cmp.Diff(c.want, string(got)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -133,9 +133,10 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	w.fill()
 	w.explainStage()
 	w.server.Values, w.server.Observer.Histories = formsOnly{}, oneMerge{}
-	w.server.Observer.Fleet.ControlPlanes()[0].Scheduling["stage"].Outcome.Plan = &plan.Plan{Problems: []fleetpkg.Problem{{
-		Severity: fleetpkg.SeverityWarning, Kind: fleetpkg.KindConfigMissing, Assignment: "large/shop-web", Message: "URL is required, but missing", Lacks: "URL",
-	}}}
+	outcome := w.server.Observer.Fleet.ControlPlanes()[0].Scheduling["stage"].Outcome
+	lacks := fleetpkg.Problem{Severity: fleetpkg.SeverityWarning, Kind: fleetpkg.KindConfigMissing, Message: "URL is required, but missing", Lacks: "URL"}
+	outcome.Bundle.Folders[0].Assignments[0].Config.Lacks = []fleetpkg.Problem{lacks}
+	outcome.Plan = &plan.Plan{Problems: []fleetpkg.Problem{lacks}}
 	w.deliver(&branch{commit: commit("a"), read: make(chan struct{}, 1)})
 	bare := w.register("edge-1", ledger.Membership{Environment: "dev", ClusterType: "bare"})
 	s, text := readSpec(t)

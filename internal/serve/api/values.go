@@ -45,7 +45,7 @@ type SetApplicationValues struct {
 	// Target is the target whose folder of the configuration gets the values, Folder a folder instead: "." for its root. One of them is required.
 	Target string             `json:"target,omitempty" maxLength:"253"`
 	Folder string             `json:"folder,omitempty" maxLength:"1000"`
-	Values []ApplicationValue `json:"values" minItems:"1" maxItems:"200"`
+	Values []ApplicationValue `json:"values,omitempty" maxItems:"200"`
 	SetOptions
 }
 
@@ -61,12 +61,14 @@ type PlatformValue struct {
 type SetPlatformValues struct {
 	// ConfigMap is on the branch of the environment.
 	ConfigMap string          `json:"configMap" minLength:"1" maxLength:"253"`
-	Values    []PlatformValue `json:"values" minItems:"1" maxItems:"200"`
+	Values    []PlatformValue `json:"values,omitempty" maxItems:"200"`
 	SetOptions
 }
 
-// SetOptions are about the commit.
+// SetOptions are what is removed, and about the commit.
 type SetOptions struct {
+	// Remove are the keys of values to remove from the file, so that the values apply that they override. There must be a key here or a value to be set.
+	Remove []string `json:"remove,omitempty" maxItems:"200"`
 	// Message is the message of the commit. Default: what is set.
 	Message string `json:"message,omitempty" maxLength:"2000"`
 	// Preview only determines what the values change, and writes nothing.
@@ -224,8 +226,19 @@ func (s *service) setApplicationValues(ctx context.Context, in *setApplicationIn
 		}
 		r.Values = append(r.Values, one)
 	}
+	for i, key := range in.Body.Remove {
+		path, err := editing.Path(key)
+		if err != nil {
+			return SetApplicationResult{}, invalidPart(fmt.Sprintf("body.remove[%d]", i), err)
+		}
+		r.Values = append(r.Values, deliver.SetValue{Path: path})
+	}
+	if len(r.Values) == 0 {
+		return SetApplicationResult{}, invalidPart("body.values", errNoValues)
+	}
 	if !in.Body.Preview {
-		about := detail("application", a.Subject, "target", in.Body.Target, "folder", in.Body.Folder, "keys", keysOf(in.Body.Values, func(v ApplicationValue) string { return v.Key }))
+		keys := keysOf(in.Body.Values, func(v ApplicationValue) string { return v.Key })
+		about := detail("application", a.Subject, "target", in.Body.Target, "folder", in.Body.Folder, "keys", keys, "removed", keysOf(in.Body.Remove, self))
 		if err := s.audit(ctx, setApplicationValues, in.Environment, about); err != nil {
 			return SetApplicationResult{}, err
 		}
@@ -276,8 +289,15 @@ func (s *service) setPlatformValues(ctx context.Context, in *setPlatformInput) (
 	for _, v := range in.Body.Values {
 		r.Values = append(r.Values, schedule.SetValue{Key: v.Key, Text: v.Value})
 	}
+	for _, key := range in.Body.Remove {
+		r.Values = append(r.Values, schedule.SetValue{Key: key, Remove: true})
+	}
+	if len(r.Values) == 0 {
+		return SetPlatformResult{}, invalidPart("body.values", errNoValues)
+	}
 	if !in.Body.Preview {
-		about := detail("controlPlane", standing.ControlPlane, "configMap", in.Body.ConfigMap, "keys", keysOf(in.Body.Values, func(v PlatformValue) string { return v.Key }))
+		keys := keysOf(in.Body.Values, func(v PlatformValue) string { return v.Key })
+		about := detail("controlPlane", standing.ControlPlane, "configMap", in.Body.ConfigMap, "keys", keys, "removed", keysOf(in.Body.Remove, self))
 		if err := s.audit(ctx, setPlatformValues, standing.Environment, about); err != nil {
 			return SetPlatformResult{}, err
 		}
@@ -358,6 +378,11 @@ func plain(n *yaml.Node) {
 		plain(c)
 	}
 }
+
+// errNoValues is the error of a request that neither sets nor removes a value.
+var errNoValues = errors.New("no value to set or to remove")
+
+func self(key string) string { return key }
 
 func keysOf[T any](values []T, key func(T) string) string {
 	var keys []string

@@ -72,7 +72,11 @@ func (s *service) application(r *request) (*view, error) {
 	v.set = func(message string, preview bool) (*done, error) {
 		body := api.SetApplicationValues{Target: f.Target, Folder: f.Folder, SetOptions: api.SetOptions{Message: message, Preview: preview}}
 		for _, c := range v.changed {
-			body.Values = append(body.Values, api.ApplicationValue{Key: c.Key, Value: c.value})
+			if c.Remove {
+				body.Remove = append(body.Remove, c.Key)
+			} else {
+				body.Values = append(body.Values, api.ApplicationValue{Key: c.Key, Value: c.value})
+			}
 		}
 		var result api.SetApplicationResult
 		address := operation
@@ -87,6 +91,9 @@ func (s *service) application(r *request) (*view, error) {
 				one := change{Key: c.Key, Was: shown(c.Old), Is: shown(c.New)}
 				for _, o := range t.Over[c.Key] {
 					one.Over = append(one.Over, o.From.String()+": "+o.Value)
+				}
+				if c.New != nil && slices.Contains(body.Remove, c.Key) {
+					one.From = c.From.String()
 				}
 				row.Values = append(row.Values, one)
 			}
@@ -115,6 +122,9 @@ func applicationField(f *api.ApplicationForm, i int) *field {
 	}
 	for _, o := range x.Over {
 		c.Over = append(c.Over, o.From.String()+": "+o.Value)
+	}
+	if len(c.Over) > 0 {
+		c.Then = c.Over[0]
 	}
 	return c.prepare(i)
 }
@@ -165,6 +175,10 @@ func (s *service) platform(r *request) (*view, error) {
 	v.set = func(message string, preview bool) (*done, error) {
 		body := api.SetPlatformValues{ConfigMap: f.ConfigMap, SetOptions: api.SetOptions{Message: message, Preview: preview}}
 		for _, c := range v.changed {
+			if c.Remove {
+				body.Remove = append(body.Remove, c.Key)
+				continue
+			}
 			text := c.Input
 			if c.value != nil && !c.literal { // a value in a map
 				text = textOf(c.value)
@@ -201,6 +215,7 @@ func platformField(f *api.PlatformForm, i int) *field {
 	for _, o := range x.Over {
 		c.Over = append(c.Over, o.ConfigMap+": "+o.Value)
 	}
+	c.Then = strings.Join(c.Over, ", or ")
 	for _, by := range x.By {
 		c.By = append(c.By, by.ConfigMap)
 	}

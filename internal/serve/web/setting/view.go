@@ -89,6 +89,8 @@ type target struct {
 type change struct {
 	Key, Was, Is string
 	Over         []string
+	// From is where the value comes from that applies after another one is removed.
+	From string
 }
 
 // field is a value in the form.
@@ -112,6 +114,9 @@ type field struct {
 	// Locked means that the user may not set it; Editors are those who may.
 	Locked  bool
 	Editors string
+	// Remove means that the user removes the value, so that Then applies: a value that it overrides. It is empty if nothing is set then.
+	Remove bool
+	Then   string
 	// Error is what is wrong with the input.
 	Error string
 
@@ -159,14 +164,19 @@ func (v *view) read(given url.Values) {
 		if f.Locked || !given.Has("v:"+f.Key) {
 			continue
 		}
-		f.Input = lines(given.Get("v:" + f.Key))
+		f.Input, f.Remove = lines(given.Get("v:"+f.Key)), f.Removable() && given.Has("remove:"+f.Key)
 		if was := lines(given.Get("was:" + f.Key)); f.Input != was {
 			if was != f.Was {
 				f.Error = "The value has changed since this page was loaded. Now it is " + strconv.Quote(cut(f.Was, 200)) + ". Check yours, and send it again."
 			}
+			if f.Remove {
+				f.Error = "Change the value or remove it, not both."
+			}
 			v.take(f)
 		} else {
-			f.Input = f.Was
+			if f.Input = f.Was; f.Remove {
+				v.removeIf(f, was)
+			}
 		}
 	}
 	if v.Extra == nil {
@@ -183,6 +193,18 @@ func (v *view) read(given url.Values) {
 	}
 	v.take(v.Extra)
 }
+
+// removeIf adds a value to be removed, if it still is what the user saw.
+func (v *view) removeIf(f *field, seen string) {
+	if seen != f.Was {
+		f.Error = "The value has changed since this page was loaded. Check it, and send the form again."
+		return
+	}
+	v.changed = append(v.changed, f)
+}
+
+// Removable reports whether the user can remove the value: the file has it.
+func (f *field) Removable() bool { return f.Own && f.Set && !f.Locked }
 
 // take adds a changed value, or says what is wrong with it.
 func (v *view) take(f *field) {
@@ -213,7 +235,7 @@ func (f *field) parse() string {
 		f.value = f.Input
 		return ""
 	case strings.TrimSpace(f.Input) == "":
-		return "Enter a value. A value cannot be removed with this form."
+		return "Enter a value."
 	}
 	n, err := editing.Value(f.Input)
 	if err == nil {
@@ -268,7 +290,7 @@ func (v *view) point(problems []fleet.Problem) {
 func (v *view) digest() string {
 	h := sha256.New()
 	for _, f := range v.changed {
-		fmt.Fprintf(h, "%q %q %q;", f.Key, f.Was, f.Input)
+		fmt.Fprintf(h, "%q %q %q %v;", f.Key, f.Was, f.Input, f.Remove)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
@@ -286,7 +308,11 @@ func (v *view) Command() string {
 	}
 	words := slices.Clone(v.words)
 	for _, f := range v.changed {
-		words = append(words, f.Key+"="+f.command())
+		if f.Remove {
+			words = append(words, "--remove", f.Key)
+		} else {
+			words = append(words, f.Key+"="+f.command())
+		}
 	}
 	if len(v.changed) == 0 {
 		words = append(words, "KEY=VALUE")

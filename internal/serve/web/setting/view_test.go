@@ -52,6 +52,35 @@ func TestOnlyChangedValuesAreSet(t *testing.T) {
 	}
 }
 
+func TestOnlyOwnValuesAreRemoved(t *testing.T) {
+	own, from, locked, moved, both := numbered("replicas", "2"), numbered("port", "80"), worded("owner", "ada"), worded("note", "now"), worded("level", "info")
+	for _, f := range []*field{own, locked, moved, both} {
+		f.Own = true
+	}
+	locked.Locked = true
+	v := formOf(own, from, locked, moved, both)
+	before := v.Seen()
+	given := url.Values{}
+	for _, f := range v.Fields {
+		given.Set("v:"+f.Key, f.Was)
+		given.Set("was:"+f.Key, f.Was)
+		given.Set("remove:"+f.Key, "1")
+	}
+	given.Set("v:note", "before")
+	given.Set("was:note", "before")
+	given.Set("v:level", "debug")
+	v.read(given)
+	if v.Changed() != 1 || !own.Remove || from.Remove || locked.Remove || v.Seen() == before {
+		t.Errorf("%d changes: %+v", v.Changed(), v.changed)
+	}
+	if !strings.Contains(moved.Error, "has changed since") || !strings.Contains(both.Error, "not both") {
+		t.Errorf("got %q and %q", moved.Error, both.Error)
+	}
+	if got := v.Command(); !strings.Contains(got, "--remove replicas --pull-request") {
+		t.Errorf("the command is %s", got)
+	}
+}
+
 func TestErrorsAreNextToTheirFieldAndKeepTheInput(t *testing.T) {
 	v := formOf(numbered("replicas", "2"), worded("note", "now"), numbered("port", ""))
 	v.read(url.Values{
