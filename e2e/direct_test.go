@@ -34,6 +34,7 @@ func TestDirect(t *testing.T) {
 	}{
 		{"both clusters deploy the environment", s.deploy},
 		{"a commit changes a target, and removes what it no longer has", s.change},
+		{"while the cluster is on hold, a version is staged", s.stage},
 		{"what the service account may not apply is refused, and said", s.fail},
 		{"a version that crashes is rolled back", s.rollBack},
 		{"cut off, the cluster goes on, and catches up", s.cutOff},
@@ -234,6 +235,22 @@ func (s *directStory) change(t *testing.T) {
 	s.wantShown(t, commit[:7])
 }
 
+func (s *directStory) stage(t *testing.T) {
+	plane, manifests := s.checkouts["control-plane/dev"], s.checkouts["manifests/main"]
+	must(t, plane.Write("cluster.yaml", object("Cluster", bare, "{clusterType: "+bare+", ring: held, hold: {reason: inventory}}")))
+	push(t, plane, "hold the cluster")
+	eventually(t, "the server knows the object of the cluster", func(context.Context) error {
+		return saysAll(s.server.ask(t, 0, "cluster", "show", bare, "-o", "json"), `"held"`)
+	})
+	must(t, manifests.Write("one/settings.yaml", configMap("settings", "staged")))
+	push(t, manifests, "during the inventory")
+	s.wantShown(t, "is staged, downloaded and verified; the cluster is on hold: inventory")
+	s.wantSays(t, "one", "settings", "changed")
+	must(t, plane.Write("cluster.yaml", object("Cluster", bare, "{clusterType: "+bare+"}")))
+	push(t, plane, "the inventory is over")
+	s.wantSays(t, "one", "settings", "staged")
+}
+
 func (s *directStory) fail(t *testing.T) {
 	c := s.checkouts["manifests/main"]
 	must(t, c.Write("one/rights.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all-of-it}\n"+
@@ -270,7 +287,7 @@ func (s *directStory) cutOff(t *testing.T) {
 	must(t, c.Write("three/settings.yaml", configMap("settings", "after the cut")))
 	push(t, c, "meanwhile")
 	s.agent.start(t)
-	s.wantSays(t, "one", "settings", "changed")
+	s.wantSays(t, "one", "settings", "staged")
 	s.wantSays(t, "three", "settings", "beside a failure")
 	s.cut.Store(false)
 	s.wantSays(t, "three", "settings", "after the cut")
@@ -288,7 +305,7 @@ func (s *directStory) uninstall(t *testing.T) {
 		}
 		return fmt.Errorf("it exists: %w", err)
 	})
-	s.wantSays(t, "one", "settings", "changed")
+	s.wantSays(t, "one", "settings", "staged")
 	s.wantReady(t, 3)
 }
 

@@ -52,16 +52,16 @@ type directFleet struct {
 	requests, received, applied atomic.Int64
 
 	mu      sync.Mutex
+	ready   map[string]map[string]bool // the clusters that reported a commit
 	commit  string
-	ready   map[string]bool // the clusters that reported the commit
-	reached chan struct{}   // closed when as many as awaited are ready
 	awaited int
+	reached chan struct{} // closed when as many as awaited have reported the commit
 }
 
 func newDirectFleet(b *testing.B) *directFleet {
 	b.Helper()
 	f, host := fleettest.NewLocal(b)
-	d := &directFleet{Fleet: f, ready: map[string]bool{}}
+	d := &directFleet{Fleet: f, ready: map[string]map[string]bool{}}
 	for _, name := range []string{"control-plane", "gitops", "shop", "apps"} {
 		f.Create(name)
 	}
@@ -224,23 +224,34 @@ func (r reportingTo) Send(ctx context.Context, batch hub.ReportBatch) (hub.Repor
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
 	for _, one := range batch.Reports {
-		if one.State == hub.StateReady && one.Applied == r.d.commit && !strings.HasPrefix(one.Name, "platform-") {
-			r.d.ready[r.name] = true
+		if one.State != hub.StateReady || strings.HasPrefix(one.Name, "platform-") {
+			continue
 		}
+		if r.d.ready[one.Applied] == nil {
+			r.d.ready[one.Applied] = map[string]bool{}
+		}
+		r.d.ready[one.Applied][r.name] = true
 	}
-	if len(r.d.ready) == r.d.awaited && r.d.reached != nil {
-		close(r.d.reached)
-		r.d.reached = nil
-	}
+	r.d.tell()
 	return receipt, err
+}
+
+// tell tells who waits that enough clusters have reported. d.mu is locked.
+func (d *directFleet) tell() {
+	if d.reached != nil && len(d.ready[d.commit]) >= d.awaited {
+		close(d.reached)
+		d.reached = nil
+	}
 }
 
 // expect returns a channel that is closed when as many clusters have reported a commit.
 func (d *directFleet) expect(commit string, clusters int) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.commit, d.ready, d.awaited, d.reached = commit, map[string]bool{}, clusters, make(chan struct{})
-	return d.reached
+	reached := make(chan struct{})
+	d.commit, d.awaited, d.reached = commit, clusters, reached
+	d.tell()
+	return reached
 }
 
 // edgeAPI is the API server of a cluster: it stores objects.
@@ -372,7 +383,7 @@ func (d *directFleet) wait(b *testing.B, reached <-chan struct{}) {
 	case <-time.After(10 * time.Minute):
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		b.Fatalf("%d of %d clusters reported %s", len(d.ready), d.awaited, d.commit)
+		b.Fatalf("%d of %d clusters reported %s", len(d.ready[d.commit]), d.awaited, d.commit)
 	}
 }
 
