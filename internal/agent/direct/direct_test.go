@@ -453,6 +453,72 @@ func TestWaitsForWhatItDependsOn(t *testing.T) {
 	w.wantReport(d, shop, hub.StateReady, "bbb", "bbb", "")
 }
 
+// TestCrashDuringARollback stops the agent before each change from a new version to the one before, and starts it again: the result is the same.
+func TestCrashDuringARollback(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n++ {
+		w := newWorld(t)
+		spec := inNamespace()
+		spec.Rollback = true
+		w.set(platform, "a", hub.DirectDeliverySpec{}, namespace)
+		w.set(shop, "b", spec, deployment("v1"))
+		d, f := w.start()
+		w.settle(d, f)
+		w.run(1)
+		w.settle(d, f)
+		w.set(shop, "c", spec, deployment("v2"), configMap("new", "1"))
+		w.run(0)
+
+		var mu sync.Mutex
+		changes := 0
+		crashed := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return changes >= n
+		}
+		step := func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if changes++; changes >= n {
+				return errors.New("killed")
+			}
+			return nil
+		}
+		w.store.before = step
+		w.machine.before = func(method, path string) error { return step(method + path) }
+		run := func() {
+			d, f = w.start()
+			_ = f.once(t.Context(), 0)
+			for range 10 {
+				if _, err := d.Advance(t.Context()); err != nil && crashed() {
+					return
+				}
+				w.now = w.now.Add(40 * time.Second)
+			}
+		}
+		run()
+		ended := !crashed()
+		w.store.before, w.machine.before = nil, nil
+		run()
+		w.run(1)
+		w.settle(d, f)
+		w.now = w.now.Add(time.Minute)
+		w.settle(d, f)
+		w.wantObjects("dev-shop", "web")
+		w.wantReport(d, shop, hub.StateFailed, "ccc", "bbb", "rolled back to bbbbbbb")
+		if got := fmt.Sprint(w.machine.objects["/apis/apps/v1/namespaces/dev-shop/deployments/web"]["spec"]); !strings.Contains(got, "v1") {
+			t.Errorf("got %s, want the version before", got)
+		}
+		if t.Failed() {
+			t.Fatalf("killed before change %d", n)
+		}
+		if ended {
+			t.Logf("%d changes", n-1)
+			return
+		}
+	}
+}
+
 // TestCrash stops the agent before each change of the store and of the cluster, and starts it again: the result is the same.
 func TestCrash(t *testing.T) {
 	t.Parallel()

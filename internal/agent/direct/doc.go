@@ -6,7 +6,8 @@
 //
 // The [Follower] asks the server with one request that the server holds until something changes. It accepts an answer only if it is signed
 // with the server's key, for this cluster, and later than the one before, and downloads the archives of all deliveries before they are applied:
-// a download goes on where it was interrupted, and an archive counts only if it has its digest.
+// a download goes on where it was interrupted, and an archive counts only if it has its digest. After weeks without a connection there is only the newest version of each
+// delivery: what was between is not applied.
 //
 // The [Deliverer] works from the [Store] alone, so a cluster goes on with what it has while the server is away.
 //
@@ -25,6 +26,11 @@
 // removes nothing. Objects are removed with the rights of the account too, so what may give it these rights goes last, and the agent removes that itself if the account
 // no longer can. What cannot be removed is reported, with what would settle it; the version counts as applied and its health is watched. A delivery that the platform's folder no longer declares is removed as a whole, but never one whose folder could not be read.
 // A folder of the platform that gets another name keeps its inventory.
+//
+// # Windows
+//
+// Windows and a hold of the cluster come with what it should run, signed. Outside of them, new versions are staged: on disk, verified and read. What was begun is
+// finished, rollbacks are done, and what runs is kept.
 //
 // # Crashes
 //
