@@ -27,8 +27,7 @@ type verifyCommand struct {
 	keyFile string
 	// application and environment are what the version must be of; empty for any.
 	application, environment string
-	skip                     bool
-	diff                     bool
+	platform, skip, diff     bool
 }
 
 // verified is the result of the command.
@@ -56,19 +55,20 @@ func newVerify(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify ARTIFACT",
 		Short: "Verify a published version: its digests, its signature, and that its commits render it",
-		Long: `Verify a solution version, as "kalypso app publish" published it. ARTIFACT is oci://REGISTRY/REPOSITORY:TAG, the same with @DIGEST, or
+		Long: `Verify a solution version, as "kalypso app publish" or "kalypso platform publish" published it. ARTIFACT is oci://REGISTRY/REPOSITORY:TAG, the same with @DIGEST, or
 FOLDER:TAG of an OCI image layout.
 
     digests ─► signature of --key ─► rebuilt from the commits that it names ─► compared with it, and with the merged files
 
 The repositories are those that the artifact names; --map reads them from elsewhere. One that lies on the machine where the version was made is only
 read with --map. The artifact decides what is rendered, so check its signature with --key when you do not know who published it: without a
-valid one, nothing is rebuilt. A key can sign many applications: --application and --environment say which one you expect.
+valid one, nothing is rebuilt. A key can sign many applications: --application or --platform, and --environment, say what you expect.
 
 It exits with 3 when the signature is not valid, when it is a version of something else, or when something differs: the output names each file
 with the first line that does.`,
 		Example: `  kalypso verify oci://registry.example.com/acme/hello-world-app:dev --key key.pub --application hello-world-app --environment dev
   kalypso verify oci://registry.example.com/acme/hello-world-app:dev-3f2a9c1d0b12 --map https://github.com/acme=/srv/git --diff
+  kalypso verify oci://registry.example.com/acme/platform:dev --key key.pub --platform --environment dev
   kalypso verify ./versions:dev --key key.pub --skip-rebuild`,
 		Args: cli.Exactly("ARTIFACT"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -78,6 +78,7 @@ with the first line that does.`,
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	flags.StringVar(&c.keyFile, "key", "", "the public key that must have signed it, in this `file`")
 	flags.StringVar(&c.application, "application", "", "the application that it must be a version of; default any")
+	flags.BoolVar(&c.platform, "platform", false, "it must be a version of the platform, and not of an application")
 	flags.StringVarP(&c.environment, "environment", "e", "", "the environment that it must be a version for; default any")
 	flags.BoolVar(&c.skip, "skip-rebuild", false, "check digests and the signature only, without the repositories")
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
@@ -85,6 +86,9 @@ with the first line that does.`,
 }
 
 func (c *verifyCommand) run(cmd *cobra.Command, artifact string) error {
+	if c.platform && c.application != "" {
+		return cli.Usage(cmd, "--platform and --application exclude each other")
+	}
 	at, err := registry.Parse(artifact)
 	if err != nil {
 		return cli.Usage(cmd, "%s: %v", artifact, err)
@@ -142,6 +146,12 @@ func (c *verifyCommand) verify(ctx context.Context, at registry.Reference, key e
 
 // other returns how a version is not what was asked for.
 func (c *verifyCommand) other(d *solution.Descriptor) (differences []string) {
+	switch {
+	case c.platform && !d.IsPlatform():
+		differences = append(differences, fmt.Sprintf("it is a version of the application %q, not of the platform", d.Application))
+	case c.application != "" && d.IsPlatform():
+		return append(differences, fmt.Sprintf("it is a version of the platform, not of the application %q", c.application))
+	}
 	for _, is := range []struct{ what, name, expected string }{
 		{"application", d.Application, c.application}, {"environment", d.Environment, c.environment},
 	} {
@@ -174,19 +184,13 @@ func (c *verifyCommand) rebuild(ctx context.Context, v *solution.Version, r *ver
 	if err := c.checkLocal(v); err != nil {
 		return err
 	}
-	s, err := (&appFlags{maps: c.maps}).connect(c.t)
+	again := c.rebuildApplication
+	if v.IsPlatform() {
+		again = c.rebuildPlatform
+	}
+	rebuilt, merged, err := again(ctx, v)
 	if err != nil {
 		return err
-	}
-	defer s.close()
-	versions := s.versions()
-	rebuilt, err := versions.Rebuild(ctx, deliver.Request{}, v.Descriptor)
-	if err != nil {
-		return fmt.Errorf("rebuild it: %w", err)
-	}
-	merged, err := versions.Published(ctx, v.Descriptor)
-	if err != nil {
-		return fmt.Errorf("read what was merged: %w", err)
 	}
 	r.Rebuilt = true
 	r.Differences = append(r.Differences, solution.Compare(v, rebuilt)...)
@@ -197,13 +201,39 @@ func (c *verifyCommand) rebuild(ctx context.Context, v *solution.Version, r *ver
 	return nil
 }
 
+// rebuildApplication renders a version of an application again, and returns the files that were merged.
+func (c *verifyCommand) rebuildApplication(ctx context.Context, v *solution.Version) (rebuilt *solution.Version, merged []solution.File, err error) {
+	s, err := (&appFlags{maps: c.maps}).connect(c.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.close()
+	versions := s.versions()
+	if rebuilt, err = versions.Rebuild(ctx, deliver.Request{}, v.Descriptor); err != nil {
+		return nil, nil, fmt.Errorf("rebuild it: %w", err)
+	}
+	if merged, err = versions.Published(ctx, v.Descriptor); err != nil {
+		return nil, nil, fmt.Errorf("read what was merged: %w", err)
+	}
+	return rebuilt, merged, nil
+}
+
+// rebuildPlatform schedules a version of the platform again, and returns the files that were merged.
+func (c *verifyCommand) rebuildPlatform(ctx context.Context, v *solution.Version) (rebuilt *solution.Version, merged []solution.File, err error) {
+	s, err := (&sourceFlags{controlPlane: v.Inputs.Platform.Environment.Repository, environment: v.Environment, maps: c.maps}).open(ctx, c.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.close()
+	if rebuilt, merged, err = s.versions().Rebuild(ctx, v.Descriptor); err != nil {
+		return nil, nil, fmt.Errorf("rebuild it: %w", err)
+	}
+	return rebuilt, merged, nil
+}
+
 // checkLocal refuses repositories on this machine that the artifact names and the user does not: a folder there is not the one that it was made from.
 func (c *verifyCommand) checkLocal(v *solution.Version) error {
-	inputs := []solution.Input{v.Inputs.Source, v.Inputs.GitOps}
-	if v.Inputs.Config != nil {
-		inputs = append(inputs, *v.Inputs.Config)
-	}
-	for _, i := range inputs {
+	for _, i := range v.Inputs.All() {
 		if !fleet.IsLocal(i.Repository) || c.isMapped(i.Repository) {
 			continue
 		}

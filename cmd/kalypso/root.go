@@ -50,6 +50,7 @@ Exit codes:
 		newImport(t),
 		newPromote(t),
 		newApp(t),
+		newPlatform(t),
 		newSolution(t),
 		newTarget(t),
 		newVerify(t),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,10 @@ type setFlags struct {
 	// remove are the keys of values to be removed.
 	remove []string
 	// pull opens a pull request, on one of the forges.
-	pull   pullRequestFlags
-	forges pullrequest.Forges
+	pull pullRequestFlags
+	// prefix begins the name of a new branch, and did the text of a pull request. Default: set, and Set.
+	prefix, did string
+	forges      pullrequest.Forges
 }
 
 func (f *setFlags) bind(cmd *cobra.Command) {
@@ -114,7 +117,7 @@ func (f *setFlags) write(ctx context.Context, commits repository.Committer, m ma
 	}
 	w, err := pullrequest.WriteByHand(ctx, commits, pullrequest.ByHand{
 		Environment: m.environment, Repo: m.repo, Branch: m.branch, Base: m.base, Commit: m.commit, Message: m.message, Digest: m.digest,
-		To: f.branch, PullRequest: f.pull.wanted, Forges: f.forges, Body: "Set by " + commits.Author.Name + ".",
+		To: f.branch, Prefix: f.prefix, PullRequest: f.pull.wanted, Forges: f.forges, Body: cmp.Or(f.did, "Set") + " by " + commits.Author.Name + ".",
 	})
 	switch {
 	case errors.Is(err, pullrequest.ErrOwnBranch):

@@ -107,7 +107,10 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 			first = differences
 		}
 	}
-	return nil, &NotRebuiltError{Environment: request.Environment, Commit: g.Commit, Differences: first}
+	return nil, &solution.NotRebuiltError{
+		Environment: request.Environment, Commit: g.Commit, Differences: first,
+		Advice: "merge the environment's open pull request, or name the commit of the configuration that was merged",
+	}
 }
 
 // PinnedError is returned for a merged commit with pinned targets, whose files its inputs do not render.
@@ -132,32 +135,6 @@ func (r VersionRequest) check() error {
 		return errors.New("a version is made from commits, not from plain folders")
 	}
 	return nil
-}
-
-// NotRebuiltError is returned for a merged commit with other files than its inputs give.
-type NotRebuiltError struct {
-	Environment, Commit string
-	// Differences are from the rebuilt files to those of the commit.
-	Differences []solution.Difference
-}
-
-// Error names the first file that differs.
-func (e *NotRebuiltError) Error() string {
-	d := e.Differences[0]
-	more := ""
-	if n := len(e.Differences) - 1; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
-	where := d.File
-	if d.Line > 0 {
-		where = fmt.Sprintf("%s:%d", d.File, d.Line)
-	}
-	return fmt.Sprintf("commit %s of %s has files that its inputs do not render: %s%s", fleet.ShortCommit(e.Commit), e.Environment, where, more)
-}
-
-// Hint says what to do.
-func (e *NotRebuiltError) Hint() string {
-	return "merge the environment's open pull request, or name the commit of the configuration that was merged"
 }
 
 // configTrailer is the line of a generated commit that names the commit of the configuration.

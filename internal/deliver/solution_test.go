@@ -94,7 +94,7 @@ func TestACommitThatIsNotWhatItsInputsRenderIsNoVersion(t *testing.T) {
 			r.publish(mustDraft(t, r))
 			tc.change(r)
 			_, err := merged(t, r)
-			var not *deliver.NotRebuiltError
+			var not *solution.NotRebuiltError
 			if !errors.As(err, &not) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}

@@ -181,7 +181,8 @@ func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	budget, _ := ParseDeletionBudget("", spec.DeletionBudget) // checked when it was read
 	return &GitOpsRepo{
 		Repo: spec.Repo, Branch: spec.Branch, Path: spec.Path,
-		AutoMerge: spec.AutoMerge, Budget: budget, RemoveHandedOver: spec.HandedOver == v1alpha1.HandedOverRemove, Origin: o.Origin,
+		AutoMerge: spec.AutoMerge, Budget: budget, RemoveHandedOver: spec.HandedOver == v1alpha1.HandedOverRemove,
+		Publish: spec.Publish, Origin: o.Origin,
 	}
 }
 

@@ -157,4 +157,5 @@ const (
 	KindInventoryCorrupted ProblemKind = "inventory-corrupted"
 	KindLeftBehind         ProblemKind = "left-behind"
 	KindOtherOwner         ProblemKind = "other-owner"
+	KindNotPublished       ProblemKind = "not-published"
 )

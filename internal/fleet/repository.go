@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -59,10 +60,12 @@ func (d *decoder) workspace(n *yaml.Node, name, field string) {
 	}
 }
 
-// checkGitOpsRepo reports and removes an invalid budget. The repository is used with the default budget, which is safe.
+// checkGitOpsRepo reports and removes an invalid budget, and an invalid place to publish to. The repository is used with the default budget,
+// which is safe, and nothing is published.
 func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	d.repository(root, &repo.Spec.Repository, "spec")
 	oneOf(d, root, repo.Spec.HandedOver, []v1alpha1.HandedOver{v1alpha1.HandedOverKeep, v1alpha1.HandedOverRemove}, "spec", "handedOver")
+	checkPublish(d, root, repo)
 	n := lookup(root, "spec", "deletionBudget")
 	if n == nil || repo.Spec.DeletionBudget == nil {
 		return
@@ -76,6 +79,40 @@ func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 		repo.Spec.DeletionBudget = nil
 	}
 }
+
+// registryRepository is a repository of a registry: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
+var registryRepository = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`)
+
+// checkPublish reports and removes a place that is not a repository of a registry. A text with a credential is not repeated.
+func checkPublish(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
+	n := lookup(root, "spec", "publish")
+	if n == nil || repo.Spec.Publish == "" {
+		return
+	}
+	place, isRegistry := strings.CutPrefix(repo.Spec.Publish, "oci://")
+	name, digest, hasDigest := strings.Cut(place, "@")
+	host, _, _ := strings.Cut(name, "/")
+	hint, wrong := "write oci://REGISTRY/REPOSITORY", ""
+	switch {
+	case hasDigest && strings.HasPrefix(digest, "sha256:"):
+		wrong = "names a digest, which is known only after publishing"
+	case hasDigest:
+		wrong, hint = "has a credential", "remove it: a server has its own for the registry, and commands use those of docker login"
+	case !isRegistry:
+		wrong = quoteShort(repo.Spec.Publish) + " is not the address of a registry"
+	case strings.LastIndexByte(name, ':') > len(host):
+		wrong, hint = quoteShort(repo.Spec.Publish)+" has a tag", "remove it: versions are tagged with the environment and the commit"
+	case len(repo.Spec.Publish) > maxPublish || !registryRepository.MatchString(name):
+		wrong = quoteShort(repo.Spec.Publish) + " is not a repository of a registry"
+	default:
+		return
+	}
+	d.report(SeverityError, KindInvalidValue, n, hint, "spec.publish "+wrong+"; nothing is published")
+	repo.Spec.Publish = ""
+}
+
+// maxPublish is how many characters the address of a repository of a registry can have.
+const maxPublish = 512
 
 // repository checks the Repository at the given keys and cleans its path.
 func (d *decoder) repository(root *yaml.Node, r *v1alpha1.Repository, keys ...string) {

@@ -294,6 +294,8 @@ type GitOpsRepo struct {
 	Budget    DeletionBudget
 	// RemoveHandedOver means that every cluster has applied what took over from earlier objects of reconcilers, so that these are removed.
 	RemoveHandedOver bool
+	// Publish is the repository of a registry for merged commits, "oci://host/path"; empty publishes nothing.
+	Publish string
 	Origin
 }
 

@@ -1,6 +1,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,6 +26,8 @@ type ByHand struct {
 	Digest string
 	// To is the branch that gets the commit: a new one, or Branch itself. Default: a new one, which is named after the digest.
 	To string
+	// Prefix begins the name of such a new branch. Default: set.
+	Prefix string
 	// PullRequest opens one for the new branch, on one of Forges, with the text Body.
 	PullRequest bool
 	Forges      Forges
@@ -79,7 +82,7 @@ func WriteByHand(ctx context.Context, commits Committer, b ByHand) (Written, err
 		}
 	}
 	if w.Branch == "" {
-		w.Branch = "set/" + b.Environment + "-" + b.Digest
+		w.Branch = cmp.Or(b.Prefix, "set") + "/" + b.Environment + "-" + b.Digest
 		if known, err := openByHand(ctx, on, w.Branch, b.Branch); known.PullRequest != nil || err != nil {
 			return known, err
 		}

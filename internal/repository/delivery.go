@@ -138,6 +138,16 @@ func (r DeliveryReader) History(ctx context.Context, at schedule.Location, limit
 	return commits, more, nil
 }
 
+// Past returns the commits that a branch pointed to, newest first.
+func (r *Reader) Past(ctx context.Context, at schedule.Location, limit int) ([]schedule.PastCommit, bool, error) {
+	line, more, err := DeliveryReader{r}.History(ctx, at, limit)
+	commits := make([]schedule.PastCommit, len(line))
+	for i, c := range line {
+		commits[i] = schedule.PastCommit{SHA: c.SHA, Author: c.Author, Title: c.Title, Time: c.Time, Hash: c.Content.Hash, Messages: c.Content.Messages}
+	}
+	return commits, more, err
+}
+
 // pastContent is the content of a commit of a line.
 type pastContent struct {
 	repo   *git.Repository

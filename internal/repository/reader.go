@@ -38,7 +38,11 @@ func NewReader(client *git.Client) *Reader {
 	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
 }
 
-var _ schedule.Repositories = (*Reader)(nil)
+var (
+	_ schedule.Repositories = (*Reader)(nil)
+	_ schedule.Messages     = (*Reader)(nil)
+	_ schedule.Histories    = (*Reader)(nil)
+)
 
 // Source lists the YAML files at a location.
 func (r *Reader) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
@@ -140,6 +144,35 @@ func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branc
 	}
 	branch.Read = func(path string) ([]byte, error) { return found.tree.Read(ctx, byPath[path], maxPublishedFile) }
 	return branch, schedule.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
+}
+
+// maxLine is how many commits of a branch are read for the message of a generated one.
+const maxLine = 50
+
+// Messages returns the messages of a commit, of those that it merged, and of those before it on its branch, newest first.
+func (r *Reader) Messages(ctx context.Context, at schedule.Location) ([]string, error) {
+	repo, err := r.client.Open(ctx, at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
+	if err != nil {
+		return nil, err
+	}
+	line, _, err := repo.History(ctx, commit, nil, maxLine)
+	if err != nil {
+		return nil, err
+	}
+	on := hashesOf(line)
+	var messages []string
+	for _, c := range line {
+		of, err := messagesOf(ctx, repo, c, on)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, of...)
+	}
+	return messages, nil
 }
 
 // maxPublishedFile bounds the size of one file of a GitOps branch. A large cluster type's inventory has some megabytes.

@@ -130,6 +130,10 @@ func (l *Loader) baseHead(r Request) Location {
 func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	r := w.request
 	w.controlPlane = r.ControlPlane
+	if at := w.Fixed.Environment; at != nil {
+		w.controlPlane = at.Repo
+		return *at, nil
+	}
 	objects, err := w.environments(ctx, r)
 	if err != nil && (r.Branch == "" || ctx.Err() != nil) && !errors.Is(err, ErrNoBranch) {
 		return Location{}, err

@@ -71,5 +71,5 @@ func (w *walk) readReference(ctx context.Context, r reference, selected func(fle
 	if at.Repo == w.controlPlane && at.Branch != "" {
 		name = at.Branch
 	}
-	return w.readAs(ctx, name, at, selected)
+	return w.readAs(ctx, name, w.fixed(name, at), selected)
 }

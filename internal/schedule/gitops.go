@@ -81,7 +81,7 @@ func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error)
 	if err != nil {
 		return Location{}, fmt.Errorf("%s: GitOpsRepo: %w", repo.Position, err)
 	}
-	return Location{Repo: url, Branch: repo.Branch, Path: repo.Path}, nil
+	return Location{Repo: url, Branch: repo.Branch, Commit: l.Fixed.GitOps, Path: repo.Path}, nil
 }
 
 // noGitOpsRepo explains why there is no GitOpsRepo: because of the problem of an invalid one, if there is one.

@@ -36,6 +36,18 @@ type Loader struct {
 	Progress func(what string)
 	// Cache keeps parsed files; optional.
 	Cache *fleet.Cache
+	// Fixed is what is read instead of the heads of branches; zero for nothing.
+	Fixed Fixed
+}
+
+// Fixed is a state of branches that was read before, so that it can be read again.
+type Fixed struct {
+	// Environment is where the environment is described. Nil means where its Environment object on main says.
+	Environment *Location
+	// Commit returns the commit of a source, by the name of its [Input] and its location; empty for the head of its branch. Optional.
+	Commit func(name string, at Location) string
+	// GitOps is the commit of the GitOps branch; empty for its head.
+	GitOps string
 }
 
 // Loaded is an environment at fixed commits.
@@ -50,6 +62,8 @@ type Loaded struct {
 	Read []Location
 
 	controlPlane string
+	// at is where the environment was read.
+	at Location
 }
 
 // Load reads an environment and everything that it refers to.
@@ -60,6 +74,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 		return nil, err
 	}
 	l.progress("reading " + r.Environment)
+	at = walk.fixed(r.Environment, at)
 	walk.branchAt = at
 	if walk.in.Branch, walk.inputs.Branch, err = walk.read(ctx, r.Environment, at); err != nil {
 		return nil, fmt.Errorf("read environment %q: %w", r.Environment, err)
@@ -86,7 +101,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 		Inputs:       walk.sortedInputs(),
 		Environments: walk.known, incomplete: walk.incomplete,
 		Read:         append(walk.places, l.baseHead(r)),
-		controlPlane: walk.controlPlane,
+		controlPlane: walk.controlPlane, at: at,
 	}, nil
 }
 
@@ -134,6 +149,14 @@ func (w *walk) readAs(ctx context.Context, name string, at Location, selected fu
 	return fleet.Read(w.Cache, selected(source)), input, nil
 }
 
+// fixed returns the location of a source at its fixed commit, unless it has one.
+func (w *walk) fixed(name string, at Location) Location {
+	if at.Commit == "" && at.Folder == "" && w.Fixed.Commit != nil {
+		at.Commit = w.Fixed.Commit(secret.Redact(name), at)
+	}
+	return at
+}
+
 // record adds a location. It is safe for concurrent use.
 func (w *walk) record(at Location) {
 	w.mu.Lock()
@@ -163,6 +186,7 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 	}
 	at.Folder = w.request.Main
 	name := cmp.Or(at.Branch, DefaultBase)
+	at = w.fixed(name, at)
 	w.progress("reading " + name)
 	w.mainAt = at
 	objects, input, err := w.read(ctx, name, at)

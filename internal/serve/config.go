@@ -97,12 +97,13 @@ type SourcesConfig struct {
 	Transfer metav1.Duration `json:"transfer,omitempty"`
 }
 
-// PublishConfig says where solution versions are published. The credential of the registry is that of charts: in Docker's configuration, or in
-// KALYPSO_CHART_HOST, KALYPSO_CHART_USERNAME and KALYPSO_CHART_PASSWORD.
+// PublishConfig says where solution versions of applications are published; those of the platform are published where a GitOpsRepo says, on a
+// public address, the host of To, that of the server's own URL, or one in verify.hosts. The credential of a registry is that of charts: in Docker's
+// configuration, or in KALYPSO_CHART_HOST, KALYPSO_CHART_USERNAME and KALYPSO_CHART_PASSWORD.
 type PublishConfig struct {
 	// To is a path in a registry: oci://registry.example.com/solutions. The versions of an application are below it, in WORKSPACE/APPLICATION.
 	To string `json:"to,omitempty"`
-	// KeyFile is an ed25519 key in PEM that signs versions. Default: versions are not signed.
+	// KeyFile is an ed25519 key in PEM that signs versions of both. Default: versions are not signed.
 	KeyFile string `json:"keyFile,omitempty"`
 }
 
@@ -336,9 +337,6 @@ func (c *Config) Check() error {
 	}
 	if to, ok := strings.CutPrefix(c.Publish.To, "oci://"); c.Publish.To != "" && (!ok || to == "" || strings.ContainsAny(to, "@? ")) {
 		problem("publish.to: want oci://REGISTRY/PATH, without credentials")
-	}
-	if c.Publish.KeyFile != "" && c.Publish.To == "" {
-		problem("publish.keyFile: it has no effect without publish.to")
 	}
 	if c.Registry != nil {
 		if _, err := c.Registry.Bytes(); err != nil {

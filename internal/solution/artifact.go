@@ -100,7 +100,7 @@ func (v *Version) Artifact() (*Artifact, error) {
 	}
 	a := &Artifact{Config: newBlob(DescriptorType, text), Layer: newBlob(LayerType, layer)}
 	about := map[string]string{
-		ocispec.AnnotationTitle: v.Application + " for " + v.Environment, ocispec.AnnotationCreated: v.Merged.Format(time.RFC3339),
+		ocispec.AnnotationTitle: v.Title(), ocispec.AnnotationCreated: v.Merged.Format(time.RFC3339),
 		ocispec.AnnotationSource: v.Inputs.GitOps.Repository, ocispec.AnnotationRevision: v.Inputs.GitOps.Branch + "@sha1:" + v.Inputs.GitOps.Commit,
 	}
 	if v.Release != "" {

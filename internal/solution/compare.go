@@ -93,6 +93,11 @@ func compareFields(has, wants *Version) []Difference {
 	add("image", has.Image, wants.Image)
 	add("inputs.source", has.Inputs.Source, wants.Inputs.Source)
 	add("inputs.config", valueOf(has.Inputs.Config), valueOf(wants.Inputs.Config))
+	a, b := has.Inputs.platform(), wants.Inputs.platform()
+	add("inputs.platform.environment", a.Environment, b.Environment)
+	add("inputs.platform.main", a.Main, b.Main)
+	add("inputs.platform.others", a.Others, b.Others)
+	add("inputs.platform.kept", a.Kept, b.Kept)
 	add("inputs.gitops", has.Inputs.GitOps, wants.Inputs.GitOps)
 	add("merged", has.Merged, wants.Merged)
 	if !sameParameters(has.Parameters, wants.Parameters) {
@@ -130,6 +135,14 @@ func valueOf(i *Input) Input {
 		return Input{}
 	}
 	return *i
+}
+
+// platform returns the inputs of the platform; zero for an application.
+func (i Inputs) platform() PlatformInputs {
+	if i.Platform == nil {
+		return PlatformInputs{}
+	}
+	return *i.Platform
 }
 
 // union returns the names of two lists of targets, sorted.

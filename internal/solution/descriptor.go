@@ -22,9 +22,10 @@ const FormatVersion = 1
 
 // Descriptor says what a version is, and what it was made from.
 type Descriptor struct {
-	FormatVersion int    `json:"formatVersion"`
-	Application   string `json:"application"`
-	Environment   string `json:"environment"`
+	FormatVersion int `json:"formatVersion"`
+	// Application is empty for a version of the platform.
+	Application string `json:"application,omitempty"`
+	Environment string `json:"environment"`
 	// Workspace is the owner of the application; empty if unknown.
 	Workspace string `json:"workspace,omitempty"`
 	// Release is what people call the source commit, such as 1.4.0; Image is the image that was built from it. Both are optional.
@@ -45,11 +46,61 @@ type Descriptor struct {
 
 // Inputs are the commits that a version was made from.
 type Inputs struct {
-	Source Input `json:"source"`
-	// Config is nil for an application without configuration.
+	// Source is that of an application; zero for the platform.
+	Source Input `json:"source,omitzero"`
+	// Config is nil for an application without configuration, and for the platform.
 	Config *Input `json:"config,omitempty"`
+	// Platform are those of the platform; nil for an application.
+	Platform *PlatformInputs `json:"platform,omitempty"`
 	// GitOps is the merged commit.
 	GitOps Input `json:"gitops"`
+}
+
+// PlatformInputs are the commits that a version of the platform was made from. What the GitOps branch had before is an input as well: decisions
+// prefer what is published, and it has the answers of external schedulers.
+type PlatformInputs struct {
+	// Environment is the environment's branch of the control plane, Main the promoted commit.
+	Environment Input `json:"environment"`
+	Main        Input `json:"main"`
+	// Others are repositories of configuration and of workloads, sorted by repository and branch.
+	Others []Input `json:"others,omitempty"`
+	// Kept are objects of reconcilers that others took over from, and that the GitOps branch keeps, as "FOLDER/TARGET KIND NAMESPACE/NAME". The
+	// other inputs do not render them.
+	Kept []string `json:"kept,omitempty"`
+}
+
+// NamedInput is an input with the name of its role.
+type NamedInput struct {
+	Name string
+	Input
+}
+
+// All returns all inputs.
+func (i Inputs) All() []NamedInput {
+	p := i.Platform
+	if p == nil {
+		all := []NamedInput{{"source", i.Source}, {"gitops", i.GitOps}}
+		if i.Config != nil {
+			all = append(all, NamedInput{"config", *i.Config})
+		}
+		return all
+	}
+	all := []NamedInput{{"environment", p.Environment}, {"main", p.Main}, {"gitops", i.GitOps}}
+	for _, other := range p.Others {
+		all = append(all, NamedInput{"other", other})
+	}
+	return all
+}
+
+// IsPlatform reports whether it is a version of the platform: of what the platform team's control plane renders for an environment.
+func (d *Descriptor) IsPlatform() bool { return d.Inputs.Platform != nil }
+
+// Title names what the version is of: "shop for dev".
+func (d *Descriptor) Title() string {
+	if d.IsPlatform() {
+		return "platform for " + d.Environment
+	}
+	return d.Application + " for " + d.Environment
 }
 
 // Input is a commit of a branch.
@@ -158,14 +209,13 @@ func ReadDescriptor(text []byte) (*Descriptor, error) {
 
 // check reports a descriptor that no program wrote for a version.
 func (d *Descriptor) check() error {
-	if !plainName(d.Application) || !plainName(d.Environment) {
+	if !d.IsPlatform() && !plainName(d.Application) || !plainName(d.Environment) {
 		return fmt.Errorf("application %.100q, environment %.100q: not names", d.Application, d.Environment)
 	}
-	inputs := []Input{d.Inputs.Source, d.Inputs.GitOps}
-	if d.Inputs.Config != nil {
-		inputs = append(inputs, *d.Inputs.Config)
+	if d.IsPlatform() && (d.Application != "" || d.Inputs.Source != Input{} || d.Inputs.Config != nil) {
+		return errors.New("it is a version of an application and of the platform")
 	}
-	for _, i := range inputs {
+	for _, i := range d.Inputs.All() {
 		if err := i.check(); err != nil {
 			return err
 		}
@@ -174,7 +224,7 @@ func (d *Descriptor) check() error {
 		return fmt.Errorf("the policy %.100q of its checks is unknown", d.Checks.Policy)
 	}
 	for i, t := range d.Targets {
-		if !plainName(t.Name) || checkPath(t.Folder) != nil || t.Folder == ownFolder || strings.HasPrefix(t.Folder, ownFolder+"/") {
+		if !plainName(t.Name) && (!d.IsPlatform() || t.Name != t.Folder) || checkPath(t.Folder) != nil || t.Folder == ownFolder || strings.HasPrefix(t.Folder, ownFolder+"/") {
 			return fmt.Errorf("target %.100q in folder %.100q: not a name and a folder", t.Name, t.Folder)
 		}
 		if i > 0 && d.Targets[i-1].Name >= t.Name {

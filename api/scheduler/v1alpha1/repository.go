@@ -74,6 +74,13 @@ type GitOpsRepoSpec struct {
 	// +optional
 	// +kubebuilder:default=keep
 	HandedOver HandedOver `json:"handedOver,omitempty"`
+
+	// Publish is a repository of a registry, oci://host/path without tag and credentials. Each merged commit is published there as
+	// an immutable artifact, from which clusters can pull instead of Git. Empty publishes nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(oci://[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+)?$`
+	Publish string `json:"publish,omitempty"`
 }
 
 // HandedOver is what happens to objects of a reconciler that others have taken over from.

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // SolutionVersions prints a line for each version of an environment.
@@ -25,6 +26,26 @@ func (v Printer) SolutionVersions(w io.Writer, past deliver.EnvironmentPast) err
 	t.Row(v.style.Heads("", "VERSION", "MERGED", "BY", "BUILD", "CONFIGURATION", "TARGETS", "CHANGED")...)
 	for _, version := range past.Versions {
 		t.Row(append(v.merge(version.Merge), terminal.Plain(fmt.Sprint(version.Targets)), terminal.Plain(some(version.Changed)))...)
+	}
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	return v.more(w, past.More)
+}
+
+// PlatformVersions prints a line for each version of the platform.
+func (v Printer) PlatformVersions(w io.Writer, past *schedule.PlatformPast) error {
+	fmt.Fprintf(w, "%s in %s, branch %s of %s\n\n", v.style.Bold("platform"), terminal.Printable(past.Environment), terminal.Printable(past.Branch),
+		terminal.Printable(past.Repository))
+	if len(past.Versions) == 0 {
+		return v.nothingMerged(w, past.More)
+	}
+	var t terminal.Table
+	t.Row(v.style.Heads("", "VERSION", "MERGED", "BY", "ENVIRONMENT", "MAIN", "FOLDERS", "CHANGED")...)
+	for _, version := range past.Versions {
+		m := deliver.Merge{Commit: version.Commit, Merged: version.Merged, By: version.By, Current: version.Current}
+		t.Row(append(v.merge(m)[:4], terminal.Plain(cmp.Or(terminal.Short(version.Environment), "-")), terminal.Plain(cmp.Or(terminal.Short(version.Main), "-")),
+			terminal.Plain(fmt.Sprint(version.Folders)), terminal.Plain(some(version.Changed)))...)
 	}
 	if err := t.Write(w); err != nil {
 		return err

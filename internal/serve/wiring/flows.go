@@ -52,6 +52,8 @@ type Flows struct {
 	schedulers *external.Asker
 	// local is the embedded forge. Optional.
 	local *local.Forge
+	// publisher publishes merged commits; nil publishes nothing.
+	publisher *platformPublisher
 	// results stores the results of rounds for other replicas; nil without replicas.
 	results *results
 	// tracing and progress are optional.
@@ -119,7 +121,11 @@ func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o 
 	if f.tracing != nil {
 		p.Drafter.Trace = f.tracing.part
 	}
-	o, err = p.Round(sandbox.For(ctx, controlPlane+" "+environment), schedule.Request{ControlPlane: controlPlane, Environment: environment})
+	inSandbox := sandbox.For(ctx, controlPlane+" "+environment)
+	o, err = p.Round(inSandbox, schedule.Request{ControlPlane: controlPlane, Environment: environment})
+	if err == nil {
+		f.publish(inSandbox, controlPlane, environment, o)
+	}
 	now := time.Now()
 	f.board.Scheduled(controlPlane, environment, o, err, now)
 	if f.results != nil && ctx.Err() == nil {

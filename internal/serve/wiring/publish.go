@@ -28,13 +28,8 @@ import (
 //
 // The server's configuration says where to, and not the application, which could otherwise write with the server's credential to repositories of others.
 type publisher struct {
-	client *remote.Client
-	to     registry.Reference
-	key    ed25519.PrivateKey
-
-	mu sync.Mutex
-	// seen are the commits that need no further look, with the reason if they cannot be published.
-	seen map[publishedAt]publishedCommit
+	publishing[publishedAt]
+	to registry.Reference
 }
 
 // publishedAt is an environment of an application.
@@ -43,12 +38,22 @@ type publishedAt struct {
 	environment string
 }
 
+// publishing publishes versions of what an S names. S is comparable.
+type publishing[S comparable] struct {
+	client *remote.Client
+	key    ed25519.PrivateKey
+
+	mu sync.Mutex
+	// seen are the commits that need no further look, with the reason if they cannot be published.
+	seen map[S]publishedCommit
+}
+
 type publishedCommit struct {
 	commit string
 	err    error
 }
 
-// publishTime limits the transfer of one version, which delays the next round of its application.
+// publishTime limits the transfer of one version, which delays the next round of its application or environment.
 const publishTime = 2 * time.Minute
 
 func newPublisher(c serve.PublishConfig, env func(name string) string) (*publisher, error) {
@@ -59,19 +64,26 @@ func newPublisher(c serve.PublishConfig, env func(name string) string) (*publish
 	if err != nil || to.Repository == "" || to.Tag != "" || to.Digest != "" {
 		return nil, fmt.Errorf("publish.to: %q is not oci://REGISTRY/PATH", c.To)
 	}
-	p := &publisher{
-		client: &remote.Client{HTTP: &http.Client{Timeout: publishTime}, Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}, to: to,
+	p := &publisher{to: to}
+	p.client = &remote.Client{HTTP: &http.Client{Timeout: publishTime}, Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}
+	p.key, err = publishKey(c)
+	return p, err
+}
+
+// publishKey reads the key that signs versions; nil for none.
+func publishKey(c serve.PublishConfig) (ed25519.PrivateKey, error) {
+	if c.KeyFile == "" {
+		return nil, nil
 	}
-	if c.KeyFile != "" {
-		text, err := secretfile.Read(c.KeyFile)
-		if err == nil {
-			p.key, err = hub.ParseReportKey(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("publish.keyFile: %w", err)
-		}
+	text, err := secretfile.Read(c.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("publish.keyFile: %w", err)
 	}
-	return p, nil
+	key, err := hub.ParseReportKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("publish.keyFile: %w", err)
+	}
+	return key, nil
 }
 
 // onThisMachine reports whether a registry is used without encryption, as other programs do.
@@ -119,7 +131,7 @@ func (d *deliveries) publish(ctx context.Context, at deliveredTo, request delive
 }
 
 // once calls publish for a commit until it succeeds, or can never succeed.
-func (p *publisher) once(at publishedAt, commit string, publish func() (string, error)) (string, error) {
+func (p *publishing[S]) once(at S, commit string, publish func() (string, error)) (string, error) {
 	p.mu.Lock()
 	known, ok := p.seen[at]
 	p.mu.Unlock()
@@ -127,13 +139,13 @@ func (p *publisher) once(at publishedAt, commit string, publish func() (string, 
 		return "", known.err
 	}
 	said, err := publish()
-	var not *deliver.NotRebuiltError
+	var not *solution.NotRebuiltError
 	var pinned *deliver.PinnedError
 	if err == nil || errors.As(err, &not) || errors.As(err, &pinned) || errors.Is(err, registry.ErrTaken) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.seen == nil {
-			p.seen = map[publishedAt]publishedCommit{}
+			p.seen = map[S]publishedCommit{}
 		}
 		p.seen[at] = publishedCommit{commit, err}
 	}
@@ -142,14 +154,18 @@ func (p *publisher) once(at publishedAt, commit string, publish func() (string, 
 
 // release stores a version in the repository of its application.
 func (p *publisher) release(ctx context.Context, v *solution.Version, workspace string) (string, error) {
+	return p.store(ctx, v, registry.Reference{Repository: path.Join(p.to.Repository, workspace, v.Application)}, true)
+}
+
+// store publishes a version to a repository, and says what it did. latest moves the environment's tag.
+func (p *publishing[S]) store(ctx context.Context, v *solution.Version, to registry.Reference, latest bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	to := registry.Reference{Repository: path.Join(p.to.Repository, workspace, v.Application)}
 	store, err := registry.Open(p.client, to, false)
 	if err != nil {
 		return "", err
 	}
-	released, err := store.Release(ctx, v, registry.Release{Latest: true, Key: p.key})
+	released, err := store.Release(ctx, v, registry.Release{Latest: latest, Key: p.key})
 	if err != nil || !released.New && !released.Moved {
 		return "", err
 	}

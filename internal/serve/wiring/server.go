@@ -188,6 +188,9 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 			s.Log.Warn("a scheduler did not answer", "scheduler", scheduler, "error", secret.Scrub(err.Error()))
 		}
 	}
+	if s.Flows.publisher, err = newPlatformPublisher(s.Config, s.Version, func(name string) string { return s.Env[name] }); err != nil {
+		return err
+	}
 	s.Flows.Commits.Signer, err = repository.Signer(s.Config.SigningKeyFile, s.Env)
 	return err
 }

@@ -73,22 +73,20 @@ type predicate struct {
 func describe(v *solution.Version, artifact string) statement {
 	s := statement{
 		Type: statementType, PredicateType: PredicateType,
-		Subject: []resource{{Name: v.Application + " for " + v.Environment, Digest: digestSet(artifact)}},
+		Subject: []resource{{Name: v.Title(), Digest: digestSet(artifact)}},
 	}
 	b := &s.Predicate.BuildDefinition
 	b.BuildType = buildType
-	b.ExternalParameters = map[string]any{"application": v.Application, "environment": v.Environment}
+	b.ExternalParameters = map[string]any{"environment": v.Environment}
+	if !v.IsPlatform() {
+		b.ExternalParameters["application"] = v.Application
+	}
 	if v.Release != "" {
 		b.ExternalParameters["release"] = v.Release
 	}
-	inputs := []solution.Input{v.Inputs.Source, v.Inputs.GitOps}
-	names := []string{"source", "gitops"}
-	if v.Inputs.Config != nil {
-		inputs, names = append(inputs, *v.Inputs.Config), append(names, "config")
-	}
-	for i, input := range inputs {
+	for _, input := range v.Inputs.All() {
 		b.ResolvedDependencies = append(b.ResolvedDependencies, resource{
-			Name: names[i], URI: "git+" + input.Repository + "@refs/heads/" + input.Branch, Digest: map[string]string{"gitCommit": input.Commit},
+			Name: input.Name, URI: "git+" + input.Repository + "@refs/heads/" + input.Branch, Digest: map[string]string{"gitCommit": input.Commit},
 		})
 	}
 	s.Predicate.RunDetails.Builder.ID = project

@@ -316,7 +316,9 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 	case err != nil:
 		return nil, err
 	case latest.Application != v.Application:
-		return nil, fmt.Errorf("publish to %s: it has versions of the application %q: %w", s.name, latest.Application, ErrTaken)
+		return nil, fmt.Errorf("publish to %s: it has versions of %s: %w", s.name, owner(latest.Version), ErrTaken)
+	case v.IsPlatform() && !sameBranch(latest.Inputs.GitOps, v.Inputs.GitOps):
+		return nil, fmt.Errorf("publish to %s: it has versions of branch %q of %s: %w", s.name, latest.Inputs.GitOps.Branch, latest.Inputs.GitOps.Repository, ErrTaken)
 	case unchanged(latest.Version, v) && len(r.Tags) == 0:
 		// This server did not make the latest version from the commit that it names, so it is not signed now.
 		if signed, err := s.signed(ctx, latest, r.Key); err != nil {
@@ -341,6 +343,21 @@ func (s *Store) Release(ctx context.Context, v *solution.Version, r Release) (*R
 		}
 	}
 	return out, nil
+}
+
+// owner says whose versions a repository has.
+func owner(v *solution.Version) string {
+	if v.IsPlatform() {
+		return "the platform"
+	}
+	return fmt.Sprintf("the application %q", v.Application)
+}
+
+// sameBranch reports whether two inputs are of the same folder of a branch. Two control planes can have environments of the same name, and must not
+// replace each other's versions.
+func sameBranch(a, b solution.Input) bool {
+	a.Commit = b.Commit
+	return a == b
 }
 
 // attest signs a published version, unless it is signed, and returns whether it did. [Store.Publish] accepts an artifact that was there
