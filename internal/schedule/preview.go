@@ -70,7 +70,7 @@ func (p *Previewer) Preview(ctx context.Context, controlPlane string, change for
 	if err != nil {
 		return nil, p.unable(ctx, repo, host.Limits(), change, err)
 	}
-	preview.checkEdits(p.author(host, change))
+	preview.checkEdits(Author(p.People, p.Vouched, host, change))
 	return preview, p.post(ctx, repo, host.Limits(), change, preview)
 }
 
@@ -144,14 +144,14 @@ func (p *Previewer) cutFrom(ctx context.Context, controlPlane string, m merge, b
 	return ""
 }
 
-// author returns who opened a pull request, or for whom.
-func (p *Previewer) author(on forge.Forge, change forge.PullRequest) editing.Author {
-	if p.Vouched != nil {
-		if author, ok := p.Vouched(change); ok {
+// Author returns who opened a pull request, or for whom: see [Previewer].
+func Author(people *forge.People, vouched func(forge.PullRequest) (editing.Author, bool), on forge.Forge, change forge.PullRequest) editing.Author {
+	if vouched != nil {
+		if author, ok := vouched(change); ok {
 			return author
 		}
 	}
-	person, err := p.People.Author(on, change)
+	person, err := people.Author(on, change)
 	if err != nil {
 		return editing.Author{Login: change.Author}
 	}

@@ -22,12 +22,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check/scanner"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/editing"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
@@ -70,6 +73,8 @@ type registeredApplication struct {
 	request deliver.Request
 	// last is the result of the last round of its environments; nil before the first.
 	last *deliver.Delivered
+	// edits are the pull requests of its configuration that were checked.
+	edits deliver.CheckedEdits
 }
 
 // wireDeliveries wires the delivery of applications. The end of a scan wakes the keeper.
@@ -169,10 +174,12 @@ func (d *deliveries) round(
 	}
 	defer a.rounds.Release(1)
 	ended := d.scans.begin()
-	found, err := step(d.chain(at.controlPlane, a.request.Workload), a)
+	chain := d.chain(at.controlPlane, a.request.Workload)
+	found, err := step(chain, a)
 	if found == nil || ctx.Err() != nil {
 		return nil, err
 	}
+	checked, unchecked := d.editChecker(chain.Deliverer.Loader).Check(ctx, a.request, &a.edits)
 	d.scans.note(at, found, ended)
 	now, was := d.flows.board.Delivered(query.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
 	if !now.Same(was) {
@@ -192,7 +199,10 @@ func (d *deliveries) round(
 		result.Next = found.Promotion.Next
 	}
 	did, problems := d.publish(ctx, at, a.request, found)
-	result.Did, result.Problems = append(result.Did, did...), append(result.Problems, problems...)
+	result.Did, result.Problems = slices.Concat(result.Did, checked, did), append(result.Problems, problems...)
+	if unchecked != nil && ctx.Err() == nil {
+		result.Problems = append(result.Problems, unchecked.Error())
+	}
 	return result, err
 }
 
@@ -208,6 +218,15 @@ func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
 		},
 		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.Client}, Ledger: d.ledger, Branches: d.flows.ringCommits(),
 		Link: func(string) string { return d.links.workload(workload) },
+	}
+}
+
+// editChecker checks pull requests to configurations, with the loader of a round, which keeps what it read.
+func (d *deliveries) editChecker(loader *deliver.Loader) *deliver.EditChecker {
+	f := d.flows
+	return &deliver.EditChecker{
+		Loader: loader, Forges: f.Forges, Forks: f.previewForks,
+		Author: func(on forge.Forge, change forge.PullRequest) editing.Author { return schedule.Author(f.people, f.vouched, on, change) },
 	}
 }
 
