@@ -53,6 +53,7 @@ number, "3" a text, and [a, b] a list.`,
 	c.set.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appConfigSet{})
 	cmd.Flags().StringVar(&c.target, "target", "", "the `name` of a target: its folder gets the values")
+	completeFlag(cmd, "target", c.app.completeTargets(nil, t))
 	cmd.Flags().StringVar(&c.folder, "folder", "", "a `folder` of the configuration that gets the values; . is its root")
 	return cmd
 }

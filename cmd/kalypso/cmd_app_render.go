@@ -76,6 +76,7 @@ more disappear, anything else is left alone. It exits with 3 when a target canno
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appRendered{})
 	cmd.Flags().StringVar(&c.out, "out", "", "write the files to a `folder` instead")
 	cmd.Flags().StringVar(&c.target, "target", "", "only the target of this `name`")
+	completeFlag(cmd, "target", c.app.completeTargets(nil, t))
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
 	return cmd
 }

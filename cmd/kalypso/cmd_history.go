@@ -63,6 +63,12 @@ Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h o
 	flags.StringVarP(&c.environment, "environment", "e", "", "for a workload: only events in the environment with this `name`")
 	completeFlag(cmd, "environment", completeFleet(&c.place, t, environmentNames))
 	flags.StringVar(&c.target, "target", "", "for a workload and an environment: only events of the target with this `name`, and those of all targets")
+	completeFlag(cmd, "target", completeFleetWith(&c.place, t, func(ctx context.Context, f *backend.Fleet, args []string) ([]string, error) {
+		if len(args) < 2 || args[0] != "workload" {
+			return nil, nil
+		}
+		return targetNames(ctx, f, args[1], c.environment)
+	}))
 	flags.Var(&c.from, "from", "only events at or after this time")
 	flags.Var(&c.to, "to", "only events before this time")
 	flags.Var(&c.asOf, "as-of", "show the state at this time instead of events")

@@ -47,6 +47,7 @@ dash. TARGET is the name in the Workload, or the one that the target has in the 
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(query.TargetRevisions{})
 	c.place.Bind(cmd)
 	bindPast(cmd, &c.limit)
+	cmd.ValidArgsFunction = completeFirst(c.app.completeTargets(&c.place, t))
 	return cmd
 }
 

@@ -37,6 +37,7 @@ the repositories.`,
 		},
 	}
 	c.bind(cmd)
+	cmd.ValidArgsFunction = completeFirst(cmd.ValidArgsFunction)
 	cmd.Flags().StringVar(&revision, "to", "", "the `commit` of the revision, or the beginning of it")
 	return cmd
 }

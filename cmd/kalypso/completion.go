@@ -295,3 +295,48 @@ func completeFirst(with cobra.CompletionFunc) cobra.CompletionFunc {
 		return with(cmd, args, word)
 	}
 }
+
+// targetNames are the names of targets in the fleet, of a workload in an environment; empty for all.
+func targetNames(ctx context.Context, f *backend.Fleet, workload, environment string) (names []string, err error) {
+	page, err := f.Targets(ctx, query.TargetsQuery{Workload: workload, Environment: environment, Paging: manyNames})
+	for i := range page.Items {
+		names = append(names, page.Items[i].Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// completeTargets completes with the targets of the application in the environment: with their names in the Workload or, if place
+// names a server, with those in the fleet. place may be nil.
+func (f *appFlags) completeTargets(place *backend.Flags, t *terminal.Terminal) cobra.CompletionFunc {
+	source := complete(func(ctx context.Context, _ *cobra.Command, _ []string) (names []string, err error) {
+		s, err := f.open(ctx, quiet(t))
+		if err != nil {
+			return nil, err
+		}
+		defer s.close()
+		a, err := s.drafter.Loader.Application(ctx, s.request, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, target := range a.Workload.Spec.DeploymentTargets {
+			if f.environment == "" || target.Environment == f.environment {
+				names = append(names, target.Name)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names), nil
+	})
+	if place == nil {
+		return source
+	}
+	server := completeFleet(place, t, func(ctx context.Context, fleet *backend.Fleet) ([]string, error) {
+		return targetNames(ctx, fleet, f.workload, f.environment)
+	})
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if place.Server != "" {
+			return server(cmd, args, word)
+		}
+		return source(cmd, args, word)
+	}
+}

@@ -48,6 +48,7 @@ func (c *targetPinCommand) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
 	c.place.BindServer(cmd, "let the server at a `URL`, which delivers the application, open the pull request in your name")
 	c.platform.bind(cmd)
+	cmd.ValidArgsFunction = c.app.completeTargets(&c.place, c.t)
 }
 
 func (c *targetPinCommand) bindSelector(cmd *cobra.Command) {
