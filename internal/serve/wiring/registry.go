@@ -3,10 +3,13 @@ package wiring
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/solution/registry/embedded"
 )
 
@@ -26,9 +29,10 @@ func (s *Server) openRegistry(ctx context.Context) error {
 	s.registry, err = embedded.Open(ctx, embedded.Options{
 		Dir: filepath.Join(s.Config.Data, RegistryFolder), Size: size, Admit: registryAdmission(s.API.Guard), Log: s.Log, OnError: s.disk.note,
 		Free: func() (uint64, bool) { return freeBytes(s.Config.Data) },
-		Record: func(ctx context.Context, subject, digest string) error {
-			return trail.Record(ctx, access.From(ctx), "push artifact", subject, digest)
+		Record: func(ctx context.Context, action embedded.Action, subject, digest string) error {
+			return trail.Record(ctx, access.From(ctx), string(action)+" artifact", subject, digest)
 		},
+		Needed: func(d *solution.Descriptor) string { return neededByPins(s.Flows.board.ControlPlanes(), d) },
 	})
 	if err != nil {
 		return err
@@ -42,10 +46,37 @@ func (s *Server) openRegistry(ctx context.Context) error {
 	return nil
 }
 
-// registryAdmission lets readers and clusters pull, and operators push. Roles in workspaces are not enough: the repositories of workspaces of
+// neededByPins names a target that is pinned to what a solution version has; empty if there is none. What is not known yet may need it.
+func neededByPins(all []query.ControlPlane, d *solution.Descriptor) string {
+	const unread = "it is not known yet which targets are pinned to it; try again when the server has read its repositories"
+	for _, cp := range all {
+		if cp.Promotion == nil {
+			return unread
+		}
+		for _, a := range cp.Applications {
+			for i := range a.Environments {
+				e := &a.Environments[i]
+				if a.Name != d.Application || e.Environment != d.Environment {
+					continue
+				}
+				if e.Detail == nil || e.GitOps == nil {
+					return unread
+				}
+				for _, t := range e.Detail.Pinned {
+					if t.Revision != "" && t.Revision == d.Inputs.GitOps.Commit {
+						return fmt.Sprintf("the target %s is pinned to it in %s; deploy it again first", t.Name, e.Environment)
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// registryAdmission lets readers and clusters pull, operators push, and admins delete. Roles in workspaces are not enough: the repositories of workspaces of
 // several control planes can have the same names. A token is the password, as for Git, or a bearer token. Sessions of browsers do not count.
-func registryAdmission(guard *access.Guard) func(*http.Request, bool) (context.Context, string, error) {
-	return func(r *http.Request, push bool) (context.Context, string, error) {
+func registryAdmission(guard *access.Guard) func(*http.Request, embedded.Action) (context.Context, string, error) {
+	return func(r *http.Request, action embedded.Action) (context.Context, string, error) {
 		bare := r.Clone(r.Context())
 		bare.Header.Del("Cookie")
 		if _, password, ok := r.BasicAuth(); ok && len(r.Header.Values("Authorization")) == 1 {
@@ -54,7 +85,9 @@ func registryAdmission(guard *access.Guard) func(*http.Request, bool) (context.C
 		who, err := guard.Identify(bare)
 		switch {
 		case err != nil:
-		case push:
+		case action == embedded.Delete:
+			err = who.May(access.Admin)
+		case action == embedded.Push:
 			err = who.May(access.Operator)
 		case who.Role != access.Cluster:
 			err = who.May(access.Reader)

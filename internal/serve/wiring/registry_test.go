@@ -5,14 +5,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/solution"
 )
 
 // newRegistryServer returns a server with a registry and the embedded forge.
@@ -47,7 +53,7 @@ func status(s *Server, method, path string, header ...string) int {
 	return w.Code
 }
 
-// TestAccessToTheRegistry: readers and clusters pull, operators push, and roles in workspaces are not enough.
+// TestAccessToTheRegistry: readers and clusters pull, operators push, admins delete, and roles in workspaces are not enough.
 func TestAccessToTheRegistry(t *testing.T) {
 	s := newRegistryServer(t, "never")
 	const upload, missing = "/v2/acme/shop/blobs/uploads/", "/v2/acme/shop/manifests/dev"
@@ -68,8 +74,10 @@ func TestAccessToTheRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens["cluster"] = credential.Reveal()
-	for who, want := range map[string]struct{ pull, push int }{
-		"nothing": {401, 401}, "mistyped": {401, 401}, "join": {403, 403}, "scoped": {403, 403}, "reader": {404, 403}, "cluster": {404, 403}, "operator": {404, 202}, "admin": {404, 202},
+	unknown := "/v2/acme/shop/manifests/" + digest.FromString("unknown").String()
+	for who, want := range map[string]struct{ pull, push, remove int }{
+		"nothing": {401, 401, 401}, "mistyped": {401, 401, 401}, "join": {403, 403, 403}, "scoped": {403, 403, 403}, "reader": {404, 403, 403}, "cluster": {404, 403, 403},
+		"operator": {404, 202, 403}, "admin": {404, 202, 404},
 	} {
 		basic := httptest.NewRequest(http.MethodGet, "/", nil)
 		basic.SetBasicAuth("any", tokens[who])
@@ -79,6 +87,9 @@ func TestAccessToTheRegistry(t *testing.T) {
 			}
 			if got := status(s, http.MethodPost, upload, "Authorization", header); got != want.push {
 				t.Errorf("%s, %s: a push answers %d, want %d", who, kind, got, want.push)
+			}
+			if got := status(s, http.MethodDelete, unknown, "Authorization", header); got != want.remove {
+				t.Errorf("%s, %s: a deletion answers %d, want %d", who, kind, got, want.remove)
 			}
 		}
 	}
@@ -109,5 +120,33 @@ func TestAnonymousPulls(t *testing.T) {
 	}
 	if got := status(s, http.MethodPost, "/v2/acme/shop/blobs/uploads/"); got != http.StatusUnauthorized {
 		t.Errorf("a push: %d", got)
+	}
+}
+
+// TestPinnedTargetsNeedTheirVersion: a version is not deleted while a target is pinned to its commit, or that is unknown.
+func TestPinnedTargetsNeedTheirVersion(t *testing.T) {
+	const revision, other = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
+	shop := &query.Application{Name: "shop", Environments: []query.ApplicationEnvironment{{
+		Environment: "dev", GitOps: &query.GitOps{}, Detail: &query.ApplicationEnvironmentDetail{Pinned: []deliver.PinnedTarget{
+			{Name: "east", Pin: tree.Pin{Revision: revision}}, {Name: "west", Pin: tree.Pin{Uninstalled: true}},
+		}},
+	}}}
+	known := []query.ControlPlane{{Promotion: &promote.Outcome{}, Applications: []*query.Application{shop}}}
+	for _, c := range []struct {
+		all                              []query.ControlPlane
+		application, environment, commit string
+		want                             string
+	}{
+		{known, "shop", "dev", revision, "the target east is pinned to it in dev; deploy it again first"},
+		{known, "shop", "dev", other, ""},
+		{known, "shop", "prod", revision, ""},
+		{known, "bank", "dev", revision, ""},
+		{[]query.ControlPlane{{}}, "shop", "dev", other, "not known yet"},
+		{[]query.ControlPlane{{Promotion: &promote.Outcome{}, Applications: []*query.Application{{Name: "shop", Environments: []query.ApplicationEnvironment{{Environment: "dev"}}}}}}, "shop", "dev", other, "not known yet"},
+	} {
+		d := &solution.Descriptor{Application: c.application, Environment: c.environment, Inputs: solution.Inputs{GitOps: solution.Input{Commit: c.commit}}}
+		if got := neededByPins(c.all, d); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s of %s: got %q, want %q", c.commit[:7], c.application, got, c.want)
+		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package embedded is the registry of the server: the API of https://github.com/opencontainers/distribution-spec over a folder.
 //
-//	request ─► Options.Admit: who, pull or push
+//	request ─► Options.Admit: who, pull, push or delete
 //	           ├─► upload: a file, within limits ─► digest verified ─► blobs/ ─┐
 //	           ├─► manifest: its blobs are here, its tag is free ──────────────┴─► one transaction
 //	           └─► blob or manifest, by digest or tag ─► the file
@@ -14,7 +14,12 @@
 // # Tags
 //
 // Tags are immutable: a tag that names one manifest is refused for another. Only the tag of an environment moves, from a solution version of
-// the application for this environment to another one. Nothing can be deleted.
+// the application for this environment to another one. A version also takes the tag of its environment from anything else.
+//
+// # Deletion
+//
+//	DELETE by digest ─► Options.Admit ─► not what an environment's tag names, nor Options.Needed ─► manifest and its tags
+//	cleaning: a manifest without tag and subject, for a week ─┘            └─► blobs that no manifest has ─► files
 //
 // # Crashes
 //

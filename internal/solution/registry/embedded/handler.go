@@ -69,7 +69,7 @@ var routes = []struct {
 	{opUploads, regexp.MustCompile(`^/v2/` + namePattern + `/blobs/uploads/?()$`), []string{http.MethodPost}},
 	{opUpload, regexp.MustCompile(`^/v2/` + namePattern + `/blobs/uploads/([A-Z2-7]{26})$`), []string{http.MethodGet, http.MethodPatch, http.MethodPut, http.MethodDelete}},
 	{opBlob, regexp.MustCompile(`^/v2/` + namePattern + `/blobs/(` + digestPattern + `)$`), []string{http.MethodGet, http.MethodHead}},
-	{opManifest, regexp.MustCompile(`^/v2/` + namePattern + `/manifests/(` + tagPattern + `|` + digestPattern + `)$`), []string{http.MethodGet, http.MethodHead, http.MethodPut}},
+	{opManifest, regexp.MustCompile(`^/v2/` + namePattern + `/manifests/(` + tagPattern + `|` + digestPattern + `)$`), []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete}},
 	{opTags, regexp.MustCompile(`^/v2/` + namePattern + `/tags/list()$`), []string{http.MethodGet}},
 	{opReferrers, regexp.MustCompile(`^/v2/` + namePattern + `/referrers/(` + digestPattern + `)$`), []string{http.MethodGet}},
 }
@@ -82,9 +82,15 @@ type request struct {
 	client string
 }
 
-// pushes reports whether the request is part of a push.
-func (q request) pushes(method string) bool {
-	return q.operation == opUploads || q.operation == opUpload || q.operation == opManifest && method == http.MethodPut
+// action returns what the request is part of.
+func (q request) action(method string) Action {
+	switch {
+	case q.operation == opManifest && method == http.MethodDelete:
+		return Delete
+	case q.operation == opUploads || q.operation == opUpload || q.operation == opManifest && method == http.MethodPut:
+		return Push
+	}
+	return Pull
 }
 
 func parse(r *http.Request) (request, error) {
@@ -97,7 +103,7 @@ func parse(r *http.Request) (request, error) {
 			return request{}, refuse(http.StatusBadRequest, "NAME_INVALID", "the name has more than %d characters", maxName)
 		}
 		if !slices.Contains(route.methods, r.Method) {
-			return request{}, refuse(http.StatusMethodNotAllowed, unsupported, "this registry cannot do that; it deletes nothing")
+			return request{}, refuse(http.StatusMethodNotAllowed, unsupported, "this registry cannot do that; it deletes only manifests, by digest")
 		}
 		return request{operation: route.operation, repository: m[1], reference: m[2]}, nil
 	}
@@ -155,7 +161,7 @@ func (s *Registry) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, client, err := s.o.Admit(r, q.pushes(r.Method))
+	ctx, client, err := s.o.Admit(r, q.action(r.Method))
 	if err != nil {
 		return err
 	}
@@ -180,8 +186,11 @@ func (s *Registry) serve(w http.ResponseWriter, r *http.Request) error {
 	case opReferrers:
 		return s.listReferrers(ctx, w, r, q)
 	case opManifest:
-		if r.Method == http.MethodPut {
+		switch r.Method {
+		case http.MethodPut:
 			return s.putManifest(ctx, w, r, q)
+		case http.MethodDelete:
+			return s.deleteManifest(ctx, w, q)
 		}
 		m, err := s.find(ctx, s.db, q.repository, q.reference)
 		if err != nil {

@@ -260,7 +260,7 @@ func TestNothingIsStoredWithoutARecord(t *testing.T) {
 	text := w.manifest("a", "one")
 	files, used := w.files("blobs"), w.registry.Used()
 	record := w.o.Record
-	w.o.Record = func(context.Context, string, string) error { return errors.New("the ledger is away") }
+	w.o.Record = func(context.Context, embedded.Action, string, string) error { return errors.New("the ledger is away") }
 	w.crash()
 	_, message := w.want(http.StatusServiceUnavailable, http.MethodPut, "/v2/a/manifests/v1", text, imageManifest, ocispec.MediaTypeImageManifest)
 	if strings.Contains(message, "ledger") {

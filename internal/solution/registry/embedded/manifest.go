@@ -123,7 +123,7 @@ func (m *manifest) kind() string {
 
 // putManifest stores a manifest and its tag, or nothing.
 func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
-	u, err := s.begin(q.repository, q.client) // before the body is read, which limits how many are in memory
+	u, err := s.beginEmpty(q.repository, q.client) // before the body is read, which limits how many are in memory
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,13 @@ func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *ht
 	if err != nil {
 		return err
 	}
-	if err := u.receive(bytes.NewReader(m.text), int64(len(m.text)), solution.MaxManifest); err != nil {
+	here, err := s.await(ctx, m.digest)
+	if err == nil && !here {
+		if err = u.claim(); err == nil {
+			err = u.receive(bytes.NewReader(m.text), int64(len(m.text)), solution.MaxManifest)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.store(ctx, u, m, q); err != nil {
@@ -172,7 +178,7 @@ func (s *Registry) store(ctx context.Context, u *upload, m *manifest, q request)
 	case err == nil && here && tagged:
 		return nil // it is stored, with this tag
 	}
-	if err := s.o.Record(ctx, subject(q), m.digest); err != nil {
+	if err := s.o.Record(ctx, Push, subject(q), m.digest); err != nil {
 		return err
 	}
 	if !here {
@@ -266,8 +272,8 @@ func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q requ
 		return false, tagCost, nil
 	case err != nil || there.digest == m.digest:
 		return err == nil, 0, err
-	case there.environment == q.reference && m.environment == q.reference && there.application == m.application:
-		return false, 0, nil
+	case m.environment == q.reference && (there.environment != q.reference || there.application == m.application):
+		return false, 0, nil // the tag of an environment is for its versions, whatever had it before
 	}
 	return false, 0, refuse(http.StatusConflict, denied,
 		"the tag %s is %s: tags are not moved, except that of an environment to another version of its application", q.reference, there.digest)

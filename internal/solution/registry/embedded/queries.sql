@@ -42,3 +42,22 @@ SELECT count(*) FROM manifest WHERE repository = ? AND subject = ? AND subject <
 -- name: selectReferrers
 SELECT digest, size, artifact_type, annotations FROM manifest WHERE repository = ?1 AND subject = ?2 AND subject <> ''
     AND (?3 = '' OR artifact_type = ?3) ORDER BY digest;
+
+-- name: selectTagsOf
+SELECT name FROM tag WHERE manifest = ? ORDER BY name;
+
+-- name: deleteTags
+DELETE FROM tag WHERE manifest = ?;
+
+-- name: deleteParts
+DELETE FROM part WHERE manifest = ?;
+
+-- name: deleteManifest
+DELETE FROM manifest WHERE id = ?;
+
+-- name: selectUnnamed
+SELECT m.repository, m.digest FROM manifest m JOIN blob b ON b.digest = m.digest
+    WHERE b.stored_at < ?
+    AND NOT EXISTS (SELECT 1 FROM tag t WHERE t.manifest = m.id)
+    AND NOT EXISTS (SELECT 1 FROM manifest s WHERE s.repository = m.repository AND s.digest = m.subject)
+    ORDER BY m.id LIMIT 100;

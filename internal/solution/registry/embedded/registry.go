@@ -18,6 +18,7 @@ import (
 
 	containers "github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/sqlfile"
 )
 
@@ -27,10 +28,12 @@ type Options struct {
 	Dir string
 	// Size limits all content, in bytes. // required
 	Size int64
-	// Admit returns a context and the name of the client of a request that pulls or pushes. The error is a [Refusal] if the client may not. // required
-	Admit func(r *http.Request, push bool) (ctx context.Context, client string, err error)
-	// Record records a push before it is done: the repository with its tag, and the digest. After an error it is not done. // required
-	Record func(ctx context.Context, subject, digest string) error
+	// Admit returns a context and the name of the client of a request. The error is a [Refusal] if the client may not do it. // required
+	Admit func(r *http.Request, action Action) (ctx context.Context, client string, err error)
+	// Record records a push or a deletion before it is done: the repository with its tag, and the digest. After an error it is not done. // required
+	Record func(ctx context.Context, action Action, subject, digest string) error
+	// Needed returns what needs a solution version, which is then not deleted; empty if nothing does. Optional.
+	Needed func(d *solution.Descriptor) string
 	// Free returns the free space of the disk; false if it is unknown. Optional.
 	Free func() (uint64, bool)
 	// OnError receives errors of the disk. Optional.
@@ -40,6 +43,16 @@ type Options struct {
 	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 }
+
+// Action is what a client wants to do.
+type Action string
+
+// The actions.
+const (
+	Pull   Action = "pull"
+	Push   Action = "push"
+	Delete Action = "delete"
+)
 
 // Registry is an open registry. It is safe for concurrent use.
 type Registry struct {
@@ -70,6 +83,8 @@ const (
 
 	// unreferenced is how long a blob waits for its manifest.
 	unreferenced = 24 * time.Hour
+	// unnamed is how long a manifest is kept that has no tag, and no subject in its repository.
+	unnamed = 7 * 24 * time.Hour
 	// sweepInterval is how often unfinished uploads and unreferenced blobs are removed.
 	sweepInterval = 10 * time.Minute
 )
@@ -190,7 +205,7 @@ func (s *Registry) tidy(ctx context.Context) error {
 	})
 }
 
-// Run removes unfinished uploads and unreferenced blobs, until the context ends.
+// Run removes unfinished uploads, unnamed manifests and unreferenced blobs, until the context ends.
 func (s *Registry) Run(ctx context.Context) {
 	for {
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
@@ -204,9 +219,12 @@ func (s *Registry) Run(ctx context.Context) {
 	}
 }
 
-// sweep removes uploads that were abandoned, and blobs whose manifest never came.
+// sweep removes uploads that were abandoned, manifests that nothing names, and blobs that no manifest has.
 func (s *Registry) sweep(ctx context.Context) error {
 	s.expire()
+	if err := s.deleteUnnamed(ctx); err != nil {
+		return err
+	}
 	s.files.Lock()
 	defer s.files.Unlock()
 	var old []blob

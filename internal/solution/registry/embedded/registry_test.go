@@ -42,8 +42,10 @@ type world struct {
 	server   *httptest.Server
 	// now is the time of the registry.
 	now time.Time
-	// recorded are the pushes.
+	// recorded are the pushes and deletions.
 	recorded []string
+	// needed is why a solution version is not deleted.
+	needed string
 }
 
 // password is the only one that may push.
@@ -54,17 +56,21 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 	w.o = embedded.Options{
 		Dir: filepath.Join(t.TempDir(), "registry"), Size: 64 << 20, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return w.now },
-		Admit: func(r *http.Request, push bool) (context.Context, string, error) {
+		Admit: func(r *http.Request, action embedded.Action) (context.Context, string, error) {
 			user, given, _ := r.BasicAuth()
-			if push && given != password {
+			if action != embedded.Pull && given != password {
 				return nil, "", &embedded.Refusal{Status: http.StatusUnauthorized, Code: "UNAUTHORIZED", Message: "no"}
 			}
 			return r.Context(), user, nil
 		},
-		Record: func(_ context.Context, subject, _ string) error {
+		Record: func(_ context.Context, action embedded.Action, subject, _ string) error {
+			if action == embedded.Delete {
+				subject = "delete " + subject
+			}
 			w.recorded = append(w.recorded, subject)
 			return nil
 		},
+		Needed: func(*solution.Descriptor) string { return w.needed },
 	}
 	w.start()
 	t.Cleanup(func() {

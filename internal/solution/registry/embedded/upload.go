@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +39,8 @@ type upload struct {
 	// busy is held by the one request that works on it.
 	busy sync.Mutex
 	size int64
+	// cost is what is reserved besides its content.
+	cost int64
 	// stored is set when the file has become a blob.
 	stored bool
 	// failed is why it did not become a blob.
@@ -48,18 +50,36 @@ type upload struct {
 	last time.Time
 }
 
-// begin opens an upload.
+// begin opens an upload, for which space is reserved.
 func (s *Registry) begin(repository, client string) (*upload, error) {
-	s.expire()
-	if err := s.reserve(fileCost); err != nil {
+	u, err := s.beginEmpty(repository, client)
+	if err != nil {
 		return nil, err
 	}
+	if err := u.claim(); err != nil {
+		u.end()
+		return nil, err
+	}
+	return u, nil
+}
+
+// claim reserves the space of the file.
+func (u *upload) claim() error {
+	if err := u.registry.reserve(fileCost); err != nil {
+		return err
+	}
+	u.cost = fileCost
+	return nil
+}
+
+// beginEmpty opens an upload for which nothing is reserved: a full registry still accepts what it has already.
+func (s *Registry) beginEmpty(repository, client string) (*upload, error) {
+	s.expire()
 	u := &upload{registry: s, id: rand.Text(), repository: repository, client: client, last: s.o.Now()}
 	u.file = s.path(uploadsFolder, u.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.uploads) >= MaxUploads || s.pushes[client] >= MaxUploadsPerClient {
-		s.used -= fileCost
 		return nil, &Refusal{
 			Status: http.StatusTooManyRequests, Code: "TOOMANYREQUESTS", Message: "too many uploads at the same time: wait until others have ended", RetryAfter: 10 * time.Second,
 		}
@@ -111,7 +131,7 @@ func (u *upload) end() {
 		if err := os.Remove(u.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			s.o.Log.Error("remove an upload", "error", err)
 		}
-		s.release(u.size + fileCost)
+		s.release(u.size + u.cost)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,12 +208,12 @@ func (c *counter) Write(p []byte) (int, error) {
 // startUpload serves POST: it opens an upload, which is complete if the request has its digest and content.
 func (s *Registry) startUpload(ctx context.Context, w http.ResponseWriter, r *http.Request, q request) error {
 	query := r.URL.Query()
-	if mount := query.Get("mount"); digestForm.MatchString(mount) {
+	for _, digest := range []string{query.Get("mount"), query.Get("digest")} {
 		// All blobs are for all repositories: who can read one of them can read all.
-		if _, here, err := s.blobSize(ctx, s.db, mount); err != nil {
+		if here, err := s.await(ctx, digest); err != nil {
 			return err
 		} else if here {
-			created(w, q.repository, "blobs", mount)
+			created(w, q.repository, "blobs", digest)
 			return nil
 		}
 	}
@@ -207,6 +227,21 @@ func (s *Registry) startUpload(ctx context.Context, w http.ResponseWriter, r *ht
 	}
 	u.answer(w, http.StatusAccepted)
 	return nil
+}
+
+// await reports whether a blob is here. If it is, it waits for a manifest from now on.
+func (s *Registry) await(ctx context.Context, digest string) (here bool, err error) {
+	if !digestForm.MatchString(digest) {
+		return false, nil
+	}
+	s.files.Lock()
+	defer s.files.Unlock()
+	size, here, err := s.blobSize(ctx, s.db, digest)
+	if err != nil || !here {
+		return false, err
+	}
+	_, err = s.db.ExecContext(ctx, queries.Get("upsertBlob"), digest, size, s.o.Now().Unix())
+	return err == nil, err
 }
 
 // continueUpload serves the requests of an open upload.
@@ -240,15 +275,28 @@ func (s *Registry) continueUpload(ctx context.Context, w http.ResponseWriter, r 
 	return nil
 }
 
-// follows checks that the content of a request begins where the upload ends.
+// contentRange is the form of a Content-Range: that of the specification of registries or, with the unit and the size, of HTTP.
+var contentRange = regexp.MustCompile(`^(?:bytes )?(\d{1,18})-(\d{1,18})(?:/(?:\d+|\*))?$`)
+
+// follows checks that the content of a request begins where the upload ends, and has the size that its range says.
 func (u *upload) follows(r *http.Request) error {
 	stated := r.Header.Get("Content-Range")
-	if stated == "" {
+	if stated == "" || r.ContentLength == 0 {
 		return nil
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(stated, "bytes "), "-")
-	if start, err := strconv.ParseInt(first, 10, 64); err != nil || start != u.size {
+	m := contentRange.FindStringSubmatch(stated)
+	if m == nil {
+		return refuse(http.StatusBadRequest, "BLOB_UPLOAD_INVALID", "the Content-Range is not FIRST-LAST")
+	}
+	first, _ := strconv.ParseInt(m[1], 10, 64) // at most 18 digits
+	last, _ := strconv.ParseInt(m[2], 10, 64)
+	switch {
+	case first != u.size:
 		return refuse(http.StatusRequestedRangeNotSatisfiable, "BLOB_UPLOAD_INVALID", "the upload has %d bytes: go on there", u.size)
+	case r.ContentLength < 0:
+		return refuse(http.StatusLengthRequired, "SIZE_INVALID", "a Content-Range needs a Content-Length")
+	case last-first+1 != r.ContentLength:
+		return refuse(http.StatusBadRequest, "SIZE_INVALID", "the Content-Range has %d bytes, and the content %d", max(last-first+1, 0), r.ContentLength)
 	}
 	return nil
 }

@@ -1,0 +1,3 @@
+-- Deleting a manifest deletes its tags.
+
+CREATE INDEX tag_manifest ON tag (manifest);
