@@ -186,7 +186,7 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 	for _, id := range d.queue(v) {
 		d.mu.Lock()
 		t := d.tracks[id]
-		if t == nil || t.running || waiting[id] || ctx.Err() != nil {
+		if t == nil || t.running || waiting[id] || d.places.busy == poolSize || ctx.Err() != nil {
 			d.mu.Unlock()
 			continue
 		}
