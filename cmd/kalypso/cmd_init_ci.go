@@ -46,7 +46,8 @@ func newInitCI(t *terminal.Terminal) *cobra.Command {
     app             ci: lint, test, scan, check, build and push the image;   prepare-pr, deploy: promotion
     services        the same for third-party charts, without an image
     gitops          notify-on-pr: notify the control plane or the application that a pull request was merged
-    config          notify-on-config-change: notify the application that its configuration changed
+    config          check: edit rights of pull requests (not for Bitbucket, which does not name their authors);
+                    notify-on-config-change: notify the application that its configuration changed
 
 The kind of the repository is detected from its content, or given with --for. Each file starts with the secrets and variables that it
 needs. An existing file that differs is not overwritten: the diff is shown, and --force overwrites it.`,
