@@ -166,7 +166,7 @@ func (w *work) apply(ctx context.Context, target *hub.Delivery) error {
 	if len(failures) > 0 {
 		return w.failed(target, fmt.Sprintf("%d of %d objects were applied; not applied: %s", len(objects)-len(failures), len(objects), summary(failures)))
 	}
-	w.track.failures, w.track.applyAt = 0, w.Now().Add(resync)
+	w.track.failures, w.track.applyAt = 0, w.Now().Add(max(resync, w.rest()))
 	if w.pruneAfter(ctx, target, refs); ctx.Err() != nil {
 		return nil
 	}

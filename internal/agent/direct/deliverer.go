@@ -53,6 +53,8 @@ type track struct {
 	next time.Time
 	// applyAt is when everything is applied again, which undoes changes by hand.
 	applyAt time.Time
+	// lookAt is when a delivery that is healthy is looked at again.
+	lookAt time.Time
 	// failures is how many attempts failed in a row.
 	failures int
 
@@ -73,7 +75,21 @@ type track struct {
 const (
 	// lookAgain is the pause between two looks at objects that are not healthy yet, and lookSeldom at others.
 	lookAgain, lookUnhealthy, lookSeldom = 2 * time.Second, 10 * time.Second, time.Minute
+	// restRate is how many objects are looked at in a second, and applied again, while all of them are healthy. So a cluster with many objects is looked
+	// at less often, and its API server has the same work.
+	restRate = 10
 )
+
+// rest returns the time between two looks at everything that is healthy.
+func (d *Deliverer) rest() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	objects := 0
+	for _, s := range d.states {
+		objects += len(s.Objects)
+	}
+	return max(lookSeldom, time.Duration(objects)*time.Second/restRate)
+}
 
 // Open prepares the store and reads it.
 func (d *Deliverer) Open() (err error) {

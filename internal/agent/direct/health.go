@@ -18,6 +18,10 @@ func (w *work) look(ctx context.Context) error {
 	if s == nil || s.Phase == applying || s.Phase == removing {
 		return nil
 	}
+	if s.Phase == healthy && w.Now().Before(w.track.lookAt) { // it was woken by a change of others
+		w.track.next = w.track.lookAt
+		return nil
+	}
 	found, failed, err := w.health(ctx, s)
 	if err != nil {
 		w.Log.Debug("cannot look at the objects of a delivery", "delivery", w.id, "error", err)
@@ -36,7 +40,8 @@ func (w *work) look(ctx context.Context) error {
 		if s.Rejected == s.Delivery.Content() {
 			s.Rejected, s.Why = "", ""
 		}
-		w.track.next = w.Now().Add(lookSeldom)
+		w.track.lookAt = w.Now().Add(w.rest())
+		w.track.next = w.track.lookAt
 	case s.Phase == waiting && !failed && since < s.Delivery.Timeout():
 		s.Message = found[0].String()
 		w.track.next = w.Now().Add(lookAgain)
