@@ -233,7 +233,7 @@ func (c *verifyCommand) rebuildPlatform(ctx context.Context, v *solution.Version
 
 // checkLocal refuses repositories on this machine that the artifact names and the user does not: a folder there is not the one that it was made from.
 func (c *verifyCommand) checkLocal(v *solution.Version) error {
-	for _, i := range v.Inputs.All() {
+	for _, i := range v.AllInputs() {
 		if !fleet.IsLocal(i.Repository) || c.isMapped(i.Repository) {
 			continue
 		}

@@ -156,6 +156,11 @@ func showVersion(w io.Writer, d *solution.Descriptor) {
 	for _, i := range d.Inputs.All() {
 		fmt.Fprintf(w, "  %-*s  %s of branch %s of %s\n", width, i.Name, terminal.Short(i.Commit), terminal.Printable(i.Branch), terminal.Printable(i.Repository))
 	}
+	for _, target := range d.Targets {
+		if target.Pinned != nil {
+			fmt.Fprintf(w, "  %s: %s\n", terminal.Printable(target.Name), terminal.Printable(target.Pinned.String()))
+		}
+	}
 	if d.IsPlatform() {
 		for _, kept := range d.Inputs.Platform.Kept {
 			fmt.Fprintf(w, "  kept     %s, as the GitOps branch had it\n", terminal.Printable(kept))

@@ -82,6 +82,9 @@ type DraftRequest struct {
 	Pins map[string]tree.Pin
 	// Requests say who asked for them, by target.
 	Requests map[string]tree.Request
+
+	// kept are pinned targets with their files, instead of Pins.
+	kept map[string]pinned
 }
 
 // Draft renders an environment and compares it with what is published.
@@ -121,7 +124,9 @@ func (d *Drafter) draft(ctx context.Context, a *Application, request DraftReques
 		return draft, err
 	}
 	draft.work.requests = request.Requests
-	if err := d.Loader.pin(ctx, draft.work, request.Pins); err != nil {
+	if request.kept != nil {
+		draft.work.keepPinned(request.kept)
+	} else if err := d.Loader.pin(ctx, draft.work, request.Pins); err != nil {
 		return draft, err
 	}
 	if err := d.render(ctx, draft, request); err != nil {

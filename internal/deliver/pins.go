@@ -25,6 +25,8 @@ import (
 type pinned struct {
 	tree.Pin
 	files []bundle.File
+	// objects counts the manifests in files that were rendered again; 0 otherwise.
+	objects int
 	// err is why the files cannot be read.
 	err error
 }
@@ -60,12 +62,23 @@ func (l *Loader) pin(ctx context.Context, w *work, wanted map[string]tree.Pin) e
 		}
 		w.pins[name] = p
 	}
+	w.leavePinned()
+	return nil
+}
+
+// keepPinned pins targets to files that are known.
+func (w *work) keepPinned(pins map[string]pinned) {
+	w.pins = pins
+	w.leavePinned()
+}
+
+// leavePinned renders no targets that are pinned, or not asked for.
+func (w *work) leavePinned() {
 	for _, p := range w.parts {
 		p.job.Targets = slices.DeleteFunc(p.job.Targets, func(t chart.Target) bool {
 			return !w.pins[t.Name].IsZero() || w.only != nil && !w.only[t.Name]
 		})
 	}
-	return nil
 }
 
 // pinnedFiles reads the files of a target at a commit of the GitOps branch. read has the commits that were read.

@@ -12,8 +12,10 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -45,7 +47,17 @@ type VersionRequest struct {
 }
 
 // Merged returns the version that a merged commit rendered.
+//
+// A pinned target has the files of one of its revisions, so its own inputs are those of that commit.
 func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solution.Version, error) {
+	return v.version(ctx, request, "", 0)
+}
+
+// maxFollowed is how many revisions are followed from a pinned target: a revision can have pinned it, too.
+const maxFollowed = 10
+
+// version is Merged for all targets, or only one of them.
+func (v *Versions) version(ctx context.Context, request VersionRequest, only string, depth int) (*solution.Version, error) {
 	if err := request.check(); err != nil {
 		return nil, err
 	}
@@ -64,10 +76,6 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 		return nil, fmt.Errorf("branch %q of %s has nothing of the application %q: merge a pull request first",
 			g.Location.Branch, secret.Redact(g.Location.Repo), head.Workload.Name)
 	}
-	if pins := g.Published.Pins(); len(pins) > 0 {
-		names := slices.Sorted(maps.Keys(pins))
-		return nil, &PinnedError{Environment: request.Environment, Commit: g.Commit, Targets: names}
-	}
 	d := solution.Descriptor{
 		Application: head.Workload.Name, Environment: request.Environment, Workspace: g.workspace(), Release: g.Build.Version, Image: g.Build.Image, Merged: g.Time,
 		Inputs: solution.Inputs{
@@ -84,7 +92,10 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 			return nil, err
 		}
 	}
-	merged, err := g.files()
+	if d.Targets, err = v.pinnedIn(ctx, request, g, only, depth); err != nil {
+		return nil, err
+	}
+	merged, err := g.files(only)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +106,7 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 	var first []solution.Difference
 	for i, config := range configs {
 		d.Inputs.Config = config
-		rebuilt, err := v.Rebuild(ctx, request.Request, d)
+		rebuilt, err := v.rebuild(ctx, request.Request, d, only)
 		if err != nil {
 			return nil, err
 		}
@@ -113,21 +124,38 @@ func (v *Versions) Merged(ctx context.Context, request VersionRequest) (*solutio
 	}
 }
 
-// PinnedError is returned for a merged commit with pinned targets, whose files its inputs do not render.
-type PinnedError struct {
-	Environment, Commit string
-	// Targets are the names of the pinned targets.
-	Targets []string
-}
-
-// Error names a pinned target.
-func (e *PinnedError) Error() string {
-	return fmt.Sprintf("commit %s of %s has %d pinned targets, such as %q, whose files are of other versions", fleet.ShortCommit(e.Commit), e.Environment, len(e.Targets), e.Targets[0])
-}
-
-// Hint says what to do.
-func (e *PinnedError) Hint() string {
-	return "kalypso target deploy lets them follow the environment again; the versions before can be published"
+// pinnedIn returns the pinned targets of a merged commit, or only one of them, with what they have.
+func (v *Versions) pinnedIn(ctx context.Context, request VersionRequest, g *GitOps, only string, depth int) ([]solution.Target, error) {
+	pins := g.Published.Pins()
+	var targets []solution.Target
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		pin := pins[name]
+		if only != "" && name != only {
+			continue
+		}
+		if pin.Uninstalled {
+			targets = append(targets, solution.Target{Name: name, Pinned: &solution.Pinned{Uninstalled: true}})
+			continue
+		}
+		if depth == maxFollowed {
+			return nil, fmt.Errorf("target %q is pinned to a revision that pins it, more than %d times", name, maxFollowed)
+		}
+		request.Request.GitOpsCommit, request.Request.ConfigCommit = pin.Revision, ""
+		then, err := v.version(ctx, request, name, depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("target %q is pinned to commit %s: %w", name, fleet.ShortCommit(pin.Revision), err)
+		}
+		has := &solution.Pinned{Revision: pin.Revision, Source: &then.Inputs.Source, Config: then.Inputs.Config, Release: then.Release, Image: then.Image}
+		if t, ok := then.Target(name); ok && t.Pinned != nil {
+			if t.Pinned.Uninstalled {
+				return nil, fmt.Errorf("target %q is pinned to commit %s, which uninstalled it", name, fleet.ShortCommit(pin.Revision))
+			}
+			of := *t.Pinned
+			of.Revision, has = pin.Revision, &of
+		}
+		targets = append(targets, solution.Target{Name: name, Pinned: has})
+	}
+	return targets, nil
 }
 
 func (r VersionRequest) check() error {
@@ -189,10 +217,13 @@ func (v *Versions) configs(ctx context.Context, request VersionRequest, head *Ap
 	return all, nil
 }
 
-// files returns the files of the application's targets, sorted by path.
-func (g *GitOps) files() ([]solution.File, error) {
+// files returns the files of the application's targets, or only of one of them, sorted by path.
+func (g *GitOps) files(only string) ([]solution.File, error) {
 	var files []solution.File
 	for _, t := range g.Published.Targets {
+		if only != "" && t.Name != only {
+			continue
+		}
 		for _, f := range t.Files {
 			content, err := g.read(f.Path)
 			if err != nil {
@@ -212,6 +243,15 @@ func within(root, file string) string {
 
 // Rebuild makes a version again, from nothing but the inputs and parameters in a descriptor. base has what a server allows the application; empty elsewhere.
 func (v *Versions) Rebuild(ctx context.Context, base Request, d solution.Descriptor) (*solution.Version, error) {
+	return v.rebuild(ctx, base, d, "")
+}
+
+// rebuild is Rebuild for all targets, or only one of them.
+func (v *Versions) rebuild(ctx context.Context, base Request, d solution.Descriptor, only string) (*solution.Version, error) {
+	kept, err := v.keptBy(ctx, base, d)
+	if err != nil {
+		return nil, err
+	}
 	r := base.of(d)
 	if c := d.Inputs.Config; c != nil {
 		r.ConfigCommit = c.Commit
@@ -230,12 +270,41 @@ func (v *Versions) Rebuild(ctx context.Context, base Request, d solution.Descrip
 		}
 	}
 	draft, err := v.draft(ctx, a, DraftRequest{
-		Request: r, Environment: d.Environment, Build: Build{Commit: d.Inputs.Source.Commit, Version: d.Release, Image: d.Image}, Unpublished: true,
+		Request: r, Environment: d.Environment, Build: Build{Commit: d.Inputs.Source.Commit, Version: d.Release, Image: d.Image}, Unpublished: true, kept: kept,
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return v.seal(d, draft)
+	return v.seal(d, draft, only)
+}
+
+// keptBy makes the files of pinned targets again, each from its own inputs.
+func (v *Versions) keptBy(ctx context.Context, base Request, d solution.Descriptor) (map[string]pinned, error) {
+	kept := map[string]pinned{}
+	for _, t := range d.Targets {
+		p := t.Pinned
+		if p == nil {
+			continue
+		}
+		if p.Uninstalled {
+			kept[t.Name] = pinned{Pin: tree.Pin{Uninstalled: true}}
+			continue
+		}
+		then := d
+		then.Targets, then.Inputs.Source, then.Inputs.Config, then.Release, then.Image = nil, *p.Source, p.Config, p.Release, p.Image
+		rebuilt, err := v.rebuild(ctx, base, then, t.Name)
+		if err != nil {
+			return nil, fmt.Errorf("target %q, which is pinned to commit %s: %w", t.Name, fleet.ShortCommit(p.Revision), err)
+		}
+		files := []bundle.File{}
+		for _, f := range rebuilt.Files {
+			if f.Path != rebuilt.Schema {
+				files = append(files, bundle.NewFile(path.Join(d.Inputs.GitOps.Path, f.Path), f.Content))
+			}
+		}
+		kept[t.Name] = pinned{Pin: tree.Pin{Revision: p.Revision}, files: files, objects: rebuilt.Targets[0].Objects}
+	}
+	return kept, nil
 }
 
 // of returns the request for the application and inputs of a version.
@@ -259,16 +328,25 @@ func (v *Versions) merged(ctx context.Context, i solution.Input) error {
 	return nil
 }
 
-// seal returns the version that a draft rendered.
-func (v *Versions) seal(d solution.Descriptor, draft *Draft) (*solution.Version, error) {
+// seal returns the version that a draft rendered, with all targets or only one.
+func (v *Versions) seal(d solution.Descriptor, draft *Draft, only string) (*solution.Version, error) {
 	root := d.Inputs.GitOps.Path
+	pins := map[string]*solution.Pinned{}
+	for _, t := range d.Targets {
+		pins[t.Name] = t.Pinned
+	}
 	d.Targets, d.Renderer, d.Schema = nil, v.Renderer, ""
 	var files []solution.File
 	for _, e := range draft.Tree.Targets {
+		if only != "" && e.Name != only {
+			continue
+		}
 		if e.Held != nil {
 			return nil, fmt.Errorf("target %q does not render: %s", e.Name, e.Held.Message)
 		}
-		d.Targets = append(d.Targets, solution.Target{Name: e.Name, Folder: within(root, path.Join(root, e.Folder)), Objects: len(e.Objects), Images: e.Images})
+		d.Targets = append(d.Targets, solution.Target{
+			Name: e.Name, Folder: within(root, path.Join(root, e.Folder)), Objects: max(len(e.Objects), draft.work.pins[e.Name].objects), Images: e.Images, Pinned: pins[e.Name],
+		})
 		for _, f := range e.Files {
 			files = append(files, solution.File{Path: within(root, f.Path), Content: f.Content()})
 		}
@@ -284,7 +362,9 @@ func (v *Versions) seal(d solution.Descriptor, draft *Draft) (*solution.Version,
 		d.Checks.Policy = solution.PolicyPlatform
 	}
 	for _, f := range draft.Findings {
-		f.File = within(root, f.File)
+		if f.File = within(root, f.File); only != "" && !slices.ContainsFunc(files, func(of solution.File) bool { return of.Path == f.File }) {
+			continue // of another target
+		}
 		d.Checks.Findings = append(d.Checks.Findings, f)
 	}
 	return solution.Seal(d, files)
@@ -307,5 +387,26 @@ func (v *Versions) Published(ctx context.Context, d solution.Descriptor) ([]solu
 	if err != nil {
 		return nil, err
 	}
-	return g.files()
+	if err := samePins(d, g.Published.Pins()); err != nil {
+		return nil, err
+	}
+	return g.files("")
+}
+
+// samePins returns an error if a version names other pins than its merged commit has.
+func samePins(d solution.Descriptor, pins map[string]tree.Pin) error {
+	for _, t := range d.Targets {
+		has := tree.Pin{}
+		if t.Pinned != nil {
+			has = tree.Pin{Revision: t.Pinned.Revision, Uninstalled: t.Pinned.Uninstalled}
+		}
+		if pin := pins[t.Name]; pin != has {
+			is := "not pinned"
+			if !pin.IsZero() {
+				is = pin.String()
+			}
+			return fmt.Errorf("target %q is %s in commit %s, and the version says something else", t.Name, is, fleet.ShortCommit(d.Inputs.GitOps.Commit))
+		}
+	}
+	return nil
 }

@@ -112,6 +112,8 @@ func compareFields(has, wants *Version) []Difference {
 			differences = append(differences, Difference{Target: t, Field: "targets", Wants: t})
 		case !wantsIt:
 			differences = append(differences, Difference{Target: t, Field: "targets", Has: t})
+		case !reflect.DeepEqual(a.Pinned, b.Pinned):
+			differences = append(differences, Difference{Target: t, Field: "targets.pinned", Has: a.Pinned.String(), Wants: b.Pinned.String()})
 		case a.Folder != b.Folder || a.Objects != b.Objects || !slices.Equal(a.Images, b.Images):
 			differences = append(differences, Difference{Target: t, Field: "targets", Has: a.String(), Wants: b.String()})
 		}

@@ -92,6 +92,23 @@ func (i Inputs) All() []NamedInput {
 	return all
 }
 
+// AllInputs returns all inputs, also those of pinned targets, each once.
+func (d *Descriptor) AllInputs() []NamedInput {
+	all := d.Inputs.All()
+	add := func(name string, i *Input) {
+		if i != nil && !slices.ContainsFunc(all, func(known NamedInput) bool { return known.Input == *i }) {
+			all = append(all, NamedInput{name, *i})
+		}
+	}
+	for _, t := range d.Targets {
+		if t.Pinned != nil {
+			add("source of "+t.Name, t.Pinned.Source)
+			add("config of "+t.Name, t.Pinned.Config)
+		}
+	}
+	return all
+}
+
 // IsPlatform reports whether it is a version of the platform: of what the platform team's control plane renders for an environment.
 func (d *Descriptor) IsPlatform() bool { return d.Inputs.Platform != nil }
 
@@ -135,6 +152,62 @@ type Target struct {
 	// Objects counts the manifests.
 	Objects int      `json:"objects"`
 	Images  []string `json:"images,omitempty"`
+	// Pinned says where the files of a pinned target are from; nil for one that follows its environment.
+	Pinned *Pinned `json:"pinned,omitempty"`
+}
+
+// Pinned is what a pinned target has instead of what the inputs of the version render.
+type Pinned struct {
+	// Revision is the commit of the GitOps branch whose files the target has; empty for one that is uninstalled.
+	Revision string `json:"revision,omitempty"`
+	// Uninstalled means that it has no objects.
+	Uninstalled bool `json:"uninstalled,omitempty"`
+	// Source and Config are the commits that the revision was made from, Release and Image its build. They are absent for one that is uninstalled.
+	Source  *Input `json:"source,omitempty"`
+	Config  *Input `json:"config,omitempty"`
+	Release string `json:"release,omitempty"`
+	Image   string `json:"image,omitempty"`
+}
+
+// String says what the target has, on one line.
+func (p *Pinned) String() string {
+	switch {
+	case p == nil:
+		return "follows its environment"
+	case p.Uninstalled:
+		return "uninstalled"
+	case p.Source == nil:
+		return "pinned to " + p.Revision
+	}
+	text := fmt.Sprintf("pinned to %.7s, made from %s", p.Revision, p.Source)
+	if p.Config != nil {
+		text += " and " + p.Config.String()
+	}
+	if p.Release != "" {
+		text += ", " + p.Release
+	}
+	return text
+}
+
+// check reports a pin that no program wrote.
+func (p *Pinned) check() error {
+	if p.Uninstalled {
+		if *p != (Pinned{Uninstalled: true}) {
+			return errors.New("it is uninstalled, and has a revision")
+		}
+		return nil
+	}
+	if !isCommit(p.Revision) || p.Source == nil {
+		return fmt.Errorf("%.100q is not a revision with a source", p.Revision)
+	}
+	for _, i := range []*Input{p.Source, p.Config} {
+		if i != nil {
+			if err := i.check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Checks are the results of the checks of all manifests.
@@ -220,6 +293,17 @@ func (d *Descriptor) check() error {
 			return err
 		}
 	}
+	for _, t := range d.Targets {
+		if t.Pinned == nil {
+			continue
+		}
+		if d.IsPlatform() {
+			return fmt.Errorf("target %q: the platform has no pinned targets", t.Name)
+		}
+		if err := t.Pinned.check(); err != nil {
+			return fmt.Errorf("target %q: %w", t.Name, err)
+		}
+	}
 	if d.Checks.Policy != PolicyBuiltIn && d.Checks.Policy != PolicyPlatform {
 		return fmt.Errorf("the policy %.100q of its checks is unknown", d.Checks.Policy)
 	}
@@ -247,11 +331,13 @@ func (i Input) check() error {
 	if i.Repository == "" || i.Branch == "" {
 		return errors.New("an input has no repository or branch")
 	}
-	if len(i.Commit) != 40 || strings.Trim(i.Commit, "0123456789abcdef") != "" {
+	if !isCommit(i.Commit) {
 		return fmt.Errorf("the input %.100q has no commit", i.Repository)
 	}
 	return nil
 }
+
+func isCommit(text string) bool { return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == "" }
 
 // plainName reports whether a text can be a name of a Kubernetes object.
 func plainName(name string) bool {

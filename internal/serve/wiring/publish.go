@@ -140,8 +140,7 @@ func (p *publishing[S]) once(at S, commit string, publish func() (string, error)
 	}
 	said, err := publish()
 	var not *solution.NotRebuiltError
-	var pinned *deliver.PinnedError
-	if err == nil || errors.As(err, &not) || errors.As(err, &pinned) || errors.Is(err, registry.ErrTaken) {
+	if err == nil || errors.As(err, &not) || errors.Is(err, registry.ErrTaken) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.seen == nil {

@@ -84,7 +84,7 @@ func describe(v *solution.Version, artifact string) statement {
 	if v.Release != "" {
 		b.ExternalParameters["release"] = v.Release
 	}
-	for _, input := range v.Inputs.All() {
+	for _, input := range v.AllInputs() {
 		b.ResolvedDependencies = append(b.ResolvedDependencies, resource{
 			Name: input.Name, URI: "git+" + input.Repository + "@refs/heads/" + input.Branch, Digest: map[string]string{"gitCommit": input.Commit},
 		})
