@@ -23,6 +23,8 @@ type Deliverer struct {
 	// Status returns the state of an object by the rules of kstatus. // required
 	Status func(object map[string]any) (hub.State, string)
 
+	// told is when the reports were made.
+	told    time.Time
 	wake    chan struct{}
 	changed chan struct{}
 	// moved receives a value when a worker stored a state or ended.
@@ -75,6 +77,8 @@ type track struct {
 const (
 	// lookAgain is the pause between two looks at objects that are not healthy yet, and lookSeldom at others.
 	lookAgain, lookUnhealthy, lookSeldom = 2 * time.Second, 10 * time.Second, time.Minute
+	// tellEvery is the time between two reports while steps are done one after the other.
+	tellEvery = 200 * time.Millisecond
 	// restRate is how many objects are looked at in a second, and applied again, while all of them are healthy. So a cluster with many objects is looked
 	// at less often, and its API server has the same work.
 	restRate = 10
@@ -218,14 +222,24 @@ func (d *Deliverer) dispatch(ctx context.Context, done map[string]bool) (time.Du
 	}
 	d.mu.Lock()
 	d.places.short = d.places.refused
+	idle := d.places.running == 0
 	d.mu.Unlock()
+	if wait := tellEvery - time.Since(d.told); !idle && wait > 0 {
+		return min(pause, wait), nil
+	}
+	d.tell(desired)
+	return pause, nil
+}
+
+// tell reports all deliveries, and removes archives that nothing needs. That has a cost for each delivery, so it is not done after each step.
+func (d *Deliverer) tell(desired *hub.Deliveries) {
 	if len(d.damaged) == 0 { // otherwise it is not known what is needed
 		if err := d.Store.tidy(d.needed(desired)); err != nil {
 			d.Log.Debug("cannot remove archives that are not needed", "error", err)
 		}
 	}
 	d.report(d.view(desired))
-	return pause, nil
+	d.told = time.Now()
 }
 
 // view returns what is known now.

@@ -19,20 +19,16 @@ func closed(platform *hub.Delivery, now time.Time) (why string, until time.Time)
 		}
 		return fmt.Sprintf("the cluster is on hold%s: %s", end, h.Reason), until
 	}
-	for _, w := range platform.Windows {
-		parsed, err := window.Parse(w)
-		if err != nil {
+	var err error
+	windows := make([]window.Window, len(platform.Windows))
+	for i, w := range platform.Windows {
+		if windows[i], err = window.Parse(w); err != nil {
 			return "the windows of the cluster cannot be read: " + oneLine(err), time.Time{}
 		}
-		if parsed.Open(now) {
-			return "", time.Time{}
-		}
-		if next := parsed.Next(now); !next.IsZero() && (until.IsZero() || next.Before(until)) {
-			until = next
-		}
 	}
+	open, until := window.Open(windows, now)
 	switch {
-	case len(platform.Windows) == 0:
+	case open || len(windows) == 0:
 		return "", time.Time{}
 	case until.IsZero():
 		return "waits for a window of the cluster, and none opens any more", until

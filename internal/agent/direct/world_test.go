@@ -50,7 +50,7 @@ var served0 = map[string]string{
 	"/apis/rbac.authorization.k8s.io/v1": `[{"name":"roles","kind":"Role","namespaced":true},{"name":"rolebindings","kind":"RoleBinding","namespaced":true}]`,
 }
 
-func newMachine(t *testing.T) *machine {
+func newMachine(t testing.TB) *machine {
 	t.Helper()
 	m := &machine{objects: map[string]map[string]any{}, accounts: map[string]string{}}
 	m.Server = httptest.NewServer(m)
@@ -173,7 +173,7 @@ func (m *machine) edit(path string, change func(o map[string]any)) {
 
 // world is a server with deliveries, a cluster, and an agent.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	machine *machine
 	key     ed25519.PrivateKey
 	store   *Store
@@ -188,7 +188,7 @@ type world struct {
 	away bool
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	w := &world{
 		t: t, machine: newMachine(t), key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), 32)), archives: map[string][]byte{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),

@@ -31,6 +31,19 @@ func (w Window) Open(now time.Time) bool {
 // Next returns when the window opens next after a time; zero if it never does.
 func (w Window) Next(now time.Time) time.Time { return w.starts.Next(now) }
 
+// Open reports whether one of several windows is open, and if none is, when the next one opens; zero if none does any more.
+func Open(windows []Window, now time.Time) (open bool, next time.Time) {
+	for _, w := range windows {
+		if w.Open(now) {
+			return true, time.Time{}
+		}
+		if at := w.Next(now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return false, next
+}
+
 // Parse parses a window. A start in the hour that a time zone skips in spring is skipped too.
 func Parse(w v1alpha1.Window) (Window, error) {
 	zone, err := parseZone(w.TimeZone)

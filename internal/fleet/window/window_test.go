@@ -41,6 +41,27 @@ func TestWindowsFollowTheirTimeZone(t *testing.T) {
 	}
 }
 
+func TestTheNextOfSeveralWindows(t *testing.T) {
+	var windows []Window
+	for _, cron := range []string{"0 20 * * *", "0 14 * * *", "0 9 * * *"} {
+		w, err := Parse(v1alpha1.Window{Cron: cron, Duration: metav1.Duration{Duration: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows = append(windows, w)
+	}
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	if open, next := Open(windows, noon); open || next.Hour() != 14 {
+		t.Errorf("at noon: open %t, next %s", open, next)
+	}
+	if open, next := Open(windows, noon.Add(2*time.Hour)); !open || !next.IsZero() {
+		t.Errorf("at 14: open %t, next %s", open, next)
+	}
+	if open, next := Open(nil, noon); open || !next.IsZero() {
+		t.Errorf("without windows: open %t, next %s", open, next)
+	}
+}
+
 // FuzzParse checks that any text is either rejected or gives a window that can be evaluated.
 func FuzzParse(f *testing.F) {
 	for _, cron := range []string{"0 9 * * 1-5", "*/15 * * * *", "0 0 29 2 *", "TZ=0 0 0 1 1", "CRON_TZ=UTC * * * * *", "@daily", "0-59/0 * * * *", "1,2,3 * ? * MON-FRI", "99999999999999999999 * * * *"} {

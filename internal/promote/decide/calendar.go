@@ -21,16 +21,9 @@ func (c *calendar) closed(now time.Time) (why string, until time.Time) {
 			return "frozen until " + clock(f.To.Time, now) + because(f.Reason), f.To.Time
 		}
 	}
-	for _, w := range c.windows {
-		if w.Open(now) {
-			return "", time.Time{}
-		}
-		if next := w.Next(now); !next.IsZero() && (until.IsZero() || next.Before(until)) {
-			until = next
-		}
-	}
+	open, until := window.Open(c.windows, now)
 	switch {
-	case len(c.windows) == 0:
+	case open || len(c.windows) == 0:
 		return "", time.Time{}
 	case until.IsZero():
 		return "no window opens any more", time.Time{}
