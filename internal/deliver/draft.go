@@ -181,6 +181,10 @@ func (d *Drafter) render(ctx context.Context, draft *Draft, request DraftRequest
 	if err := w.checkUse(draft.results, request.Lenient || w.only != nil); err != nil {
 		return err
 	}
+	var err error
+	if w.held, err = d.withoutNeeded(ctx, w); err != nil {
+		return err
+	}
 	known := w.workspace
 	if w.gitops.unclaimed() {
 		w.workspace = "" // naming the owner alone is not worth a pull request

@@ -36,6 +36,8 @@ type work struct {
 	only map[string]bool
 	// requests say who asked for pins, by target.
 	requests map[string]tree.Request
+	// held are the targets that stay as published because of what targets need of each other.
+	held map[string]fleet.Problem
 	// problems are the problems found before rendering, by target.
 	problems map[string][]fleet.Problem
 	others   []fleet.Problem
@@ -342,7 +344,7 @@ func (w *work) isElsewhere(f values.Folder) bool {
 // wanted returns what the branch should hold.
 func (w *work) wanted(results []*chart.Result) tree.Wanted {
 	wanted := tree.Wanted{
-		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold, Only: w.only, Requests: w.requests,
+		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold, Only: w.only, Requests: w.requests, Held: w.held,
 		Build: tree.Tracking{Commit: w.build.Commit, Version: w.build.Version, ImageTag: w.build.Image},
 	}
 	if w.only == nil && w.app.Alone && (w.gitops.tracked || !w.gitops.Published.Shared()) {

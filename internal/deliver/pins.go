@@ -247,7 +247,10 @@ func (p *Plan) pinsTitle() string {
 		what = slices.Collect(maps.Keys(whats))[0]
 	}
 	title := fmt.Sprintf("%s: %s %d targets of %s", p.Environment, what, n, p.Workload)
-	if n == 1 {
+	switch n {
+	case 0: // all are held
+		title = fmt.Sprintf("%s: %s targets of %s", p.Environment, what, p.Workload)
+	case 1:
 		title = fmt.Sprintf("%s: %s %s %s", p.Environment, what, p.Workload, p.repinned[0].Name)
 	}
 	var parts []string

@@ -125,10 +125,10 @@ func (d *Draft) plan() (*Plan, error) {
 		if pin := d.Tree.Targets[i].Pin; !pin.IsZero() {
 			p.Pinned = append(p.Pinned, PinnedTarget{c.Name, pin, d.requestOf(c.Name)})
 		}
-		if d.asks(c.Name) {
+		if c.Op != plan.Held && d.asks(c.Name) {
 			p.Requests = append(p.Requests, PinnedTarget{c.Name, w.pins[c.Name].Pin, d.requestOf(c.Name)})
 		}
-		if w.only[c.Name] {
+		if c.Op != plan.Held && w.only[c.Name] {
 			p.repinned = append(p.repinned, p.Requests[len(p.Requests)-1])
 		}
 	}

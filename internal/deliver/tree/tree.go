@@ -24,6 +24,8 @@ type Wanted struct {
 	Targets []Target
 	// Only names the targets to write; all others stay as published. Nil writes all.
 	Only map[string]bool
+	// Held are targets that stay as published, also those that are not in Targets any more, with the reason.
+	Held map[string]fleet.Problem
 	// Requests say who asked for pins or for their end, by target. Targets that are not in it keep the request that is published.
 	Requests map[string]Request
 	// Tracking is the content of the tracking files.
@@ -151,6 +153,9 @@ func (t *Tree) add(target Target, collision *fleet.Problem) {
 	}
 	if collision != nil {
 		problems = append(problems, *collision)
+	}
+	if held, ok := t.wanted.Held[target.Name]; ok {
+		problems = append(problems, held)
 	}
 	if target.PinProblem != nil {
 		problems = append(problems, fleet.Problem{
@@ -297,6 +302,12 @@ func (t *Tree) remove() {
 			continue
 		}
 		e := Entry{Name: p.Name, Folder: p.Folder, Files: p.Files, Pin: p.Pin}
+		if held, ok := t.wanted.Held[p.Name]; ok {
+			held.Assignment = p.Name
+			e.Held = &held
+			t.Problems, t.Targets = append(t.Problems, held), append(t.Targets, e)
+			continue
+		}
 		if t.wanted.Withhold {
 			e.Held = &fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindHeld, Assignment: p.Name,

@@ -226,7 +226,9 @@ func (d *deliveries) editChecker(loader *deliver.Loader) *deliver.EditChecker {
 	f := d.flows
 	return &deliver.EditChecker{
 		Loader: loader, Forges: f.Forges, Forks: f.previewForks,
-		Author: func(on forge.Forge, change forge.PullRequest) editing.Author { return schedule.Author(f.people, f.vouched, on, change) },
+		Author: func(on forge.Forge, change forge.PullRequest) editing.Author {
+			return schedule.Author(f.people, f.vouched, on, change)
+		},
 	}
 }
 
@@ -287,6 +289,35 @@ func (p boardPolicies) Rings(_ context.Context, environment string) ([]fleet.Sta
 		return nil, serve.ErrNotRead
 	}
 	return deliver.StagesOf(last.Bundle.Published())
+}
+
+var _ deliver.Depending = boardPolicies{}
+
+// Dependencies implements [deliver.Depending].
+func (p boardPolicies) Dependencies(_ context.Context, environment string) (*deliver.Dependencies, error) {
+	last := p.board.Outcome(p.controlPlane, environment)
+	if last == nil || last.Loaded == nil || last.Bundle == nil {
+		return nil, serve.ErrNotRead
+	}
+	away := map[string]bool{}
+	for _, cp := range p.board.ControlPlanes() {
+		if cp.URL != p.controlPlane {
+			continue
+		}
+		for _, a := range cp.Applications {
+			for _, e := range a.Environments {
+				if e.Environment != environment || e.Detail == nil {
+					continue
+				}
+				for _, t := range e.Detail.Pinned {
+					away[a.Name+"/"+t.Name] = t.Uninstalled
+				}
+			}
+		}
+	}
+	return &deliver.Dependencies{
+		Snapshot: last.Loaded.Snapshot, Decisions: last.Bundle.Decisions, Uninstalled: func(workload, target string) bool { return away[workload+"/"+target] },
+	}, nil
 }
 
 // publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the
