@@ -27,6 +27,7 @@ func TestArtifact(t *testing.T) {
 		{"a commit is merged and published", func(t *testing.T) { a.publish(t, "1.0.0", "v1") }},
 		{"Flux applies a target of it", a.followByFlux},
 		{"Argo CD applies another one", a.followByArgoCD},
+		{"Flux applies the platform apart from it", a.followPlatform},
 		{"the next version reaches both by the environment's tag", a.update},
 		{"anyone rebuilds both versions from Gitea", a.verify},
 	} {

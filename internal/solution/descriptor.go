@@ -337,7 +337,9 @@ func (i Input) check() error {
 	return nil
 }
 
-func isCommit(text string) bool { return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == "" }
+func isCommit(text string) bool {
+	return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == ""
+}
 
 // plainName reports whether a text can be a name of a Kubernetes object.
 func plainName(name string) bool {

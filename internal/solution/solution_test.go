@@ -375,6 +375,17 @@ func FuzzOpen(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(a.Config.Content, tape)
+	for _, d := range []solution.Descriptor{pinnedTo(revision()), pinnedTo(&solution.Pinned{Uninstalled: true})} {
+		other, err := solution.Seal(d, files())
+		if err != nil {
+			f.Fatal(err)
+		}
+		with, err := other.Artifact()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(with.Config.Content, tape)
+	}
 	f.Add([]byte(`{"formatVersion": 1}`), []byte{})
 	f.Fuzz(func(t *testing.T, config, tape []byte) {
 		layer := compressed(t, tape) // or hardly any input would be more than a damaged file
