@@ -18,6 +18,7 @@ var notFollowed = map[string]struct{ file, test, why string }{
 	"backstage":               {"../../internal/serve/api/backstage_test.go", "TestCatalogOfBackstage", "Backstage reads its files"},
 	"install":                 {"../../tools/release/release_test.go", "TestTheComponentRunsTheInstaller", "it needs a release"},
 	"postgresql":              {"../../internal/ledger/postgres/server_test.go", "TestServer", "it needs PostgreSQL"},
+	"require-signatures":      {"../../internal/check/scanner/signatures_test.go", "TestImagesMustBeSigned", "it needs a registry with signed images"},
 	"run-on-kubernetes":       {"guides_test.go", "TestTheValuesForKubernetesAreGood", "it needs a cluster; the end-to-end tests install the chart"},
 	"run-the-operator":        {"../../e2e/operator_test.go", "TestOperator", "it needs a cluster"},
 	"sample-on-real-clusters": {"../../e2e/sample_test.go", "TestSampleOnRealThings", "it needs clusters and a forge"},

@@ -41,7 +41,7 @@ func (s *appSession) scansHere(t *terminal.Terminal) (*scanner.Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	scans := &scanner.Scanner{Store: records, Programs: &verify.Runner{Any: true, Path: t.Env["PATH"]}, Images: images, Now: t.Now}
+	scans := &scanner.Scanner{Store: records, Programs: &verify.Runner{Any: true, Path: t.Env["PATH"]}, Images: images, Signatures: images, Now: t.Now}
 	s.drafter.Scanner = scanner.Waiting{Scanner: scans}
 	return scans, nil
 }

@@ -29,8 +29,17 @@ type Scan struct {
 	RescanAfter time.Duration
 	// ExitCodes mean that the program found something. Default: 1.
 	ExitCodes []int
+	// Signatures are verified instead of running a program; nil for a program.
+	Signatures *Signatures
 	// Level of its findings, unless the policy overrides it. Default: [Refuse].
 	Level Level
+}
+
+// Signatures are what must be signed by whom.
+type Signatures struct {
+	// Keys are public keys in PEM.
+	Keys    []string // required
+	Require v1alpha1.SignatureKind
 }
 
 // Wanted returns the scans of a policy with their effective levels, without those that are off.
@@ -52,6 +61,9 @@ func scanOf(s v1alpha1.CheckScan) Scan {
 	}
 	if s.RescanAfter != nil {
 		scan.RescanAfter = s.RescanAfter.Duration
+	}
+	if s.Signatures != nil {
+		scan.Signatures = &Signatures{slices.Clone(s.Signatures.Keys), cmp.Or(s.Signatures.Require, v1alpha1.RequireSignature)}
 	}
 	for _, code := range s.Command.ExitCodes {
 		scan.ExitCodes = append(scan.ExitCodes, int(code))

@@ -60,8 +60,12 @@ func (d *decoder) named(root *yaml.Node, list, what string, elements int, names 
 func (d *decoder) scan(n *yaml.Node, s *v1alpha1.CheckScan) {
 	d.require(n, "what")
 	oneOf(d, n, s.What, []v1alpha1.ScanSubject{v1alpha1.ScanImages, v1alpha1.ScanCharts}, "what")
-	d.require(n, "command", "args")
 	oneOf(d, n, s.Level, checkLevels, "level")
+	if s.Signatures != nil {
+		d.signatures(n, s)
+		return
+	}
+	d.require(n, "command", "args")
 	if t := s.Command.Timeout; t != nil && t.Duration <= 0 {
 		d.fail(KindInvalidValue, lookup(n, "command", "timeout"), "", "%s is %s, must be more than 0", d.field("command", "timeout"), t.Duration)
 	}
@@ -77,6 +81,23 @@ func (d *decoder) scan(n *yaml.Node, s *v1alpha1.CheckScan) {
 	for _, code := range s.Command.ExitCodes {
 		if code < 1 || code > 255 {
 			d.fail(KindInvalidValue, lookup(n, "command", "exitCodes"), "", "%s has %d, want 1 to 255", d.field("command", "exitCodes"), code)
+		}
+	}
+}
+
+// signatures checks a scan of signatures.
+func (d *decoder) signatures(n *yaml.Node, s *v1alpha1.CheckScan) {
+	d.require(n, "signatures", "keys")
+	oneOf(d, n, s.Signatures.Require, []v1alpha1.SignatureKind{v1alpha1.RequireSignature, v1alpha1.RequireProvenance}, "signatures", "require")
+	if len(s.Command.Args) > 0 {
+		d.fail(KindInvalidValue, n, "write two scans", "a scan has either %s or %s", d.field("command"), d.field("signatures"))
+	}
+	if s.What != v1alpha1.ScanImages {
+		d.fail(KindInvalidValue, n, "write what: images", "%s are those of images", d.field("signatures"))
+	}
+	for i, text := range s.Signatures.Keys {
+		if _, err := PublicKey(text); err != nil {
+			d.fail(KindInvalidValue, lookup(n, "signatures", "keys"), "copy the content of cosign.pub", "%s: key %d: %v", d.field("signatures", "keys"), i+1, err)
 		}
 	}
 }

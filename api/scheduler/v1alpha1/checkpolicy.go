@@ -113,7 +113,9 @@ const (
 	ScanCharts ScanSubject = "charts"
 )
 
-// CheckScan is a program that is run for each image or chart digest: once, unless rescanAfter is set.
+// CheckScan is a check of each image or chart digest, by a program or of signatures: once, unless rescanAfter is set.
+// +kubebuilder:validation:XValidation:rule="has(self.command) != has(self.signatures)",message="set either command or signatures"
+// +kubebuilder:validation:XValidation:rule="!has(self.signatures) || self.what == 'images'",message="signatures are those of images"
 type CheckScan struct {
 	// Name is the name of the scan. Levels refer to it like to the name of a rule.
 	// +kubebuilder:validation:MinLength=1
@@ -125,7 +127,12 @@ type CheckScan struct {
 	What ScanSubject `json:"what"`
 
 	// Command is the program to run.
-	Command ScanCommand `json:"command"`
+	// +optional
+	Command ScanCommand `json:"command,omitzero"`
+
+	// Signatures require that images are signed, instead of running a program.
+	// +optional
+	Signatures *ScanSignatures `json:"signatures,omitempty"`
 
 	// RescanAfter is the maximum age of a result when a pull request adds the digest; older ones are scanned again.
 	// At least 1h. Default: results do not expire.
@@ -150,6 +157,33 @@ const (
 	// ScanPath stands for a folder with the chart's files.
 	ScanPath = "{path}"
 )
+
+// +kubebuilder:validation:Enum=signature;provenance
+
+// SignatureKind is what keys must have signed.
+type SignatureKind string
+
+const (
+	// RequireSignature requires a signature of the image, as cosign sign makes it.
+	RequireSignature SignatureKind = "signature"
+	// RequireProvenance requires a statement in the format of SLSA about how the image was built.
+	RequireProvenance SignatureKind = "provenance"
+)
+
+// ScanSignatures are what must be signed by whom.
+type ScanSignatures struct {
+	// Keys are public keys in PEM: ECDSA, Ed25519 or RSA. One of them must have signed.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=4096
+	// +listType=atomic
+	Keys []string `json:"keys"`
+
+	// Require is what must be signed. Default: signature.
+	// +optional
+	// +kubebuilder:default=signature
+	Require SignatureKind `json:"require,omitempty"`
+}
 
 // ScanCommand is the command line of a scan.
 type ScanCommand struct {

@@ -70,6 +70,9 @@ var ErrNotAllowed = errors.New("the program is not allowed")
 func Key(s check.Scan, digest string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %q", s.What, s.Args, exitCodes(s), digest)
+	if s.Signatures != nil {
+		fmt.Fprintf(h, " %q %q", s.Signatures.Keys, s.Signatures.Require)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 

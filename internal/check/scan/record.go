@@ -55,6 +55,9 @@ const (
 	longestPause = time.Hour
 )
 
+// unsignedPause is the pause before signatures are looked for again.
+const unsignedPause = 10 * time.Minute
+
 // soonestRescan is the minimum age of a result before a rescan: a run can take as long, and a pull request has to be mergeable in between.
 const soonestRescan = time.Hour
 
@@ -69,6 +72,12 @@ func (r Record) Due(s check.Scan) (at time.Time, ok bool) {
 		return time.Time{}, true
 	case !r.Final():
 		return pause, true
+	case s.Signatures != nil && r.State == Found: // it may be signed meanwhile
+		at = r.Completed().Add(unsignedPause)
+		if at.Before(pause) {
+			at = pause
+		}
+		return at, true
 	case s.RescanAfter <= 0:
 		return time.Time{}, false
 	}

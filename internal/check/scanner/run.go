@@ -3,7 +3,9 @@ package scanner
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -34,7 +36,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	if !s.due(r.scan, before) {
 		return s.forget(r.key)
 	}
-	ended, err := s.Programs.Scan(ctx, r.command)
+	ended, err := s.scan(ctx, r)
 	if ctx.Err() != nil {
 		return false
 	}
@@ -49,6 +51,31 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	}
 	return s.forget(r.key)
 }
+
+// scan runs the program, or verifies signatures.
+func (s *Scanner) scan(ctx context.Context, r run) (scan.Ended, error) {
+	if r.scan.Signatures == nil {
+		return s.Programs.Scan(ctx, r.command)
+	}
+	if s.Signatures == nil {
+		return scan.Ended{}, errors.New("signatures are not verified here")
+	}
+	image, err := chart.ParseImage(r.reference)
+	if err != nil {
+		return scan.Ended{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, signatureTimeout)
+	defer cancel()
+	evidence, unread := s.Signatures.Evidence(ctx, image, r.digest)
+	ended, err := scan.Verify(evidence, *r.scan.Signatures, r.digest)
+	if err == nil && ended.Code != 0 {
+		err = unread // what could not be read may be what is missing
+	}
+	return ended, err
+}
+
+// signatureTimeout limits reading the signatures of an image.
+const signatureTimeout = time.Minute
 
 // record returns the record after a run.
 func (r run) record(before scan.Record, ended scan.Ended, err error, s *Scanner) scan.Record {

@@ -36,11 +36,19 @@ type Images interface {
 	Digest(ctx context.Context, image chart.Image) (string, error)
 }
 
+// Signatures reads what registries have beside images.
+type Signatures interface {
+	// Evidence returns the signatures and statements about a digest. With an error, it returns those that could be read.
+	Evidence(ctx context.Context, image chart.Image, digest string) (chart.Evidence, error)
+}
+
 // Scanner scans digests in the background. Set its fields before use. It is safe for concurrent use, and must be closed.
 type Scanner struct {
 	Store    Store    // required
 	Programs Programs // required
 	Images   Images   // required
+	// Signatures reads signatures. Nil leaves scans of signatures waiting.
+	Signatures Signatures
 	// Now returns the current time. Default: time.Now.
 	Now func() time.Time
 	// Parallel is the maximum number of programs that run at once. Default: 2.
@@ -119,6 +127,9 @@ func (s *Scanner) look(ctx context.Context, sc check.Scan, a scan.Artifact) scan
 // digest returns the result of a scan of a digest, and starts the scan if it is due. reference is the argument for the program.
 func (s *Scanner) digest(ctx context.Context, sc check.Scan, a scan.Artifact, reference string) scan.Result {
 	key := scan.Key(sc, a.Digest)
+	if sc.Signatures != nil {
+		key = scan.Key(sc, reference) // signatures are in the repository of the image
+	}
 	record, err := s.record(ctx, key)
 	switch {
 	case err != nil:

@@ -99,7 +99,7 @@ func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *s
 		charts:   &remote.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: remote.EnvironmentCredential(flows.Client.Env)},
 		renderer: flows.charts(), memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
-	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
+	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.charts, d.scans.changed)
 	if err != nil {
 		return nil, err
 	}

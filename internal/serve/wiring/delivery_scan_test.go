@@ -63,7 +63,7 @@ func (s *scannedShop) restart() {
 	if s.scanner != nil {
 		s.scanner.Close()
 	}
-	scanner, err := newScanner(s.data, []string{"/bin/sh"}, s, nil)
+	scanner, err := newScanner(s.data, []string{"/bin/sh"}, s, nil, nil)
 	if err != nil {
 		s.Fatal(err)
 	}

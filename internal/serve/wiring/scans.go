@@ -14,12 +14,12 @@ import (
 
 // newScanner returns the scanner of a server. programs are those that the configuration allows. Results are stored in the data folder.
 // Close it.
-func newScanner(data string, programs []string, images scanner.Images, changed func()) (*scanner.Scanner, error) {
+func newScanner(data string, programs []string, images scanner.Images, signatures scanner.Signatures, changed func()) (*scanner.Scanner, error) {
 	records, err := folder.New(filepath.Join(data, "scans"))
 	if err != nil {
 		return nil, err
 	}
-	return &scanner.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
+	return &scanner.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Signatures: signatures, Changed: changed}, nil
 }
 
 // scanWaits are the applications that wait for running scans, or for digests of images. When one ends, they are delivered again.
