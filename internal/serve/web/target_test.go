@@ -159,15 +159,16 @@ func TestUninstalledTargetIsNotReady(t *testing.T) {
 	p := w.see("/environments/dev/targets/hello-test")
 	p.wants(".note", "Uninstalled: it has no objects until it is deployed again. Requested by ada<b> 60 min ago . Since 35 min ago , merged by grace as d111111 .")
 	p.wants(".facts dd", "removed on 2")
+	p.wants("section[aria-labelledby=types] td", "2 of 3 removed")
 	rows := p.texts("section[aria-labelledby=runs] tbody tr")
 	if len(rows) != 3 || !strings.HasPrefix(rows[0], "large-03 ✕ failed") || !strings.HasPrefix(rows[1], "large-01 removed") {
 		t.Errorf("the clusters are %q", rows)
 	}
-	w.see("/environments/dev").wants(".matrix tbody th", "▲ uninstalled requested by ada<b> 60 min ago")
+	w.see("/environments/dev").wants(".matrix tbody th", "▲ uninstalled , requested by ada<b> 60 min ago")
 	p = w.see("/workloads/hello")
-	p.wants("section[aria-labelledby=targets] td", "▲ uninstalled requested by ada<b> 60 min ago")
+	p.wants("section[aria-labelledby=targets] td", "▲ uninstalled , requested by ada<b> 60 min ago")
 	p.wants("section[aria-labelledby=delivery-0] td", "▲ 1 target pinned or uninstalled")
-	w.see("/compare?a=dev&b=stage").wants("section[aria-labelledby=versions] td", "▲ uninstalled requested by ada<b>")
+	w.see("/compare?a=dev&b=stage").wants("section[aria-labelledby=versions] td", "▲ uninstalled , requested by ada<b>")
 }
 
 // TestOpenRequestIsShown: the page says what the open pull request wants, and offers to take it back.
