@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,8 +81,12 @@ func (d *Drafter) Rollback(ctx context.Context, commits pullrequest.Committer, h
 	}
 	at := known.loaded.at
 	at.Commit = ""
-	if on, err := d.Loader.Repositories.Contains(ctx, at, to.Environment); err != nil || !on {
-		return nil, errors.Join(err, fmt.Errorf("commit %s is not on branch %q any more", fleet.ShortCommit(to.Environment), at.Branch))
+	on, err := d.Loader.Repositories.Contains(ctx, at, to.Environment)
+	if err != nil {
+		return nil, fmt.Errorf("find commit %s: %w", fleet.ShortCommit(to.Environment), err)
+	}
+	if !on {
+		return nil, fmt.Errorf("commit %s is not on branch %q any more: it was rewritten", fleet.ShortCommit(to.Environment), at.Branch)
 	}
 	put, remove, err := d.Loader.restore(ctx, known.loaded, to.Environment)
 	if err != nil {
