@@ -44,7 +44,7 @@ func TestImagesMustBeSigned(t *testing.T) {
 		Keys: []string{string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}, Require: "signature",
 	}}}
 	look := func() scan.Result {
-		return waitFor(s, scans, images("registry.example/shop@" + digest))[0]
+		return waitFor(s, scans, images("registry.example/shop@"+digest))[0]
 	}
 	if r := look(); r.State != scan.Waiting || !strings.Contains(r.Reason, "signatures are not verified here") {
 		t.Errorf("without a registry: %+v", r)
