@@ -140,14 +140,8 @@ func showVersion(w io.Writer, d *solution.Descriptor) {
 	if d.Release != "" {
 		fmt.Fprintf(w, ", %s", terminal.Printable(d.Release))
 	}
-	refused, warned := 0, 0
-	for _, f := range d.Checks.Findings {
-		if f.Level == check.Refuse {
-			refused++
-		} else {
-			warned++
-		}
-	}
+	refused := d.Checks.Count(func(l check.Level) bool { return l == check.Refuse })
+	warned := d.Checks.Count(func(l check.Level) bool { return l != check.Refuse })
 	fmt.Fprintf(w, "\n  version  %s\n", d.Digest())
 	width := len("content")
 	for _, i := range d.Inputs.All() {

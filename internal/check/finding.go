@@ -21,7 +21,10 @@ const (
 var levels = []Level{Off, Inform, Warn, Refuse}
 
 // AtLeast reports whether l is at least as severe as o.
-func (l Level) AtLeast(o Level) bool { return slices.Index(levels, l) >= slices.Index(levels, o) }
+func (l Level) AtLeast(o Level) bool { return l.Severity() >= o.Severity() }
+
+// Severity returns a number that is higher for a more severe level, and negative for an unknown one.
+func (l Level) Severity() int { return slices.Index(levels, l) }
 
 // Finding is a violation of a rule.
 type Finding struct {
@@ -72,7 +75,7 @@ func sorted(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
-			cmp.Compare(slices.Index(levels, b.Level), slices.Index(levels, a.Level)),
+			cmp.Compare(b.Level.Severity(), a.Level.Severity()),
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message),
 		)
 	})

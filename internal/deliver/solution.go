@@ -357,16 +357,18 @@ func (v *Versions) seal(d solution.Descriptor, draft *Draft, only string) (*solu
 			files = append(files, solution.File{Path: d.Schema, Content: p.job.Schema})
 		}
 	}
-	d.Checks = solution.Checks{Policy: solution.PolicyBuiltIn, Findings: []check.Finding{}}
+	policy := solution.PolicyBuiltIn
 	if v.Policies != nil {
-		d.Checks.Policy = solution.PolicyPlatform
+		policy = solution.PolicyPlatform
 	}
+	var findings []check.Finding
 	for _, f := range draft.Findings {
 		if f.File = within(root, f.File); only != "" && !slices.ContainsFunc(files, func(of solution.File) bool { return of.Path == f.File }) {
 			continue // of another target
 		}
-		d.Checks.Findings = append(d.Checks.Findings, f)
+		findings = append(findings, f)
 	}
+	d.Checks = solution.NewChecks(policy, findings)
 	return solution.Seal(d, files)
 }
 

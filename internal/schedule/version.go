@@ -298,7 +298,7 @@ func (v *Versions) seal(draft *Draft) (*solution.Version, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}
-	d.Checks = solution.Checks{Policy: solution.PolicyPlatform, Findings: append([]check.Finding{}, checker.Check(manifests)...)}
+	d.Checks = solution.NewChecks(solution.PolicyPlatform, checker.Check(manifests))
 	return solution.Seal(d, files)
 }
 

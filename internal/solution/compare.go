@@ -3,6 +3,7 @@ package solution
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,10 +60,13 @@ func Compare(has, wants *Version) []Difference {
 // compareFindings compares the results of checks if both come from the same rules, and returns the first one that differs.
 func compareFindings(has, wants *Version) []Difference {
 	a, b := has.Checks, wants.Checks
-	if has.Renderer != wants.Renderer || a.Policy != PolicyBuiltIn || b.Policy != PolicyBuiltIn || slices.Equal(a.Findings, b.Findings) {
+	if has.Renderer != wants.Renderer || a.Policy != PolicyBuiltIn || b.Policy != PolicyBuiltIn || slices.Equal(a.Findings, b.Findings) && maps.Equal(a.Omitted, b.Omitted) {
 		return nil
 	}
 	d := Difference{Field: "checks.findings"}
+	if slices.Equal(a.Findings, b.Findings) {
+		d = Difference{Field: "checks.omitted", Has: fmt.Sprint(a.Omitted), Wants: fmt.Sprint(b.Omitted)}
+	}
 	for i := range max(len(a.Findings), len(b.Findings)) {
 		if i < len(a.Findings) && i < len(b.Findings) && a.Findings[i] == b.Findings[i] {
 			continue

@@ -14,7 +14,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/check"
 )
 
 // FormatVersion is the version of the descriptor's format, and the only one that is read.
@@ -209,20 +208,6 @@ func (p *Pinned) check() error {
 	}
 	return nil
 }
-
-// Checks are the results of the checks of all manifests.
-type Checks struct {
-	// Policy says whose rules were checked: [PolicyBuiltIn] or [PolicyPlatform].
-	Policy string `json:"policy"`
-	// Findings are sorted by file and line.
-	Findings []check.Finding `json:"findings"`
-}
-
-// The values of [Checks.Policy].
-const (
-	PolicyBuiltIn  = "built-in"
-	PolicyPlatform = "platform"
-)
 
 // Content identifies the files.
 type Content struct {

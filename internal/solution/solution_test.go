@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -354,6 +355,34 @@ func TestCompareFindings(t *testing.T) {
 	d.Renderer.Version = "v2.0.0"
 	if got := solution.Compare(v, seal(t, d, files())); len(got) > 0 {
 		t.Errorf("another release: got %+v", got)
+	}
+}
+
+// TestManyFindings: a version has the most severe findings, and counts the others, so that many targets with warnings can be published.
+func TestManyFindings(t *testing.T) {
+	var findings []check.Finding
+	for i := range 3 * solution.MaxFindings {
+		level := check.Warn
+		if i%10 == 9 {
+			level = check.Refuse
+		}
+		findings = append(findings, check.Finding{Rule: "probes", Level: level, File: fmt.Sprintf("t%05d/manifests.yaml", i), Message: "no probe"})
+	}
+	c := solution.NewChecks(solution.PolicyBuiltIn, findings)
+	refused := func(l check.Level) bool { return l == check.Refuse }
+	inOrder := slices.IsSortedFunc(c.Findings, func(a, b check.Finding) int { return strings.Compare(a.File, b.File) })
+	if len(c.Findings) != solution.MaxFindings || c.Omitted[check.Warn] != 2*solution.MaxFindings || c.Omitted[check.Refuse] != 0 || !inOrder {
+		t.Errorf("%d findings, omitted %v, in order: %t", len(c.Findings), c.Omitted, inOrder)
+	}
+	if got := c.Count(refused); got != 3*solution.MaxFindings/10 {
+		t.Errorf("%d refused", got)
+	}
+	d := descriptor()
+	d.Checks = c
+	v, fewer := seal(t, d, files()), d
+	fewer.Checks.Omitted = map[check.Level]int{check.Warn: 1}
+	if got := solution.Compare(v, seal(t, fewer, files())); len(got) != 1 || got[0].Field != "checks.omitted" {
+		t.Errorf("got %+v", got)
 	}
 }
 
