@@ -27,6 +27,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring"
+	"github.com/kalypso-io/kalypso/internal/solution/registry"
 )
 
 // appPromoteCommand is "kalypso app promote".
@@ -42,6 +43,8 @@ type appPromoteCommand struct {
 	back     bool
 	noGate   bool
 	timeout  time.Duration
+	// publish says where merged commits are published; nowhere without a place.
+	publish publishFlags
 }
 
 // appPromoted is the result of the command.
@@ -75,6 +78,9 @@ and takes what the environments before have published.
 With --server, the server that delivers the application carries the request out: --to with --version, --commit or --back. It needs no
 access to the forge, and works with the embedded one. --workload names the application without reading its source.
 
+With --publish, what is merged in each environment is published as a solution version, as "kalypso app publish" does. What is published already
+stays as it is.
+
 With --control-plane the rules of the platform team count, and --scan runs its scans here, as "kalypso app deploy" does. Without a control
 plane it is unknown what is to be scanned: pull requests get no status kalypso/scan, and keep the one that they have.`,
 		Example: `  kalypso app promote --ledger postgres://kalypso@db/kalypso
@@ -82,7 +88,8 @@ plane it is unknown what is to be scanned: pull requests get no status kalypso/s
   kalypso app promote --to stage --back --ledger ledger.db
   kalypso app promote --to stage --no-gate
   kalypso app promote --to stage --back --why "1.4.0 loses orders" --server https://kalypso.example.com
-  kalypso app promote --ledger ledger.db --scan --control-plane https://github.com/acme/control-plane`,
+  kalypso app promote --ledger ledger.db --scan --control-plane https://github.com/acme/control-plane
+  kalypso app promote --ledger ledger.db --publish oci://registry.example.com/acme/hello-world-app --key key.pem`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -96,7 +103,9 @@ plane it is unknown what is to be scanned: pull requests get no status kalypso/s
 	flags.StringVar(&c.to, "to", "", "the `name` of the environment that it is to enter")
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
-	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications and scans may take all in all")
+	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications, scans and publishing may take all in all")
+	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout")
+	flags.StringVar(&c.publish.keyFile, "key", "", "sign what is published with the private key in this `file`")
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPromoted{}, appDeployed{}, api.Accepted{})
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
@@ -120,6 +129,10 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 		return cli.Usage(cmd, "only a ledger knows what ran well: --back needs --ledger")
 	case at != "" && c.noGate:
 		return cli.Usage(cmd, "--no-gate is for when there is no ledger")
+	case at == "" && c.publish.to != "":
+		return cli.Usage(cmd, "--publish needs a ledger; without one, use kalypso app publish")
+	case c.publish.keyFile != "" && c.publish.to == "":
+		return cli.Usage(cmd, "--key signs what is published: it goes with --publish")
 	case at != "" && c.to != "" && named == 0:
 		return cli.Usage(cmd, "which build? name it with --version, --commit or --back")
 	}
@@ -136,6 +149,14 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	}
 	at := c.ledger.Place(c.t)
 	if err := c.check(cmd, at); err != nil {
+		return err
+	}
+	to, err := c.publish.place(cmd, "--publish")
+	if err != nil {
+		return err
+	}
+	release, err := c.publish.release()
+	if err != nil {
 		return err
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
@@ -157,7 +178,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	}
 	var r *appPromoted
 	err = backend.WithLedger(cmd.Context(), open.Ledger, at, func(l ledger.Ledger) error {
-		r, err = c.promote(cmd.Context(), s, d, l)
+		r, err = c.promote(cmd.Context(), s, d, l, to, release)
 		return err
 	})
 	s.progress.End()
@@ -198,6 +219,9 @@ func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applicati
 	if err := leaveOut(cmd, "a server promotes in its own time", "timeout"); err != nil {
 		return err
 	}
+	if err := leaveOut(cmd, "a server publishes as its configuration says", "publish", "key"); err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	name, err := c.app.name(ctx, c.t)
 	if err != nil {
@@ -224,7 +248,9 @@ func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applicati
 }
 
 // promote says what is ordered, and makes rounds.
-func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliver.Deliverer, l ledger.Ledger) (*appPromoted, error) {
+func (c *appPromoteCommand) promote(
+	ctx context.Context, s *appSession, d *deliver.Deliverer, l ledger.Ledger, to registry.Reference, release registry.Release,
+) (*appPromoted, error) {
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
 		return nil, err
@@ -260,6 +286,9 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 			r.Errors = map[string]string{}
 		}
 		r.Errors[name] = err.Error()
+	}
+	if c.publish.to != "" {
+		c.publishMerged(ctx, s, delivered, to, release, r)
 	}
 	return r, failed
 }

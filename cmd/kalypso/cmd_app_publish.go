@@ -62,7 +62,7 @@ func (c *appPublishCommand) run(cmd *cobra.Command) error {
 	if c.publish.to == "" {
 		return cli.Usage(cmd, "where to? use --to oci://REGISTRY/REPOSITORY, or a folder")
 	}
-	to, err := c.publish.place(cmd)
+	to, err := c.publish.place(cmd, "--to")
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (c *platformPublishCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.publish.to != "" {
-		if _, err := c.publish.place(cmd); err != nil {
+		if _, err := c.publish.place(cmd, "--to"); err != nil {
 			return err
 		}
 	}

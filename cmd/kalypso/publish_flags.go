@@ -40,14 +40,17 @@ func (f *publishFlags) bind(cmd *cobra.Command, otherwise string) {
 	flags.StringVar(&f.gitops, "gitops-commit", "", "the merged `commit` of the GitOps branch (default: its head, which also gets the environment's tag)")
 }
 
-// place parses --to.
-func (f *publishFlags) place(cmd *cobra.Command) (registry.Reference, error) {
+// place parses the value of a flag, such as --to; it is nothing without one.
+func (f *publishFlags) place(cmd *cobra.Command, flag string) (registry.Reference, error) {
+	if f.to == "" {
+		return registry.Reference{}, nil
+	}
 	to, err := registry.Parse(f.to)
 	switch {
 	case err != nil:
-		return to, cli.Usage(cmd, "--to %s: %v", f.to, err)
+		return to, cli.Usage(cmd, "%s %s: %v", flag, f.to, err)
 	case to.Tag != "" || to.Digest != "":
-		return to, cli.Usage(cmd, "--to is a repository without a tag; add tags with --tag")
+		return to, cli.Usage(cmd, "%s is a repository without a tag; each version gets its tags", flag)
 	}
 	return to, nil
 }

@@ -49,12 +49,14 @@ func TestWorkflowsDeliver(t *testing.T) {
 			s.clustersRun("dev", "functional-test")
 			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "8"})
 			s.wantStatus("shop", commit, "dev", "success Deployed 0.1.7")
+			s.wantPublished("dev")
 			stage := s.change("stage", "deliver shop 0.1.7")
 			s.wantText(stage, "Scans: 1 passed")
 			s.merge(stage)
 			s.clustersRun("stage", "uat-test")
 			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "9"})
 			s.wantStatus("shop", commit, "stage", "success Deployed 0.1.7")
+			s.wantPublished("stage")
 			s.wantInside("stage", "uat-test/manifests.yaml", "image: registry.example/shop:"+commit, "replicas: 3")
 
 			before := s.head("shop-gitops", "dev")
@@ -78,6 +80,8 @@ type workflowStory struct {
 	// files are the workflows of the source.
 	files  map[string][]byte
 	ledger string
+	// versions is the folder where solution versions are published.
+	versions string
 }
 
 func newWorkflowStory(t *testing.T, kind workflowKind) *workflowStory {
@@ -85,6 +89,7 @@ func newWorkflowStory(t *testing.T, kind workflowKind) *workflowStory {
 	s := &workflowStory{
 		workflowForge: newWorkflowForge(t, kind, "shop", "shop-configs", "shop-gitops", "platform"),
 		ledger:        filepath.Join(t.TempDir(), "ledger.db"),
+		versions:      filepath.Join(t.TempDir(), "versions"),
 	}
 	s.push("shop-configs", "dev", map[string]string{"values.yaml": "greeting: hi\n", "functional-test/values.yaml": "replicas: 2\n"})
 	s.push("shop-configs", "stage", map[string]string{"values.yaml": "greeting: good day\n", "uat-test/values.yaml": "replicas: 3\n"})
@@ -200,6 +205,7 @@ func (s *workflowStory) happens(e workflowtest.Event) {
 	e.Settings = map[string]string{
 		"DELIVERY_TOKEN": workflowToken, "DELIVERY_READ_TOKEN": workflowToken, "KALYPSO_LEDGER": s.ledger, "DELIVER": "true",
 		"CONTROL_PLANE": s.kind.url + "platform", "SCAN": "true",
+		"PUBLISH": s.versions,
 	}
 	steps, err := s.kind.system(s.files, e)
 	if err != nil {
@@ -293,6 +299,20 @@ func (s *workflowStory) merge(c forgetest.PullRequest) {
 		s.Fatalf("merge %q: %v", c.Title, err)
 	}
 	s.settle()
+}
+
+// wantPublished wants the merged commit of an environment to be a solution version, and the newest one of the environment.
+func (s *workflowStory) wantPublished(environment string) {
+	s.Helper()
+	index, err := os.ReadFile(filepath.Join(s.versions, "index.json"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, tag := range []string{environment, environment + "-" + s.head("shop-gitops", environment)[:12]} {
+		if !strings.Contains(string(index), `"`+tag+`"`) {
+			s.Errorf("no version has the tag %s: %s", tag, index)
+		}
+	}
 }
 
 func (s *workflowStory) wantInside(branch, path string, texts ...string) {

@@ -33,7 +33,7 @@ func Azure(files map[string][]byte, e Event) ([]Step, error) {
 	if err := yaml.Unmarshal(files[name], &pipeline); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	a := &azure{parameters: map[string]string{}, variables: azureVariables(e), secret: map[string]bool{"System.AccessToken": true, "KALYPSO_LEDGER": true}}
+	a := &azure{parameters: map[string]string{}, variables: azureVariables(e), secret: map[string]bool{"System.AccessToken": true, "KALYPSO_LEDGER": true, "KALYPSO_CHART_PASSWORD": true}}
 	for _, p := range pipeline.Parameters {
 		a.parameters[p.Name] = p.Default
 	}

@@ -77,10 +77,10 @@ func (g *github) values(inputs, secrets map[string]string) map[string]string {
 		"github.event.client_payload.environment": g.event.Environment,
 		"inputs.commit": "", "inputs.version": "", "inputs.environment": "",
 	}
-	for _, name := range []string{"DELIVER", "CONTROL_PLANE", "SCAN"} {
+	for _, name := range []string{"DELIVER", "CONTROL_PLANE", "SCAN", "PUBLISH", "KALYPSO_CHART_HOST", "KALYPSO_CHART_USERNAME"} {
 		values["vars."+name] = g.event.Settings[name]
 	}
-	for _, name := range []string{"DELIVERY_TOKEN", "DELIVERY_READ_TOKEN", "KALYPSO_LEDGER"} {
+	for _, name := range []string{"DELIVERY_TOKEN", "DELIVERY_READ_TOKEN", "KALYPSO_LEDGER", "KALYPSO_CHART_PASSWORD"} {
 		values["secrets."+name] = secrets[name]
 	}
 	for name, value := range inputs {
