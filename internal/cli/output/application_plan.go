@@ -69,7 +69,7 @@ func (v ApplicationPlan) pinned(w io.Writer) {
 			fmt.Fprintf(w, "  and %s; -o json lists all\n", terminal.Count(len(v.Plan.Pinned)-i, "more pinned target"))
 			return
 		}
-		fmt.Fprintf(w, "  %s is %s; kalypso target deploy lets it follow %s again\n", terminal.Printable(t.Name), terminal.Printable(t.What(v.Plan.Environment)), terminal.Printable(v.Plan.Environment))
+		fmt.Fprintf(w, "  after this plan, %s is %s; kalypso target deploy lets it follow %s again\n", terminal.Printable(t.Name), terminal.Printable(t.What(v.Plan.Environment)), terminal.Printable(v.Plan.Environment))
 	}
 }
 
