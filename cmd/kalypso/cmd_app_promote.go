@@ -104,7 +104,7 @@ plane it is unknown what is to be scanned: pull requests get no status kalypso/s
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications, scans and publishing may take all in all")
-	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout")
+	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout (default: nowhere)")
 	flags.StringVar(&c.publish.keyFile, "key", "", "sign what is published with the private key in this `file`")
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPromoted{}, appDeployed{}, api.Accepted{})
 	bindForges(cmd, &c.forges)
