@@ -59,6 +59,8 @@ type deliveries struct {
 	mu sync.Mutex
 	// known are the registered applications.
 	known map[deliveredTo]*registeredApplication
+	// listed are the control planes whose registrations were read, with whether it is known of each what it registers.
+	listed map[string]bool
 }
 
 var _ serve.Deliveries = (*deliveries)(nil)
@@ -121,8 +123,9 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.known == nil {
-		d.known = map[deliveredTo]*registeredApplication{}
+		d.known, d.listed = map[deliveredTo]*registeredApplication{}, map[string]bool{}
 	}
+	d.listed[controlPlane] = !slices.ContainsFunc(problems, func(p fleet.Problem) bool { return p.Kind == fleet.KindUnreachable })
 	for _, r := range requests {
 		at := deliveredTo{controlPlane, deliver.SubjectOf(r.Source, r.Workload)}
 		if a := d.known[at]; a == nil || !reflect.DeepEqual(a.request, r) {

@@ -80,14 +80,14 @@ func tagsOf(ctx context.Context, tx *sql.Tx, m stored) (tags []string, err error
 
 // needs returns why a manifest is needed; empty if it is not.
 func (s *Registry) needs(m stored, tags []string) (why string, err error) {
-	if m.application == "" {
-		return "", nil
+	if m.environment == "" {
+		return "", nil // it is no solution version
 	}
 	if slices.Contains(tags, m.environment) {
 		return "it is what the environment " + m.environment + " has; publish another version first", nil
 	}
-	if s.o.Needed == nil {
-		return "", nil
+	if m.application == "" || s.o.Needed == nil {
+		return "", nil // targets of the platform are not pinned
 	}
 	text, err := os.ReadFile(s.blobFile(m.digest))
 	if err != nil {
@@ -109,28 +109,39 @@ func (s *Registry) needs(m stored, tags []string) (why string, err error) {
 
 // deleteUnnamed deletes manifests that have no tag, and no subject in their repository. What refers to one of them follows with the next cleaning.
 func (s *Registry) deleteUnnamed(ctx context.Context) error {
+	for last := int64(0); ; {
+		next, err := s.deleteUnnamedAfter(ctx, last)
+		if err != nil || next == last {
+			return err
+		}
+		last = next
+	}
+}
+
+// deleteUnnamedAfter deletes some, beginning after a number, and returns the number of the last one that it looked at.
+func (s *Registry) deleteUnnamedAfter(ctx context.Context, last int64) (int64, error) {
 	s.files.Lock()
 	defer s.files.Unlock()
 	type artifact struct{ repository, digest string }
 	var old []artifact
 	err := s.each(ctx, func(scan func(...any) error) error {
 		var a artifact
-		err := scan(&a.repository, &a.digest)
+		err := scan(&last, &a.repository, &a.digest)
 		old = append(old, a)
 		return err
-	}, "selectUnnamed", s.o.Now().Add(-unnamed).Unix())
+	}, "selectUnnamed", s.o.Now().Add(-unnamed).Unix(), last)
 	if err != nil {
-		return err
+		return last, err
 	}
 	for _, a := range old {
 		switch err := s.delete(ctx, a.repository, a.digest, func() error { return nil }); {
 		case err == nil:
 			s.o.Log.Info("removed an artifact that nothing names", "repository", a.repository, "digest", a.digest)
 		case ctx.Err() != nil:
-			return err
+			return last, err
 		default:
 			s.o.Log.Info("kept an artifact that nothing names", "repository", a.repository, "digest", a.digest, "reason", err)
 		}
 	}
-	return nil
+	return last, nil
 }

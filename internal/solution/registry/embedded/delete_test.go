@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
 )
 
@@ -103,6 +104,32 @@ func TestNeededVersionsAreNotDeleted(t *testing.T) {
 	}
 }
 
+// TestTheCurrentPlatformIsNotDeleted: its versions have no application, and no target is pinned to them.
+func TestTheCurrentPlatformIsNotDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.needed = "it is not known which targets are pinned"
+	push := func(commit, value string) string {
+		t.Helper()
+		v := version(t, "shop", commit, value)
+		d := v.Descriptor
+		d.Application, d.Inputs.Source, d.Inputs.Platform = "", solution.Input{}, &solution.PlatformInputs{Environment: d.Inputs.Source, Main: d.Inputs.Source}
+		v, err := solution.Seal(d, v.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.store(password).Release(t.Context(), v, registry.Release{Latest: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Stored.Artifact
+	}
+	old, current := push("1", "one"), push("2", "two")
+	if _, text := w.want(http.StatusConflict, http.MethodDelete, "/v2/acme/shop/manifests/"+current, ""); !strings.Contains(text, "it is what the environment dev has") {
+		t.Errorf("got %s", text)
+	}
+	w.want(http.StatusAccepted, http.MethodDelete, "/v2/acme/shop/manifests/"+old, "")
+}
+
 // TestNamedManifestsStay, and those without a name for a week.
 func TestNamedManifestsStay(t *testing.T) {
 	w := newWorld(t)
@@ -144,10 +171,13 @@ func TestAFullRegistryAcceptsWhatItHas(t *testing.T) {
 func TestEnvironmentsHaveTheirTag(t *testing.T) {
 	w := newWorld(t)
 	other := w.put("acme/shop", "dev", w.manifest("acme/shop", "a tool"))
+	w.now = w.now.Add(8 * 24 * time.Hour)
 	if err := w.overwrite(version(t, "shop", "1", "one"), "dev"); err != nil {
 		t.Error(err)
 	}
 	w.want(http.StatusOK, http.MethodGet, "/v2/acme/shop/manifests/"+other, "")
+	w.cleanUp()
+	w.want(http.StatusOK, http.MethodGet, "/v2/acme/shop/manifests/"+other, "") // clients may still read it
 	_, text := w.want(http.StatusConflict, http.MethodPut, "/v2/acme/shop/manifests/dev", w.manifest("acme/shop", "a tool"), imageManifest, ocispec.MediaTypeImageManifest)
 	if !strings.Contains(text, "tags are not moved") {
 		t.Errorf("got %s", text)

@@ -273,7 +273,9 @@ func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q requ
 	case err != nil || there.digest == m.digest:
 		return err == nil, 0, err
 	case m.environment == q.reference && (there.environment != q.reference || there.application == m.application):
-		return false, 0, nil // the tag of an environment is for its versions, whatever had it before
+		// The tag of an environment is for its versions, whatever had it before, and what clients may still read then.
+		_, err = tx.ExecContext(ctx, queries.Get("touchBlob"), s.o.Now().Unix(), there.digest)
+		return false, 0, err
 	}
 	return false, 0, refuse(http.StatusConflict, denied,
 		"the tag %s is %s: tags are not moved, except that of an environment to another version of its application", q.reference, there.digest)

@@ -9,6 +9,9 @@ SELECT size FROM blob WHERE digest = ?;
 -- name: upsertBlob
 INSERT INTO blob (digest, size, stored_at) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET size = ?2, stored_at = ?3;
 
+-- name: touchBlob
+UPDATE blob SET stored_at = ? WHERE digest = ?;
+
 -- name: deleteUnreferenced
 DELETE FROM blob WHERE stored_at < ? AND NOT EXISTS (SELECT 1 FROM part WHERE part.digest = blob.digest) RETURNING digest, size;
 
@@ -56,8 +59,8 @@ DELETE FROM part WHERE manifest = ?;
 DELETE FROM manifest WHERE id = ?;
 
 -- name: selectUnnamed
-SELECT m.repository, m.digest FROM manifest m JOIN blob b ON b.digest = m.digest
-    WHERE b.stored_at < ?
+SELECT m.id, m.repository, m.digest FROM manifest m JOIN blob b ON b.digest = m.digest
+    WHERE b.stored_at < ?1 AND m.id > ?2
     AND NOT EXISTS (SELECT 1 FROM tag t WHERE t.manifest = m.id)
     AND NOT EXISTS (SELECT 1 FROM manifest s WHERE s.repository = m.repository AND s.digest = m.subject)
     ORDER BY m.id LIMIT 100;
