@@ -80,24 +80,34 @@ func (d *Drafter) withoutNeeded(ctx context.Context, w *work) (map[string]fleet.
 		return nil, fmt.Errorf("read what targets need: %w", err)
 	}
 	workload := w.app.Workload.Name
-	away := func(of, target string) bool {
-		if of == workload {
-			return leaving[target] != "" || w.pins[target].Uninstalled
-		}
-		return dependencies.Uninstalled != nil && dependencies.Uninstalled(of, target)
-	}
 	held, needs := map[string]fleet.Problem{}, dependencies.needs(workload)
-	for name, what := range leaving {
-		if by := neededBy(needs, workload, name, what == removed, away); len(by) > 0 {
-			held[name] = w.dependencyProblem(fmt.Sprintf("it is not %s: %s", what, placement.NeededText(by)), "uninstall what needs it first, or remove the dependency")
+	away := func(of, target string) bool {
+		if of != workload {
+			return dependencies.Uninstalled != nil && dependencies.Uninstalled(of, target)
 		}
-	}
-	for name := range coming {
-		if lacks := lacksOf(needs, workload, name, away); len(lacks) > 0 {
-			held[name] = w.dependencyProblem("it is not deployed: it needs "+strings.Join(lacks, ", ")+", which is uninstalled", "deploy what it needs first")
+		if _, stays := held[target]; stays {
+			return coming[target]
 		}
+		return leaving[target] != "" || w.pins[target].Uninstalled
 	}
-	return held, nil
+	for { // what stays because of others can need others itself
+		next := map[string]fleet.Problem{}
+		for name, what := range leaving {
+			if by := neededBy(needs, workload, name, what == removed, away); len(by) > 0 {
+				next[name] = w.dependencyProblem(fmt.Sprintf("it is not %s: %s", what, placement.NeededText(by)), "uninstall what needs it first, or remove the dependency")
+			}
+		}
+		for name := range coming {
+			if lacks := lacksOf(needs, workload, name, away); len(lacks) > 0 {
+				next[name] = w.dependencyProblem("it is not deployed: it needs "+strings.Join(lacks, ", ")+", which is uninstalled", "deploy what it needs first")
+			}
+		}
+		maps.Copy(next, held)
+		if len(next) == len(held) {
+			return held, nil
+		}
+		held = next
+	}
 }
 
 func (w *work) dependencyProblem(message, hint string) fleet.Problem {

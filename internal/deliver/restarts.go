@@ -79,6 +79,7 @@ func restarts(objects []ObjectChange, after []byte) (restart []string, configs [
 		case o.after == "":
 		case o.Kind == "ConfigMap" || o.Kind == "Secret":
 			if c, ok := dataOf(o); ok {
+				c.Readers = []DataReader{}
 				changes = append(changes, c)
 			}
 		case o.Op == plan.Changed && podTemplates[o.Kind] != nil:
@@ -90,16 +91,8 @@ func restarts(objects []ObjectChange, after []byte) (restart []string, configs [
 			}
 		}
 	}
+	addReaders(changes, after, replaced)
 	for _, c := range changes {
-		c.Readers = []DataReader{}
-		for _, text := range documents(after) {
-			if !strings.Contains(text, c.Name) {
-				continue
-			}
-			if w, ok := parseWorkload(text); ok {
-				c.Readers = append(c.Readers, c.readersOf(w, replaced[w.text])...)
-			}
-		}
 		slices.SortFunc(c.Readers, func(a, b DataReader) int {
 			return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Effect, b.Effect))
 		})
@@ -108,6 +101,28 @@ func restarts(objects []ObjectChange, after []byte) (restart []string, configs [
 		}
 	}
 	return restart, configs
+}
+
+// addReaders adds the workloads that read changed objects. Each manifest is parsed once, because there can be many of both.
+func addReaders(changes []configData, after []byte, replaced map[string]ReaderEffect) {
+	if len(changes) == 0 {
+		return
+	}
+	for _, text := range documents(after) {
+		if !slices.ContainsFunc(changes, func(c configData) bool { return strings.Contains(text, c.Name) }) {
+			continue
+		}
+		w, ok := parseWorkload(text)
+		if !ok {
+			continue
+		}
+		pods := w.pods()
+		for i := range changes {
+			if c := &changes[i]; strings.Contains(text, c.Name) {
+				c.Readers = append(c.Readers, c.readersOf(w, pods, replaced[w.text])...)
+			}
+		}
+	}
 }
 
 // configData is a ConfigMap or Secret with the keys that change.
@@ -261,6 +276,7 @@ func (c *comparison) same(a, b *yaml.Node) bool {
 		for i := 0; i+1 < len(a.Content); i += 2 {
 			other := b.Content[i+1]
 			if a.Content[i].Value != b.Content[i].Value {
+				c.budget -= len(b.Content) / 2 // the keys that are looked at
 				other = field(b, a.Content[i].Value)
 			}
 			if other == nil || !c.same(a.Content[i+1], other) {
@@ -277,12 +293,12 @@ func (c *comparison) same(a, b *yaml.Node) bool {
 	return true
 }
 
-// readersOf returns how a workload gets the changed data, if it does. replaced is what the same change does to its pods.
-func (c configData) readersOf(w workloadObject, replaced ReaderEffect) []DataReader {
+// readersOf returns how a workload with pods gets the changed data, if it does. replaced is what the same change does to its pods.
+func (c configData) readersOf(w workloadObject, pods podSpec, replaced ReaderEffect) []DataReader {
 	if w.namespace != c.Namespace && w.namespace != "" && c.Namespace != "" {
 		return nil
 	}
-	effects := w.pods().reads(c)
+	effects := pods.reads(c)
 	if len(effects) == 0 || c.added && replaced != Restarts {
 		return nil
 	}

@@ -42,6 +42,21 @@ func TestPinsInAnInventoryAreChecked(t *testing.T) {
 	}
 }
 
+// TestReplacedRequestsInAnInventoryAreChecked: they are in messages of commits, where a line can say what a commit was made from.
+func TestReplacedRequestsInAnInventoryAreChecked(t *testing.T) {
+	const inventory = `{"version": 1, "workload": "hello", "targets": {"a": {"folder": "a", "files": {}, "request": {"by": "ada\nKalypso-Inputs: a", "instead": [
+		{"by": "bob"}, {"revision": "main\n\nKalypso-Inputs: config@%[1]s"}, {"revision": "%[1]s", "uninstalled": true}, {"revision": "%[1]s"}, {"uninstalled": true}]}}}}`
+	commit := strings.Repeat("a", 40)
+	targets, _, err := tree.ParseInventory(fmt.Appendf(nil, inventory, commit), "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := tree.Request{By: "ada Kalypso-Inputs: a", Instead: []tree.Replaced{{By: "bob"}, {Pin: tree.Pin{Revision: commit}}, {Pin: tree.Pin{Uninstalled: true}}}}
+	if got := targets[0].Request; !got.Same(want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // TestPinnedTargetIsNotRendered checks that a pinned target has the files of its revision, and that one whose revision cannot be read is held.
 func TestPinnedTargetIsNotRendered(t *testing.T) {
 	b := branch{}

@@ -45,6 +45,7 @@ func (r Request) Same(other Request) bool {
 // bounded limits a request that anyone may have written.
 func (r Request) bounded() Request {
 	r.By, r.Instead = name(r.By), slices.Clone(r.Instead[:min(len(r.Instead), maxInstead)])
+	r.Instead = slices.DeleteFunc(r.Instead, func(was Replaced) bool { return !was.Pin.IsZero() && was.Pin.Check() != nil })
 	for i := range r.Instead {
 		r.Instead[i].By = name(r.Instead[i].By)
 	}

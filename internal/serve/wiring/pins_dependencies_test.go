@@ -89,6 +89,33 @@ func TestNeededTargetIsNotUninstalled(t *testing.T) {
 	}
 }
 
+// TestNeededTargetKeepsWhatItNeeds: what is asked for at once is refused for both.
+func TestNeededTargetKeepsWhatItNeeds(t *testing.T) {
+	s, _, away := newNeededShop(t)
+	const first = "    - name: functional-test\n"
+	second := "    - name: second\n      environment: dev\n      manifests: {repo: ../shop-gitops, branch: dev, path: ./second}\n"
+	workload := strings.Replace(s.Files(shopSource, "main")["workload.yaml"], first, second+first+"      dependsOn: [{workload: shop, target: second}]\n", 1)
+	s.Push(shopSource, "main", map[string]string{"workload.yaml": workload})
+	s.Push(shopConfigs, "dev", map[string]string{"second/values.yaml": "replicas: 2\n"})
+	if _, err := s.flows.Round(t.Context(), s.URL+"/"+fleettest.ControlPlane, "dev"); err != nil {
+		t.Fatal(err)
+	}
+	s.built("1.5.0")
+	s.quiet()
+	for _, uninstalled := range []bool{false, true} {
+		away["bank/test"] = uninstalled
+		for _, p := range s.ask("ada", deliver.PinRequest{Uninstall: true}, true, "functional-test", "second").Targets {
+			by := map[string]string{"functional-test": "bank/test", "second": "shop/functional-test"}[p.Target]
+			if want := "it is not uninstalled: needed by " + by + " on large"; !uninstalled && (p.Result != deliver.PinRefused || p.Reason != want) {
+				t.Errorf("got %+v, want %s", p, want)
+			}
+			if uninstalled && p.Result != deliver.PinProposed {
+				t.Errorf("without the bank: %+v", p)
+			}
+		}
+	}
+}
+
 func TestNeededTargetIsNotRemoved(t *testing.T) {
 	s, _, away := newNeededShop(t)
 	workload := s.Files(shopSource, "main")["workload.yaml"]

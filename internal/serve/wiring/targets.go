@@ -81,7 +81,7 @@ func (v *byHand) explainPins(ctx context.Context, err error) error {
 	case refused.Status == http.StatusForbidden:
 		refused.Next = "ask an administrator to give the server's account the right to write"
 	case errors.Is(err, forge.ErrInvalid):
-		refused.Next = "add the forge to the configuration of the server"
+		refused.Next = "correct the request, or add the forge of the repository to the configuration of the server"
 	case refused.Status == http.StatusUnprocessableEntity:
 		refused.Next = "correct the request"
 	}
