@@ -197,8 +197,11 @@ func foldersOf(root string, files []bundle.File) map[string]string {
 		}
 	}
 	for _, f := range files {
+		if root != "" && !strings.HasPrefix(f.Path, root+"/") {
+			continue
+		}
 		name := strings.SplitN(below(root, f.Path), "/", 3)
-		for n := 1; n < len(name) && strings.HasPrefix(f.Path, root); n++ {
+		for n := 1; n < len(name); n++ {
 			folder := strings.Join(name[:n], "/")
 			if _, ours := byFolder[folder]; ours {
 				byFolder[folder] = append(byFolder[folder], f)

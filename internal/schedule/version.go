@@ -69,7 +69,11 @@ func (v *Versions) Merged(ctx context.Context, r Request, commit string) (*Merge
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
-	at.Commit = head.Commit
+	if at.Commit = head.Commit; commit != "" {
+		if err := v.onBranch(ctx, at); err != nil {
+			return nil, err
+		}
+	}
 	messages, err := v.Messages.Messages(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("read the message of commit %s: %w", fleet.ShortCommit(at.Commit), err)
@@ -136,7 +140,7 @@ func (v *Versions) Rebuild(ctx context.Context, d solution.Descriptor) (rebuilt 
 		return nil, nil, errors.New("it is not a version of the platform")
 	}
 	for _, i := range d.Inputs.All() {
-		if err := v.onBranch(ctx, i.Input); err != nil {
+		if err := v.onBranch(ctx, Location{Repo: i.Repository, Branch: i.Branch, Commit: i.Commit}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -169,14 +173,15 @@ func (v *Versions) commitOf(inputs []solution.Input, at Location) string {
 	return commit
 }
 
-// onBranch returns an error for a commit that is not on the branch of an input, so that it was never approved.
-func (v *Versions) onBranch(ctx context.Context, i solution.Input) error {
-	on, err := v.Loader.Repositories.Contains(ctx, Location{Repo: i.Repository, Branch: i.Branch}, i.Commit)
+// onBranch returns an error for a commit that is not on the branch of its location, so that it was never approved.
+func (v *Versions) onBranch(ctx context.Context, at Location) error {
+	on, err := v.Loader.Repositories.Contains(ctx, Location{Repo: at.Repo, Branch: at.Branch}, at.Commit)
 	if err != nil {
-		return fmt.Errorf("find commit %s: %w", fleet.ShortCommit(i.Commit), err)
+		return fmt.Errorf("find commit %s: %w", fleet.ShortCommit(at.Commit), err)
 	}
 	if !on {
-		return fmt.Errorf("commit %s of %s is not on branch %q: it was not merged, or the branch was rewritten", fleet.ShortCommit(i.Commit), i.Repository, i.Branch)
+		return fmt.Errorf("commit %s of %s is not on branch %q: it was not merged, or the branch was rewritten",
+			fleet.ShortCommit(at.Commit), secret.Redact(at.Repo), at.Branch)
 	}
 	return nil
 }

@@ -292,6 +292,11 @@ func (d *Descriptor) check() error {
 	if d.Checks.Policy != PolicyBuiltIn && d.Checks.Policy != PolicyPlatform {
 		return fmt.Errorf("the policy %.100q of its checks is unknown", d.Checks.Policy)
 	}
+	for level, n := range d.Checks.Omitted {
+		if n <= 0 || level.Severity() < 0 || len(d.Checks.Findings) != MaxFindings {
+			return fmt.Errorf("%d omitted findings of level %.100q beside %d others: no program left them out", n, level, len(d.Checks.Findings))
+		}
+	}
 	for i, t := range d.Targets {
 		if !plainName(t.Name) && (!d.IsPlatform() || t.Name != t.Folder) || checkPath(t.Folder) != nil || t.Folder == ownFolder || strings.HasPrefix(t.Folder, ownFolder+"/") {
 			return fmt.Errorf("target %.100q in folder %.100q: not a name and a folder", t.Name, t.Folder)

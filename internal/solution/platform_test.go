@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/solution"
 )
 
@@ -79,18 +80,20 @@ func TestDescriptorsOfThePlatformAndOfPinsRefuse(t *testing.T) {
 		d    solution.Descriptor
 		want string
 	}{
-		"an application of the platform": {change(platform(), func(d *solution.Descriptor) { d.Application = "shop" }), "an application and of the platform"},
-		"a source of the platform":       {change(platform(), func(d *solution.Descriptor) { d.Inputs.Source = d.Inputs.GitOps }), "an application and of the platform"},
-		"no commit of main":              {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Main.Commit = "" }), "has no commit"},
-		"no environment":                 {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Environment = solution.Input{} }), "no repository"},
-		"another input without a commit": {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Others = []solution.Input{{}} }), "no repository"},
-		"a name that is not its folder":  {change(platform(), func(d *solution.Descriptor) { d.Targets[0].Name = "clusters/../x" }), "not a name and a folder"},
-		"a pinned folder":                {change(platform(), func(d *solution.Descriptor) { d.Targets[1].Pinned = revision() }), "the platform has no pinned targets"},
-		"a pin to nothing":               {pinnedTo(&solution.Pinned{}), "not a revision with a source"},
-		"a pin without a source":         {pinnedTo(&solution.Pinned{Revision: revision().Revision}), "not a revision with a source"},
-		"a pin to a branch":              {pinnedTo(&solution.Pinned{Revision: "main", Source: revision().Source}), "not a revision with a source"},
-		"a source without a commit":      {pinnedTo(&solution.Pinned{Revision: revision().Revision, Source: &solution.Input{}}), "no repository"},
-		"uninstalled to a revision":      {pinnedTo(&solution.Pinned{Uninstalled: true, Revision: revision().Revision}), "it is uninstalled, and has a revision"},
+		"an application of the platform":  {change(platform(), func(d *solution.Descriptor) { d.Application = "shop" }), "an application and of the platform"},
+		"a source of the platform":        {change(platform(), func(d *solution.Descriptor) { d.Inputs.Source = d.Inputs.GitOps }), "an application and of the platform"},
+		"no commit of main":               {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Main.Commit = "" }), "has no commit"},
+		"no environment":                  {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Environment = solution.Input{} }), "no repository"},
+		"another input without a commit":  {change(platform(), func(d *solution.Descriptor) { d.Inputs.Platform.Others = []solution.Input{{}} }), "no repository"},
+		"a name that is not its folder":   {change(platform(), func(d *solution.Descriptor) { d.Targets[0].Name = "clusters/../x" }), "not a name and a folder"},
+		"a pinned folder":                 {change(platform(), func(d *solution.Descriptor) { d.Targets[1].Pinned = revision() }), "the platform has no pinned targets"},
+		"fewer than no findings":          {change(platform(), func(d *solution.Descriptor) { d.Checks.Omitted = map[check.Level]int{check.Refuse: -1} }), "no program left them out"},
+		"findings left out for no reason": {change(platform(), func(d *solution.Descriptor) { d.Checks.Omitted = map[check.Level]int{check.Warn: 1} }), "no program left them out"},
+		"a pin to nothing":                {pinnedTo(&solution.Pinned{}), "not a revision with a source"},
+		"a pin without a source":          {pinnedTo(&solution.Pinned{Revision: revision().Revision}), "not a revision with a source"},
+		"a pin to a branch":               {pinnedTo(&solution.Pinned{Revision: "main", Source: revision().Source}), "not a revision with a source"},
+		"a source without a commit":       {pinnedTo(&solution.Pinned{Revision: revision().Revision, Source: &solution.Input{}}), "no repository"},
+		"uninstalled to a revision":       {pinnedTo(&solution.Pinned{Uninstalled: true, Revision: revision().Revision}), "it is uninstalled, and has a revision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := files()
