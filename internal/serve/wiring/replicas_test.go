@@ -364,9 +364,7 @@ func TestReplicas(t *testing.T) {
 		p.start()
 	}
 	w.await(1, w.all())
-	if n := w.units(); len(n) < 2 {
-		t.Errorf("the work is not shared: %v", n)
-	}
+	w.until("the work is shared", func() bool { return len(w.units()) > 1 })
 	w.anyReplicaAnswers()
 
 	// In the middle of a change, one is killed, and another one is paused.
