@@ -68,25 +68,11 @@ func wantValues(others ...string) cobra.PositionalArgs {
 }
 
 func (c *configSetCommand) run(cmd *cobra.Command, args []string) error {
-	if err := c.source.wantEnvironment(cmd); err != nil {
-		return err
-	}
-	if err := c.set.check(cmd); err != nil {
-		return err
-	}
-	author, err := c.set.who(cmd, c.t)
-	if err != nil {
-		return err
-	}
-	s, err := c.source.open(cmd.Context(), c.t)
+	author, s, commits, err := c.set.begin(cmd, c.t, &c.source)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	commits, err := c.set.committer(s.client, c.t)
-	if err != nil {
-		return err
-	}
 	request := schedule.SetRequest{Request: s.request, ConfigMap: args[0], Author: author, Message: c.set.message, When: c.t.Now()}
 	for _, arg := range args[1:] {
 		key, text, _ := strings.Cut(arg, "=")

@@ -62,25 +62,11 @@ It exits with 3, and writes nothing, if the author may not set a value that chan
 }
 
 func (c *platformRollbackCommand) run(cmd *cobra.Command, version string) error {
-	if err := c.source.wantEnvironment(cmd); err != nil {
-		return err
-	}
-	if err := c.set.check(cmd); err != nil {
-		return err
-	}
-	author, err := c.set.who(cmd, c.t)
-	if err != nil {
-		return err
-	}
-	s, err := c.source.open(cmd.Context(), c.t)
+	author, s, commits, err := c.set.begin(cmd, c.t, &c.source)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	commits, err := c.set.committer(s.client, c.t)
-	if err != nil {
-		return err
-	}
 	request := schedule.RollbackRequest{Request: s.request, Version: version, Author: author, Message: c.set.message, When: c.t.Now()}
 	b, err := s.drafter.Rollback(cmd.Context(), commits, repository.NewReader(s.client), request)
 	if err != nil {

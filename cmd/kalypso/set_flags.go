@@ -80,6 +80,26 @@ func (f *setFlags) committer(client *git.Client, t *terminal.Terminal) (reposito
 	return repository.Committer{Client: client, Author: repository.Author(t.Env), Signer: signer}, err
 }
 
+// begin checks the flags of a command that commits to an environment's branch, and opens the control plane. The caller closes the session.
+func (f *setFlags) begin(cmd *cobra.Command, t *terminal.Terminal, source *sourceFlags) (author editing.Author, s *session, commits repository.Committer, err error) {
+	if err = source.wantEnvironment(cmd); err != nil {
+		return author, nil, commits, err
+	}
+	if err = f.check(cmd); err != nil {
+		return author, nil, commits, err
+	}
+	if author, err = f.who(cmd, t); err != nil {
+		return author, nil, commits, err
+	}
+	if s, err = source.open(cmd.Context(), t); err != nil {
+		return author, nil, commits, err
+	}
+	if commits, err = f.committer(s.client, t); err != nil {
+		s.close()
+	}
+	return author, s, commits, err
+}
+
 // check refuses combinations that make no sense.
 func (f *setFlags) check(cmd *cobra.Command) error {
 	switch {

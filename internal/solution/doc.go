@@ -1,5 +1,5 @@
-// Package solution defines solution versions: what a merged commit rendered for an environment of an application, as one
-// immutable artifact.
+// Package solution defines solution versions: what a merged commit rendered for an environment of an application, or of the
+// platform, as one immutable artifact.
 //
 //	source, configuration, GitOps commit ─► manifests, values, schema ─► content ─┐
 //	checks, targets, renderer ──────────────────────────► descriptor (digest) ────┴─► OCI artifact: tags, attestation

@@ -32,7 +32,8 @@ const (
 )
 
 // Evidence reads the signatures and statements about a digest from the registry of an image: those that refer to it, and those with the tags of
-// cosign, sha256-HASH.sig and sha256-HASH.att. With an error, it returns what it could read. Without evidence, there is no error.
+// cosign, sha256-HASH.sig and sha256-HASH.att. It also returns what it has read so far when it fails.
+// An image without any evidence is not an error.
 func (c *Client) Evidence(ctx context.Context, image chart.Image, digest string) (chart.Evidence, error) {
 	e := evidenceReader{left: maxEvidence}
 	repository, err := c.images(image.Repository)
