@@ -188,6 +188,9 @@ func (r *run) rounds(ctx context.Context) error {
 	if err := r.writeAssignments(ctx, written); err != nil {
 		failures = append(failures, err)
 	}
+	if err := r.planPullRequests(ctx); err != nil {
+		return err
+	}
 	return errors.Join(failures...)
 }
 

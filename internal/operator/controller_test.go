@@ -43,6 +43,8 @@ type planes struct {
 	documents    *Documents
 	before       []string
 	rounds       []string
+	pulls        PullRequests
+	planned      int
 }
 
 func (p *planes) Open(a Access) (Tenant, error) {
@@ -59,6 +61,11 @@ func (p *planes) Round(_ context.Context, documents *Documents, environment stri
 	p.documents = documents
 	p.rounds = append(p.rounds, environment)
 	return p.outcomes[environment], p.errs[environment]
+}
+
+func (p *planes) PlanPullRequests(context.Context) (PullRequests, error) {
+	p.planned++
+	return p.pulls, p.errs["pull requests"]
 }
 
 // world is an API server with objects, and a reconciler.

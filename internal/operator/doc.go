@@ -3,8 +3,9 @@
 //	ControlPlane ─► Secrets of its namespace ─► Tenant ─► a round for each environment ─► pull requests
 //	                objects of its namespace ─┘                                        └─► status, events, Assignments
 //
-// A round is that of "kalypso schedule --pull-request". The custom resources are a front door: everything that lasts is in Git and on the
-// forge, so an operator can be killed at any time, and the next one continues. Several replicas elect a leader; the others wait.
+// A round is that of "kalypso schedule --pull-request". After the rounds, the open pull requests of the control plane are planned. The custom
+// resources are a front door: everything that lasts is in Git and on the forge, so an operator can be killed at any time, and the next one
+// continues. Several replicas elect a leader; the others wait.
 //
 // # Tenants
 //

@@ -34,6 +34,8 @@ const (
 const (
 	// EventChanged tells what a round did.
 	EventChanged = "Changed"
+	// EventPlanned tells which pull request of the control plane was planned.
+	EventPlanned = "Planned"
 )
 
 // waiting is an error that another round may not have, with the reason of the condition.

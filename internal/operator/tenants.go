@@ -27,6 +27,20 @@ type Tenant interface {
 	Environments(ctx context.Context, documents *Documents, before []string) ([]string, error)
 	// Round brings the pull request of an environment up to date. documents are nil for a control plane in a repository.
 	Round(ctx context.Context, documents *Documents, environment string) (*schedule.Outcome, error)
+	// PlanPullRequests posts on the open pull requests of a control plane in a repository what they change. Those that it has planned at the same
+	// head and base are left out. It returns what it knows also if the context ends: the next call goes on with the others.
+	PlanPullRequests(ctx context.Context) (PullRequests, error)
+}
+
+// PullRequests are the open pull requests of a control plane.
+type PullRequests struct {
+	// Planned is how many have the plan of their head, NotPlanned how many come from forks that are not read, and Left for how many the time
+	// was too short.
+	Planned, NotPlanned, Left int
+	// Failed are those that could not be planned, each with the reason.
+	Failed []string
+	// Did lists what was done, in order.
+	Did []string
 }
 
 // Access is what a control plane is read and written with.

@@ -47,6 +47,19 @@ type Preview struct {
 	Edits []fleet.Problem
 }
 
+// Open returns the open pull requests of a control plane; none if no forge hosts it.
+func (p *Previewer) Open(ctx context.Context, controlPlane string) ([]forge.PullRequest, error) {
+	host, err := p.Forges.Forge(controlPlane)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a control plane may be a folder, which has no pull requests
+	}
+	repo, err := host.Repository(controlPlane)
+	if err != nil {
+		return nil, err
+	}
+	return repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
+}
+
 // Preview compares the control plane with and without a pull request, for each environment that it affects, and posts
 // the result as a comment and as a status on its head.
 //

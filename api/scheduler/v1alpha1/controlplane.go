@@ -91,6 +91,21 @@ type AssignmentObjects struct {
 	Objects bool `json:"objects,omitempty"`
 }
 
+// +kubebuilder:validation:Enum=Branches;All;None
+
+// PlannedPullRequests is which pull requests of a control plane are planned.
+type PlannedPullRequests string
+
+const (
+	// PlanBranches plans those from branches of the repository. It is the default.
+	PlanBranches PlannedPullRequests = "Branches"
+	// PlanAll also plans those from forks, which can name any repository and template: the operator reads what they choose, with the
+	// credentials of the control plane.
+	PlanAll PlannedPullRequests = "All"
+	// PlanNone plans none.
+	PlanNone PlannedPullRequests = "None"
+)
+
 // ControlPlaneSpec defines which environments the operator schedules, from which documents, and where it opens pull requests.
 type ControlPlaneSpec struct {
 	// Source is where the documents are.
@@ -121,6 +136,12 @@ type ControlPlaneSpec struct {
 	// Assignments defines whether the assignments are written as objects.
 	// +optional
 	Assignments *AssignmentObjects `json:"assignments,omitempty"`
+
+	// PlanPullRequests is which open pull requests of the control plane's repository get a comment and the status kalypso/plan with what they
+	// change: those from its own branches (Branches), also those from forks (All), or none (None). Those from forks get a status
+	// that says that they are not planned. Default: Branches.
+	// +optional
+	PlanPullRequests PlannedPullRequests `json:"planPullRequests,omitempty"`
 }
 
 // EnvironmentCounts are the numbers of an environment's last round.
@@ -194,6 +215,10 @@ type ControlPlaneStatus struct {
 	// Assignments is how the assignments are written as objects, or why they are not.
 	// +optional
 	Assignments string `json:"assignments,omitempty"`
+
+	// PlannedPullRequests is how many open pull requests of the control plane have their plan, and why others have none.
+	// +optional
+	PlannedPullRequests string `json:"plannedPullRequests,omitempty"`
 }
 
 // +kubebuilder:object:root=true
@@ -205,8 +230,8 @@ type ControlPlaneStatus struct {
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
-// ControlPlane makes the operator schedule the environments of a control plane, as "kalypso schedule --pull-request" does. Everything that it
-// refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
+// ControlPlane makes the operator schedule the environments of a control plane, as "kalypso schedule --pull-request" does, and plan the pull requests
+// of its repository. Everything that it refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
 type ControlPlane struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

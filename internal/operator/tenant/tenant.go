@@ -27,6 +27,8 @@ type Tenant struct {
 	cache   *fleet.Cache
 	memory  *schedule.Memory
 	charts  *sandbox.Pool // shared by all tenants
+	// planned are the open pull requests of the control plane, by number. Only PlanPullRequests uses it.
+	planned map[int]planned
 
 	// closing is locked by rounds for reading.
 	closing sync.RWMutex
@@ -80,6 +82,11 @@ func (t *Tenant) loader(documents *operator.Documents) *schedule.Loader {
 	return loader
 }
 
+// drafter makes drafts, of which only a limited number render charts at the same time.
+func (t *Tenant) drafter(documents *operator.Documents) *schedule.Drafter {
+	return &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{Pool: t.charts}}
+}
+
 // Environments implements [operator.Tenant].
 func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents, before []string) ([]string, error) {
 	if documents != nil {
@@ -108,9 +115,7 @@ func (t *Tenant) Round(ctx context.Context, documents *operator.Documents, envir
 	if documents != nil {
 		request.ControlPlane, request.Main, request.Branch = t.access.Spec.Source.Objects.Repository, mainObjects, branchObjects
 	}
-	p := &schedule.Proposer{
-		Drafter:   &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{Pool: t.charts}, Memory: t.memory},
-		Committer: t.commits, Forges: t.forges,
-	}
+	p := &schedule.Proposer{Drafter: t.drafter(documents), Committer: t.commits, Forges: t.forges}
+	p.Drafter.Memory = t.memory
 	return p.Round(sandbox.For(ctx, t.access.Name.Namespace), request)
 }

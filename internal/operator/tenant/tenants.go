@@ -134,6 +134,7 @@ func (t *Tenants) Forget(name types.NamespacedName) {
 func identify(a operator.Access) (string, error) {
 	spec, err := json.Marshal(map[string]any{
 		"uid": a.UID, "source": a.Spec.Source, "forge": a.Spec.Forge, "token": a.Token.Reveal(), "user": a.User, "password": a.Password.Reveal(),
+		"planPullRequests": a.Spec.PlanPullRequests,
 	})
 	sum := sha256.Sum256(spec)
 	return hex.EncodeToString(sum[:]), err

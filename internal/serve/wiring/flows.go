@@ -136,15 +136,10 @@ func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o 
 
 // Changes returns the open pull requests of a control plane; none if no forge hosts it.
 func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error) {
-	host, err := f.Forges.Forge(controlPlane)
-	if err != nil {
+	if _, err := f.Forges.Forge(controlPlane); err != nil {
 		return nil, nil //nolint:nilerr // a control plane may be a folder, which has no pull requests
 	}
-	repo, err := host.Repository(controlPlane)
-	if err != nil {
-		return nil, err
-	}
-	all, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
+	all, err := (&schedule.Previewer{Forges: f.Forges}).Open(ctx, controlPlane)
 	f.open.Listed(web.Listing{Repository: controlPlane, ControlPlane: true, All: all, At: time.Now(), Err: err})
 	return all, err
 }
