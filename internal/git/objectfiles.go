@@ -44,18 +44,18 @@ func (o objectFiles) Create(name string) (billy.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &packIndex{File: f, files: o.Filesystem, name: name}, nil
+	return &writtenIndex{File: f, files: o.Filesystem, name: name}, nil
 }
 
-// packIndex is the index of a pack while it is written.
-type packIndex struct {
+// writtenIndex is the index of a pack while it is written.
+type writtenIndex struct {
 	billy.File
 	files billy.Filesystem
 	name  string
 	err   error
 }
 
-func (p *packIndex) Write(b []byte) (int, error) {
+func (p *writtenIndex) Write(b []byte) (int, error) {
 	n, err := p.File.Write(b)
 	if p.err == nil {
 		p.err = err
@@ -64,7 +64,7 @@ func (p *packIndex) Write(b []byte) (int, error) {
 }
 
 // Close gives the file its name, unless a write failed.
-func (p *packIndex) Close() error {
+func (p *writtenIndex) Close() error {
 	err := p.File.Close()
 	if p.err == nil {
 		p.err = err
