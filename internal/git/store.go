@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"crypto/sha1" // Git's object names are SHA-1.
 	"encoding/hex"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	objectcache "github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
@@ -25,15 +23,17 @@ import (
 const maxStructure = 64 << 20
 
 // store is the object database and the references of one Git directory.
-// go-git's storage is not safe for concurrent use; store is.
+// Objects are read by this package, references by go-git, whose storage is not safe for concurrent use; store is.
 type store struct {
 	// dir is the Git directory, common the one it shares with other work trees. They are often equal.
 	dir, common string
 
+	// mu guards go-git's storage.
 	mu sync.Mutex
-	// own is the repository's storage; shared are its alternates, in order.
-	own    *filesystem.Storage
-	shared []*filesystem.Storage
+	// own is the repository's storage, for references, and to write objects.
+	own *filesystem.Storage
+	// objects are the databases of objects: the repository's, then those it borrows from, in order.
+	objects []*objects
 
 	trees treeCache
 }
@@ -44,23 +44,19 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, common: common, own: openStorage(dir, common)}
+	s := &store{dir: dir, common: common, own: openStorage(dir, common), objects: []*objects{newObjects(filepath.Join(common, "objects"))}}
 	if err := s.checkFormat(); err != nil {
 		return nil, err
 	}
 	return s, s.openAlternates(filepath.Join(common, "objects"), map[string]bool{}, 0)
 }
 
-// maxOpenPacks is how many packs of a repository stay open. Reopening them for every object would double the time of a walk;
-// a server with many repositories must not run out of file descriptors.
-const maxOpenPacks = 8
-
 func openStorage(dir, common string) *filesystem.Storage {
 	fs := osfs.New(dir)
 	if common != dir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
 	}
-	return filesystem.NewStorageWithOptions(objectFiles{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{MaxOpenDescriptors: maxOpenPacks})
+	return filesystem.NewStorage(objectFiles{fs}, objectcache.NewObjectLRUDefault())
 }
 
 // commonDir follows the "commondir" file of a linked work tree.
@@ -104,8 +100,7 @@ func (s *store) openAlternates(objects string, seen map[string]bool, depth int) 
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("borrows objects from %q, which is not there", path)
 		}
-		// go-git's storage expects a Git directory around the objects.
-		s.shared = append(s.shared, openStorage(filepath.Dir(path), filepath.Dir(path)))
+		s.objects = append(s.objects, newObjects(path))
 		if err := s.openAlternates(path, seen, depth+1); err != nil {
 			return err
 		}
@@ -143,34 +138,14 @@ var errDamaged = errors.New("content does not match its name")
 // object returns the content of an object of the given type. The error is plumbing.ErrObjectNotFound if it does not exist.
 // It checks the content against the hash.
 func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64) (content []byte, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	// A damaged pack can make go-git index out of range.
-	defer func() {
-		if p := recover(); p != nil {
-			content, err = nil, fmt.Errorf("%w: %v", errDamaged, p)
-		}
-	}()
-	if kind == plumbing.BlobObject {
-		// Files can have any size, so it is checked before reading. For trees, that would take three times as long.
-		size, err := s.sizeLocked(hash)
-		if err == nil && size > limit {
-			err = tooLargeError{size, limit}
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	obj, err := s.findLocked(hash)
+	found, content, err := s.read(hash, limit)
 	switch {
 	case err != nil:
 		return nil, err
-	case obj.Type() != kind:
-		return nil, fmt.Errorf("%w: it is a %s, not a %s", errWrongType, obj.Type(), kind)
-	case obj.Size() > limit:
-		return nil, tooLargeError{obj.Size(), limit}
+	case found != kind:
+		return nil, fmt.Errorf("%w: it is a %s, not a %s", errWrongType, found, kind)
 	}
-	return readChecked(obj, hash)
+	return content, nil
 }
 
 var errWrongType = errors.New("object has another type")
@@ -182,68 +157,40 @@ func (e tooLargeError) Error() string {
 	return fmt.Sprintf("it has %d bytes, %d are allowed", e.size, e.limit)
 }
 
-func readChecked(obj plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
-	r, err := obj.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	content := bytes.NewBuffer(make([]byte, 0, obj.Size()))
-	if _, err := io.Copy(content, r); err != nil {
-		return nil, err
-	}
-	if objectHash(obj.Type(), content.Bytes()) != hash {
-		return nil, errDamaged
-	}
-	return content.Bytes(), nil
-}
-
-// findLocked searches the repository, then those it borrows from, then packs that were added meanwhile.
-func (s *store) findLocked(hash plumbing.Hash) (plumbing.EncodedObject, error) {
-	var found plumbing.EncodedObject
-	err := s.eachLocked(func(storage *filesystem.Storage) (err error) {
-		found, err = storage.EncodedObject(plumbing.AnyObject, hash)
+// read returns an object of at most limit bytes, whose content matches its hash.
+func (s *store) read(hash plumbing.Hash, limit int64) (kind plumbing.ObjectType, content []byte, err error) {
+	err = s.each(func(o *objects) (err error) {
+		kind, content, err = o.read(hash, limit)
 		return err
 	})
-	return found, err
+	if err == nil && objectHash(kind, content) != hash {
+		err = errDamaged
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return kind, content, nil
 }
 
-func (s *store) sizeLocked(hash plumbing.Hash) (size int64, err error) {
-	err = s.eachLocked(func(storage *filesystem.Storage) (err error) {
-		if size, err = looseSize(storage, hash); errors.Is(err, os.ErrNotExist) {
-			size, err = storage.EncodedObjectSize(hash)
-		}
+// size returns the size of an object.
+func (s *store) size(hash plumbing.Hash) (size int64, err error) {
+	err = s.each(func(o *objects) (err error) {
+		size, err = o.size(hash)
 		return err
 	})
 	return size, err
 }
 
-// looseSize returns the size of an object that is a file of its own. go-git would leave the file open until it is collected.
-func looseSize(storage *filesystem.Storage, hash plumbing.Hash) (int64, error) {
-	id := hash.String()
-	fs := storage.Filesystem()
-	f, err := fs.Open(fs.Join("objects", id[:2], id[2:]))
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	r, err := objfile.NewReader(f)
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	_, size, err := r.Header()
-	return size, err
-}
-
-func (s *store) eachLocked(try func(*filesystem.Storage) error) error {
-	storages := append([]*filesystem.Storage{s.own}, s.shared...)
+// each searches the repository, then those it borrows from, then packs that were added meanwhile.
+func (s *store) each(try func(*objects) error) error {
 	for round := range 2 {
-		for _, storage := range storages {
+		for _, o := range s.objects {
 			if round > 0 {
-				storage.Reindex()
+				if err := o.packs.scan(); err != nil {
+					return err
+				}
 			}
-			if err := try(storage); !errors.Is(err, plumbing.ErrObjectNotFound) {
+			if err := try(o); !errors.Is(err, plumbing.ErrObjectNotFound) {
 				return err
 			}
 		}
@@ -251,31 +198,14 @@ func (s *store) eachLocked(try func(*filesystem.Storage) error) error {
 	return plumbing.ErrObjectNotFound
 }
 
-// size returns the size of an object.
-func (s *store) size(hash plumbing.Hash) (size int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errDamaged, p)
-		}
-	}()
-	return s.sizeLocked(hash)
-}
-
 // has reports whether an object is known to be in the repository itself. It may miss one that was added meanwhile.
 func (s *store) has(hash plumbing.Hash) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.own.HasEncodedObject(hash) == nil
+	_, err := s.objects[0].size(hash)
+	return err == nil
 }
 
-// reindex makes new packs visible.
-func (s *store) reindex() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.own.Reindex()
-}
+// reindex makes new packs visible. An error is found again when they are read.
+func (s *store) reindex() { _ = s.objects[0].packs.scan() }
 
 // shallow reports whether history is truncated.
 func (s *store) shallow() bool {
@@ -294,8 +224,8 @@ func (s *store) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.own.Close()
-	for _, storage := range s.shared {
-		err = errors.Join(err, storage.Close())
+	for _, o := range s.objects {
+		err = errors.Join(err, o.packs.close())
 	}
 	return err
 }
@@ -325,9 +255,15 @@ type sharedStorage struct {
 }
 
 func (s sharedStorage) EncodedObject(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
-	found, err := s.store.findLocked(hash)
-	if err == nil && kind != plumbing.AnyObject && found.Type() != kind {
-		return nil, plumbing.ErrObjectNotFound
+	found, content, err := s.store.read(hash, maxStructure)
+	if err == nil && kind != plumbing.AnyObject && found != kind {
+		err = plumbing.ErrObjectNotFound
 	}
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	encoded := &plumbing.MemoryObject{}
+	encoded.SetType(found)
+	_, _ = encoded.Write(content)
+	return encoded, nil
 }
