@@ -132,7 +132,7 @@ type Overviews interface {
 	Wanted(ctx context.Context, q WantedQuery) (Wanted, error)
 	// Appearances returns when revisions of sources first appeared in a state, the newest first.
 	Appearances(ctx context.Context, q AppearanceQuery) ([]Appearance, error)
-	// Registered returns registrations, the newest first.
+	// Registered returns registrations, the newest first. Those with the same time are always in the same order.
 	Registered(ctx context.Context, q RegistrationQuery) ([]Registration, error)
 	// Members counts the members of an environment by cluster type, or their reconcilers by cluster type and state.
 	Members(ctx context.Context, q MembersQuery) ([]MemberCount, error)

@@ -171,8 +171,12 @@ func (t *timeline) registrations(ctx context.Context, to time.Time, limit int) (
 		Cluster: t.q.Cluster, Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit,
 	})
 	var events []Event
-	for _, r := range all {
-		e := Event{At: utc(r.At), Kind: EventRegistration, Cluster: r.Cluster, Environment: t.q.Environment, By: r.By, Step: "registered"}
+	number := 0
+	for i, r := range all {
+		if number++; i > 0 && !r.At.Equal(all[i-1].At) {
+			number = 1
+		}
+		e := Event{number: number, At: utc(r.At), Kind: EventRegistration, Cluster: r.Cluster, Environment: t.q.Environment, By: r.By, Step: "registered"}
 		e.Summary = r.Cluster + " registered as " + roles(r.Memberships)
 		if r.Revoked {
 			e.Step, e.Summary = "revoked", r.Cluster+" revoked"

@@ -53,8 +53,9 @@ type Event struct {
 	// Until is when it ended; zero while it lasts, and for events without a duration.
 	Until time.Time `json:"until,omitzero"`
 
-	// place is its position in a timeline.
-	place string
+	// place is its position in a timeline, number that among facts of its kind and time, from 1, if that is always the same.
+	place  string
+	number int
 }
 
 // HistoryQuery selects the history of a cluster, of a workload, optionally in one environment, of an environment, or

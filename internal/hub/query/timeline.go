@@ -40,7 +40,8 @@ func (o *Observer) History(ctx context.Context, q HistoryQuery) (Page[Event], er
 type timeline struct {
 	o *Observer
 	q HistoryQuery
-	// after is the time of the last event of the previous page; zero for the first page.
+	// place and after are the place and the time of the last event of the previous page; zero for the first page.
+	place string
 	after time.Time
 	// branches are the selected GitOps branches; nil selects all.
 	branches map[branch]bool
@@ -59,15 +60,17 @@ type branch struct{ repository, name string }
 type source struct {
 	kind EventKind
 	read func(ctx context.Context, to time.Time, limit int) ([]Event, error)
+	// ordered means that facts with the same time are always read in the same order, and have their number in it.
+	ordered bool
 }
 
 // timeline validates a query.
 func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, error) {
-	t := &timeline{o: o, q: q}
 	place, err := q.Place()
 	if err != nil {
 		return nil, err
 	}
+	t := &timeline{o: o, q: q, place: place}
 	if place != "" {
 		if t.after, err = placeTime(place); err != nil {
 			return nil, err
@@ -162,27 +165,27 @@ func (t *timeline) sources() []source {
 	var all []source
 	switch {
 	case t.q.Ring != "":
-		all = []source{{EventPromotion, t.promotions}}
+		all = []source{{kind: EventPromotion, read: t.promotions}}
 	case t.q.Cluster != "":
-		all = []source{{EventTransition, t.transitions}, {EventRegistration, t.registrations}}
+		all = []source{{kind: EventTransition, read: t.transitions}, {EventRegistration, t.registrations, true}}
 	case t.q.Workload != "":
-		all = []source{{EventPromotion, t.promotions}, {EventRollout, t.rollouts}, {EventChange, t.changes}}
+		all = []source{{kind: EventPromotion, read: t.promotions}, {kind: EventRollout, read: t.rollouts}, {kind: EventChange, read: t.changes}}
 	default:
 		all = []source{
-			{EventPromotion, t.promotions},
-			{EventCommit, t.commits},
-			{EventRollout, t.rollouts},
-			{EventChange, t.changes},
-			{EventRegistration, t.registrations},
+			{kind: EventPromotion, read: t.promotions},
+			{kind: EventCommit, read: t.commits},
+			{kind: EventRollout, read: t.rollouts},
+			{kind: EventChange, read: t.changes},
+			{EventRegistration, t.registrations, true},
 		}
 	}
 	if t.q.Audits {
-		all = append(all, source{EventAudit, t.audits})
+		all = append(all, source{kind: EventAudit, read: t.audits})
 	}
 	return all
 }
 
-// read reads enough of a source to fill a page. Facts with the same time have no stable order. Those of the oldest
+// read reads enough of a source to fill a page. Most facts with the same time have no stable order. Those of the oldest
 // time are therefore left for the next page, unless all of them were read.
 func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	to := t.q.To
@@ -194,13 +197,14 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 		if err != nil || len(events) < limit {
 			return events, err
 		}
-		oldest := events[len(events)-1].At
-		events = slices.DeleteFunc(events, func(e Event) bool { return e.At.Equal(oldest) })
-		// Facts with the time of the previous page may have been on that page.
-		fresh := len(events)
-		for _, e := range events {
-			if e.At.Equal(t.after) {
-				fresh--
+		if oldest := events[len(events)-1].At; !s.ordered {
+			events = slices.DeleteFunc(events, func(e Event) bool { return e.At.Equal(oldest) })
+		}
+		fresh := 0
+		for i := range events {
+			// Facts with the time of the previous page may have been on that page.
+			if e := &events[i]; !e.At.Equal(t.after) || s.ordered && placeOf(e) > t.place {
+				fresh++
 			}
 		}
 		if fresh > t.q.limit() {
@@ -209,19 +213,24 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	}
 }
 
+// placeOf returns the part of an event's place that never changes: its time, what it is about, and its number among facts with this time.
+func placeOf(e *Event) string {
+	parts := []string{newestFirst(e.At), string(e.Kind), strings.TrimSuffix(decide.RingName(e.Environment, e.Ring), "/")}
+	if e.number > 0 {
+		parts = append(parts, fmt.Sprintf("%0*d", numberWidth, e.number))
+	}
+	parts = append(parts, e.Cluster, e.Reconciler, e.Workload, e.Target, e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary)
+	if e.Kind != EventRollout { // a rollout's message can differ between reads
+		parts = append(parts, e.Reason)
+	}
+	return bounded(key(parts...))
+}
+
 // number sets the place of each event: its time, the part of it that never changes, and a number that distinguishes
 // events for which both are equal. Those are ordered by the part that can change, since each page reads them again.
 func number(all []Event) {
 	for i := range all {
-		e := &all[i]
-		parts := []string{
-			newestFirst(e.At), string(e.Kind), strings.TrimSuffix(decide.RingName(e.Environment, e.Ring), "/"), e.Cluster, e.Reconciler, e.Workload, e.Target,
-			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary,
-		}
-		if e.Kind != EventRollout { // a rollout's message can differ between reads
-			parts = append(parts, e.Reason)
-		}
-		e.place = bounded(key(parts...))
+		all[i].place = placeOf(&all[i])
 	}
 	slices.SortFunc(all, func(a, b Event) int {
 		return cmp.Or(

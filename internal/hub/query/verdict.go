@@ -248,12 +248,16 @@ func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluste
 // followedRefs returns the branch with the manifests that each cluster follows: that of a ring, or else the platform branch, from which
 // a cluster in a ring learns its ring. Of several rings, it is the one with the latest change.
 func followedRefs(platform string, states []ledger.ReconcilerState) map[string]string {
-	refs, since := map[string]string{}, map[string]time.Time{}
+	refs, since := make(map[string]string, len(states)), map[string]time.Time{}
 	for i := range states {
 		s := &states[i]
 		at := s.Reconciler.Cluster
-		if refs[at] == "" || refs[at] == platform || s.Source.Ref != platform && s.Since.After(since[at]) {
-			refs[at], since[at] = s.Source.Ref, s.Since
+		known, ring := refs[at], s.Source.Ref != platform
+		if known == "" || known == platform || ring && s.Since.After(since[at]) {
+			refs[at] = s.Source.Ref
+			if ring {
+				since[at] = s.Since
+			}
 		}
 	}
 	return refs

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"reports that cannot be stored", invalidReports},
 		{"unknown cluster, repository and commit", unknownIsCorrelatedLater},
 		{"pages of states", pages},
+		{"all states are those of the pages", allStates},
 		{"states by cluster, workload and state", filters},
 		{"as of", asOf},
 		{"transitions", transitions},

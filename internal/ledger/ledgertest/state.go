@@ -6,6 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -83,6 +88,68 @@ func pages(t *testing.T, l ledger.Ledger) {
 	if _, err := l.States(t.Context(), ledger.StateQuery{After: "x"}); err == nil {
 		t.Error("a cursor that is none: got no error")
 	}
+}
+
+// allStates: a ledger may read all states of sources in another way than pages of them.
+func allStates(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	compare := func(tb rapid.TB) {
+		for _, q := range []ledger.StateQuery{
+			{},
+			{Environment: "prod"},
+			{Repository: platform},
+			{Repository: platform, Ref: "prod"},
+			{Repository: shop, Ref: "prod"},
+			{Source: ledger.Source{Repository: platform, Ref: "prod", Path: "large"}},
+		} {
+			all, err := l.States(t.Context(), q)
+			if err != nil || all.Next != "" {
+				tb.Fatalf("%+v: next %q, %v", q, all.Next, err)
+			}
+			var paged []ledger.ReconcilerState
+			for q.Limit = 7; ; {
+				page, err := l.States(t.Context(), q)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				paged = append(paged, page.States...)
+				if q.After = page.Next; q.After == "" {
+					break
+				}
+			}
+			if diff := cmp.Diff(paged, all.States, cmpopts.EquateEmpty()); diff != "" {
+				tb.Fatalf("%+v (-pages +all):\n%s", q, diff)
+			}
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		reports := make([]ledger.Report, rapid.IntRange(1, 20).Draw(r, "reports"))
+		for i := range reports {
+			cluster := fmt.Sprintf("large-%02d", rapid.IntRange(1, 9).Draw(r, "cluster"))
+			one := report(cluster, rapid.IntRange(1, 30).Draw(r, "minute"), rapid.IntRange(1, 3).Draw(r, "commit"),
+				rapid.SampledFrom([]ledger.State{ledger.StateReady, ledger.StateProgressing, ledger.StateSuspended, ledger.StateFailed}).Draw(r, "state"))
+			one.Reconciler.Name = rapid.SampledFrom([]string{"platform", "shop", "other"}).Draw(r, "name")
+			one.Source = ledger.Source{
+				Repository: rapid.SampledFrom([]string{platform, shop}).Draw(r, "repository"), Ref: rapid.SampledFrom([]string{"prod", "dev"}).Draw(r, "ref"),
+				Path: rapid.SampledFrom([]string{"", "large"}).Draw(r, "path"),
+			}
+			if rapid.Bool().Draw(r, "degraded") {
+				one.Applied, one.Health, one.Unhealthy = sha(1), hub.HealthDegraded, []hub.ObjectHealth{{Kind: "Deployment", Name: "web", Health: hub.HealthDegraded}}
+			}
+			reports[i] = one
+		}
+		if err := l.Report(t.Context(), reports...); err != nil {
+			r.Fatal(err)
+		}
+		compare(r)
+	})
+	// More outcomes than a statement has arguments.
+	var reports []ledger.Report
+	for n := range 1200 {
+		reports = append(reports, report(fmt.Sprintf("small-%04d", n), 40, n, ledger.StateReady))
+	}
+	take(t, l, reports...)
+	compare(t)
 }
 
 func filters(t *testing.T, l ledger.Ledger) {

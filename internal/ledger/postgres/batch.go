@@ -16,7 +16,7 @@ import (
 type database struct{ pool *pgxpool.Pool }
 
 // Batch implements [relational.Database].
-func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) error {
+func (d *database) Batch(ctx context.Context, do func(context.Context, relational.Batch) error) error {
 	tx, err := d.pool.Begin(ctx)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) e
 	if err := b.begin(ctx); err != nil {
 		return errors.Join(err, rollback(tx))
 	}
-	if err := do(b); err != nil {
+	if err := do(ctx, b); err != nil {
 		return errors.Join(err, rollback(tx))
 	}
 	return tx.Commit(ctx)

@@ -853,6 +853,7 @@ CREATE INDEX observation_failed ON observation USING btree (reconciler_id, obser
 CREATE INDEX outcome_source ON outcome USING btree (source_id, revision);
 CREATE INDEX promotion_step_at ON promotion_step USING btree (at);
 CREATE INDEX reconciler_state_source ON reconciler_state USING btree (source_id, reconciler_id);
+CREATE INDEX registration_at ON registration USING btree (at DESC, cluster_id);
 CREATE INDEX registration_credential ON registration USING btree (credential_hash) WHERE (credential_hash <> ''::text);
 CREATE INDEX version_environment ON version USING btree (environment);
 CREATE INDEX version_path ON version USING btree (branch_id, path, closed);

@@ -49,8 +49,8 @@ type Follower struct{ Source, Reconciler int64 }
 
 // Database is an opened and migrated database.
 type Database interface {
-	// Batch runs do in a transaction.
-	Batch(ctx context.Context, do func(Batch) error) error
+	// Batch runs do in a transaction, with the context for its calls.
+	Batch(ctx context.Context, do func(context.Context, Batch) error) error
 }
 
 // SettleSince is the statement of Settle. An adapter appends the condition on the reconcilers: "= $1".

@@ -23,7 +23,7 @@ func (s *Store) take(ctx context.Context, requests []*request) error {
 			heard[r.cluster] = max(heard[r.cluster], micros(r.heard))
 		}
 	}
-	return s.database.Batch(ctx, func(b Batch) error {
+	return s.database.Batch(ctx, func(ctx context.Context, b Batch) error {
 		if err := b.Heard(ctx, heard); err != nil || len(reports) == 0 {
 			return err
 		}

@@ -129,9 +129,9 @@ func scanAppearance(row scanner) (a ledger.Appearance, err error) {
 func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]ledger.Registration, error) {
 	var w where
 	w.text("c.name = ?", q.Cluster)
-	w.text("g.id IN (SELECT registration_id FROM membership WHERE environment = ?)", q.Environment)
+	w.text("EXISTS (SELECT 1 FROM membership m WHERE m.registration_id = g.id AND m.environment = ?)", q.Environment)
 	w.span("g.at", q.From, q.To)
-	all, err := s.registrationsBy(ctx, w, " ORDER BY g.at DESC, c.name"+limit(q.Limit))
+	all, err := s.registrationsBy(ctx, w, " ORDER BY g.at DESC, g.cluster_id"+limit(q.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("read registrations: %w", err)
 	}

@@ -250,6 +250,16 @@ SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.envir
 FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
 
+-- name: everyBySource
+-- Joined as in currentBySource, without what states have in common.
+SELECT c.name, r.kind, r.namespace, r.name, x.since, x.confirmed, x.received, x.outcome_id, x.source_id, x.reconciler_id
+FROM source s CROSS JOIN reconciler_state x CROSS JOIN reconciler r CROSS JOIN cluster c
+WHERE x.source_id = s.id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
+
+-- name: selectOutcomes
+SELECT o.id, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message, o.applied, o.health, o.unhealthy
+FROM outcome o JOIN source s ON s.id = o.source_id JOIN branch b ON b.id = s.branch_id;
+
 -- name: currentByCluster
 -- Joined as in currentBySource, starting with the cluster.
 SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,

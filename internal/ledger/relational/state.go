@@ -27,6 +27,10 @@ func (s *Store) statePage(ctx context.Context, q ledger.StateQuery, after Follow
 	if !q.AsOf.IsZero() && q.Limit > 0 {
 		return s.pastPage(ctx, q, after)
 	}
+	if isEvery(q) {
+		page.States, err = s.everyState(ctx, q)
+		return page, err
+	}
 	rows, err := s.stateRows(ctx, q, after, Follower{})
 	if err != nil {
 		return page, err

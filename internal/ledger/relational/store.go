@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,15 +94,25 @@ func query[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err has it
 	var all []T
+	var full [][]T // growing a long slice would copy it again and again
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
+		if len(all) == rowsTogether {
+			full, all = append(full, all), make([]T, 0, rowsTogether)
+		}
 		all = append(all, one)
+	}
+	if full != nil {
+		all = slices.Concat(append(full, all)...)
 	}
 	return all, rows.Err()
 }
+
+// rowsTogether is how many rows are kept in one slice while they are read.
+const rowsTogether = 4096
 
 // read returns all rows of a query on s.Read. Errors name what was read.
 func read[T any](ctx context.Context, s *Store, what string, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {

@@ -12,14 +12,15 @@ import (
 // database runs batches on the writing connection.
 type database struct{ db *sql.DB }
 
-// Batch implements [relational.Database].
-func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) error {
+// Batch implements [relational.Database]. If the context ends, so does the transaction: statements have a context that does not end,
+// because the driver starts a goroutine for each statement that could be canceled.
+func (d *database) Batch(ctx context.Context, do func(context.Context, relational.Batch) error) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	b := &batch{tx: tx, statements: map[string]*sql.Stmt{}, clusters: map[string]int64{}}
-	if err := do(b); err != nil {
+	if err := do(context.WithoutCancel(ctx), b); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
@@ -45,12 +46,21 @@ func (b *batch) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (b *batch) exec(ctx context.Context, text string, args ...any) error {
+	_, err := b.change(ctx, text, args...)
+	return err
+}
+
+// change executes a statement and returns how many rows it changed.
+func (b *batch) change(ctx context.Context, text string, args ...any) (int64, error) {
 	s, err := b.statement(ctx, text)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = s.ExecContext(ctx, args...)
-	return err
+	result, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // id returns the id of a row and inserts the row if it does not exist.
@@ -171,7 +181,12 @@ func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relat
 // States implements [relational.Batch].
 func (b *batch) States(ctx context.Context, states []relational.Current, followers []relational.Follower) error {
 	for _, s := range states {
-		if err := b.exec(ctx, queries.Get("putState"), s.Reconciler, s.Source, s.Outcome, s.Since, s.Confirmed, s.Received); err != nil {
+		args := []any{s.Reconciler, s.Source, s.Outcome, s.Since, s.Confirmed, s.Received}
+		moved, err := b.change(ctx, queries.Get("moveState"), args...)
+		if err == nil && moved == 0 {
+			err = b.exec(ctx, queries.Get("putState"), args...)
+		}
+		if err != nil {
 			return err
 		}
 	}

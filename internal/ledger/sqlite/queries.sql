@@ -44,6 +44,10 @@ INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confi
 ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcome_id = excluded.outcome_id,
     since = excluded.since, confirmed = excluded.confirmed, received = excluded.received;
 
+-- name: moveState
+-- Leaves out the source, so that the index of sources is not written.
+UPDATE reconciler_state SET outcome_id = $3, since = $4, confirmed = $5, received = $6 WHERE reconciler_id = $1 AND source_id = $2;
+
 -- name: putFollower
 INSERT INTO follower (source_id, reconciler_id) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 

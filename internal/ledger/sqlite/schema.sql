@@ -28,6 +28,8 @@ CREATE INDEX reconciler_state_source ON reconciler_state (source_id, reconciler_
 
 CREATE INDEX reconciler_state_unready ON reconciler_state (source_id, outcome_id) WHERE outcome_id >= 2305843009213693952;
 
+CREATE INDEX registration_at ON registration (at DESC, cluster_id);
+
 CREATE INDEX registration_credential ON registration (credential_hash) WHERE credential_hash <> '';
 
 CREATE INDEX version_environment ON version (environment);

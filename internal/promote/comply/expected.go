@@ -66,7 +66,7 @@ type Folders struct {
 // one for each membership, with the folder of its cluster type, or of the cluster if it has one there as this type. A type that has
 // nothing to run counts, too.
 func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source, folders Folders) []Expected {
-	var expected []Expected
+	expected := make([]Expected, 0, len(clusters))
 	for _, c := range clusters {
 		for _, ct := range c.clusterTypes(environment) {
 			own := path.Join(gitOps.Path, fleet.ClusterFolder(c.Name))

@@ -38,7 +38,7 @@ func HistoryOf(hashes map[string]bool) History {
 // Judge returns the verdict. The order and repetition of expected reconcilers and observations do not matter.
 func Judge(q Question, now time.Time) Verdict {
 	j := judge{Question: q, now: now, observed: indexObservations(q.Observations), relations: map[string]relation{}}
-	v := Verdict{Commit: q.Commit, Reconcilers: []Reconciler{}}
+	v := Verdict{Commit: q.Commit, Reconcilers: make([]Reconciler, 0, len(q.Expected))}
 	limit := q.Published.Add(q.Gate.MaxDelay)
 	for _, e := range sortExpected(slices.Clone(q.Expected)) {
 		r := j.reconciler(&e)

@@ -64,7 +64,7 @@ type observations struct {
 }
 
 func indexObservations(all []Observation) *observations {
-	ix := &observations{byCluster: map[string][]*Observation{}, repoKeys: map[string]string{}}
+	ix := &observations{byCluster: make(map[string][]*Observation, len(all)), repoKeys: map[string]string{}}
 	for i := range all {
 		ix.byCluster[all[i].Cluster] = append(ix.byCluster[all[i].Cluster], &all[i])
 	}
