@@ -155,10 +155,11 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch %q: %w", at.Branch, err)
 	}
-	branch := bundle.Branch{Root: g.Location.Path, Read: files.Read, Files: make([]bundle.File, 0, len(files.Entries))}
+	all := make([]bundle.File, 0, len(files.Entries))
 	for _, e := range files.Entries {
-		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: e.Hash})
+		all = append(all, bundle.File{Path: e.Path, Hash: e.Hash})
 	}
+	branch := bundle.Branch{Root: g.Location.Path, Top: bundle.TreeOf(all), Read: files.Read}
 	g.Exists, g.read, g.Head = true, files.Read, schedule.Head{Commit: files.Commit, Time: files.Time}
 	if g.Published, err = tree.ReadPublished(branch, a.Workload.Name); err != nil {
 		return nil, err

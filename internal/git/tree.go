@@ -102,6 +102,35 @@ func (t *Tree) List(ctx context.Context, dir Entry) ([]Entry, error) {
 	return entries, nil
 }
 
+// ID is the name of an object.
+type ID = [20]byte
+
+// Root returns the ID of the root folder of a commit's tree.
+func (t *Tree) Root() ID { return ID(t.root) }
+
+// Each calls yield for the entries of a folder with an ID, folders included, in Git's order. It is [Tree.List] for callers that read most of a
+// large tree: nothing is cached, and the name is only valid during the call. The error is ErrInvalid for plain folders.
+func (t *Tree) Each(ctx context.Context, folder ID, yield func(name []byte, id ID, mode Mode)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	op := "list folder " + plumbing.Hash(folder).String() + " of"
+	if t.repo == nil {
+		return &Error{Kind: ErrInvalid, Op: op, Where: t.dir, Detail: "a plain folder is listed as a whole"}
+	}
+	if folder == ID(emptyTree) {
+		return nil
+	}
+	content, err := t.repo.store().object(folder, plumbing.TreeObject, maxStructure)
+	if err == nil {
+		err = eachEntry(content, func(name []byte, hash plumbing.Hash, mode Mode) { yield(name, ID(hash), mode) })
+	}
+	if err != nil {
+		return t.repo.readError(ctx, op, err)
+	}
+	return nil
+}
+
 // Find returns the entry at a path, a folder included. The error is ErrPathNotFound if there is none, and ErrInvalid for plain folders.
 func (t *Tree) Find(ctx context.Context, at string) (Entry, error) {
 	clean, err := cleanBelow(at)
@@ -295,25 +324,34 @@ func (s *store) tree(hash plumbing.Hash) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// parseTree reads lines of the form "<octal mode> <name>\0<20 bytes of hash>".
 func parseTree(content []byte) ([]treeEntry, error) {
 	var entries []treeEntry
+	err := eachEntry(content, func(name []byte, hash plumbing.Hash, mode Mode) {
+		entries = append(entries, treeEntry{name: string(name), hash: hash, mode: mode})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// eachEntry reads lines of the form "<octal mode> <name>\0<20 bytes of hash>".
+func eachEntry(content []byte, yield func(name []byte, hash plumbing.Hash, mode Mode)) error {
 	for len(content) > 0 {
 		space := bytes.IndexByte(content, ' ')
 		end := bytes.IndexByte(content, 0)
 		if space < 0 || end < space || len(content) < end+21 {
-			return nil, fmt.Errorf("%w: malformed tree", errDamaged)
+			return fmt.Errorf("%w: malformed tree", errDamaged)
 		}
-		e := treeEntry{name: string(content[space+1 : end]), hash: plumbing.Hash(content[end+1 : end+21])}
-		mode, ok := modes[strings.TrimLeft(string(content[:space]), "0")]
-		if !ok || !safeName(e.name) {
-			return nil, errors.Join(errDamaged, fmt.Errorf("tree has the entry %q of mode %q", e.name, content[:space]))
+		name := content[space+1 : end]
+		mode, ok := modes[string(bytes.TrimLeft(content[:space], "0"))]
+		if !ok || !safeName(name) {
+			return errors.Join(errDamaged, fmt.Errorf("tree has the entry %q of mode %q", name, content[:space]))
 		}
-		e.mode = mode
-		entries = append(entries, e)
+		yield(name, plumbing.Hash(content[end+1:end+21]), mode)
 		content = content[end+21:]
 	}
-	return entries, nil
+	return nil
 }
 
 // modes maps Git's spellings of modes. Early versions of Git wrote group-writable files.
@@ -325,6 +363,19 @@ var modes = map[string]Mode{
 var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", Subfolder: "40000"}
 
 // safeName reports whether a name is valid for an entry of a tree. Git itself refuses to check out other names.
-func safeName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
+func safeName[T string | []byte](name T) bool {
+	switch len(name) {
+	case 0:
+		return false
+	case 1, 2, 4:
+		if text := string(name); text == "." || text == ".." || strings.EqualFold(text, ".git") {
+			return false
+		}
+	}
+	for i := range len(name) {
+		if name[i] == '/' {
+			return false
+		}
+	}
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -190,4 +191,25 @@ func TestListShowsOneFolder(t *testing.T) {
 	wantKind(t, err, ErrInvalid)
 	_, err = tree.List(t.Context(), root[0])
 	wantKind(t, err, ErrInvalid)
+}
+
+func TestEachIsListWithoutPaths(t *testing.T) {
+	made := newRepo(t, someFiles)
+	r := open(t, newClient(t, nil), made.dir)
+	tree := r.Tree(resolve(t, r, "main", ""))
+	var got []Entry
+	err := tree.Each(t.Context(), tree.Root(), func(name []byte, id ID, mode Mode) {
+		got = append(got, Entry{Path: string(name), Hash: plumbing.Hash(id).String(), Mode: mode, Size: -1})
+	})
+	want, listErr := tree.List(t.Context(), Entry{})
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || listErr != nil {
+		t.Error(diff, err, listErr)
+	}
+	err = tree.Each(t.Context(), ID{1}, func([]byte, ID, Mode) {})
+	wantKind(t, err, ErrCorrupt)
+	folder, err := Folder(made.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, folder.Each(t.Context(), ID{}, nil), ErrInvalid)
 }

@@ -118,7 +118,7 @@ func (r *Reader) Files(ctx context.Context, at schedule.Location) ([]fleet.File,
 	return files, err
 }
 
-// GitOps lists all files of a branch. A folder that does not exist yet counts as a missing branch,
+// GitOps returns a branch, whose folders are read when they are needed. A folder that does not exist yet counts as a missing branch,
 // and so does any branch of a repository without commits.
 func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branch, schedule.Head, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
@@ -128,22 +128,53 @@ func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branc
 	if err != nil {
 		return bundle.Branch{}, schedule.Head{}, noBranch(err, git.ErrEmpty)
 	}
-	entries, err := found.tree.Files(ctx, "")
-	if err != nil {
-		return bundle.Branch{}, schedule.Head{}, err
+	head := schedule.Head{Commit: found.commit.Hash, Time: found.commit.Time}
+	if found.commit.Hash != "" {
+		return found.branch(ctx), head, nil
 	}
-	branch := bundle.Branch{Files: make([]bundle.File, 0, len(entries))}
+	branch, err := found.folder(ctx)
+	return branch, head, err
+}
+
+// branch returns the files of a commit.
+func (t resolvedTree) branch(ctx context.Context) bundle.Branch {
+	top := bundle.NewTree(t.tree.Root())
+	list := func(folder bundle.Hash) ([]bundle.TreeEntry, error) {
+		var entries []bundle.TreeEntry
+		err := t.tree.Each(ctx, folder, func(name []byte, id git.ID, mode git.Mode) {
+			e := bundle.TreeEntry{Name: string(name), Hash: id}
+			if mode == git.Subfolder {
+				e.Tree = bundle.NewTree(id)
+			}
+			entries = append(entries, e)
+		})
+		return entries, err
+	}
+	read := func(path string) ([]byte, error) {
+		hash, _ := bundle.PathsOf(top).Hash(path)
+		return t.tree.Read(ctx, git.Entry{Path: path, Hash: hash.String(), Size: -1}, maxPublishedFile)
+	}
+	return bundle.Branch{Top: top, List: list, Read: read}
+}
+
+// folder returns the files of a plain folder.
+func (t resolvedTree) folder(ctx context.Context) (bundle.Branch, error) {
+	entries, err := t.tree.Files(ctx, "")
+	if err != nil {
+		return bundle.Branch{}, err
+	}
+	files := make([]bundle.File, 0, len(entries))
 	byPath := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
 		hash, err := bundle.ParseHash(e.Hash)
 		if err != nil {
-			return bundle.Branch{}, schedule.Head{}, err
+			return bundle.Branch{}, err
 		}
-		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: hash})
+		files = append(files, bundle.File{Path: e.Path, Hash: hash})
 		byPath[e.Path] = e
 	}
-	branch.Read = func(path string) ([]byte, error) { return found.tree.Read(ctx, byPath[path], maxPublishedFile) }
-	return branch, schedule.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
+	read := func(path string) ([]byte, error) { return t.tree.Read(ctx, byPath[path], maxPublishedFile) }
+	return bundle.Branch{Top: bundle.TreeOf(files), Read: read}, nil
 }
 
 // maxLine is how many commits of a branch are read for the message of a generated one.

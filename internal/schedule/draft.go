@@ -144,7 +144,7 @@ func (w *drafting) read(ctx context.Context) (err error) {
 	case len(w.request.WhatIf) > 0:
 		w.base = &actual
 	default:
-		w.draft.GitOps, err = w.Loader.GitOps(ctx, w.draft.Loaded, w.request.Folder)
+		w.draft.GitOps, err = w.Loader.gitOps(ctx, w.draft.Loaded, w.request.Folder, w.Memory.published(w.request.Request))
 	}
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (w *drafting) settle(ctx context.Context) error {
 	if w.draft.GitOps != nil {
 		published = w.draft.GitOps.Published
 	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 || w.stateful() {
-		gitOps, err := w.Loader.GitOps(ctx, w.draft.Loaded, "")
+		gitOps, err := w.Loader.gitOps(ctx, w.draft.Loaded, "", w.Memory.published(w.request.Request))
 		if err == nil {
 			published, w.standingAt = gitOps.Published, gitOps.Head.Commit
 		} else if w.stateful() {

@@ -25,6 +25,11 @@ var ErrNoGitOpsRepo = errors.New("the environment has no readable GitOpsRepo; ad
 // GitOps reads what is published for an environment. If folder is not empty, it is a plain folder to read instead of
 // the branch. It does not have to exist.
 func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*GitOps, error) {
+	return l.gitOps(ctx, loaded, folder, nil)
+}
+
+// gitOps is GitOps with what was read before, so that only changes are read.
+func (l *Loader) gitOps(ctx context.Context, loaded *Loaded, folder string, before *bundle.Published) (*GitOps, error) {
 	at, err := l.gitOpsLocation(loaded, folder)
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
 	g.Exists, g.Head = true, head
-	branch.Root = at.Path
+	branch.Root, branch.Before = at.Path, before
 	g.Published, err = bundle.ReadPublished(branch, loaded.Snapshot.Environment, knownClusterTypes(loaded.Snapshot), loaded.mayExist)
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)

@@ -25,6 +25,14 @@ func (m *Memory) get(r Request) *bundle.Bundle {
 	return known
 }
 
+// published returns what the GitOps branch held when the last bundle was built; nil if that is not known.
+func (m *Memory) published(r Request) *bundle.Published {
+	if b := m.get(r); b != nil {
+		return b.Published()
+	}
+	return nil
+}
+
 func (m *Memory) put(r Request, b *bundle.Bundle) {
 	if m != nil {
 		m.bundles.Store(memoryKey{r.ControlPlane, r.Environment}, b)

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -83,6 +81,8 @@ type PlatformPast struct {
 
 	loaded *Loaded
 	at     Location
+	// digests are those of the folders that were read.
+	digests bundle.FolderDigests
 }
 
 // Versions returns the newest commits that changed the files of an environment. A limit of 0 is [DefaultPast].
@@ -97,7 +97,7 @@ func (p *Past) Versions(ctx context.Context, r Request, limit int) (*PlatformPas
 		return nil, err
 	}
 	past := &PlatformPast{
-		Environment: r.Environment, Repository: secret.Redact(at.Repo), Branch: at.Branch, Path: at.Path, Versions: []PlatformVersion{}, loaded: loaded, at: at,
+		Environment: r.Environment, Repository: secret.Redact(at.Repo), Branch: at.Branch, Path: at.Path, Versions: []PlatformVersion{}, loaded: loaded, at: at, digests: bundle.FolderDigests{},
 	}
 	p.Loader.progress("reading the history of branch " + at.Branch)
 	commits, more, err := p.Histories.Past(ctx, at, maxPast)
@@ -184,34 +184,6 @@ func (p *Past) folders(ctx context.Context, past *PlatformPast, commit string) (
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", fleet.ShortCommit(commit), err)
 	}
-	return foldersOf(at.Path, branch.Files), nil
-}
-
-// foldersOf returns what identifies the files of each folder with an inventory, by name.
-func foldersOf(root string, files []bundle.File) map[string]string {
-	inventories := path.Join(root, bundle.InventoryFolder) + "/"
-	byFolder := map[string][]bundle.File{}
-	for _, f := range files {
-		if name, ok := strings.CutPrefix(f.Path, inventories); ok && strings.HasSuffix(name, ".json") {
-			byFolder[strings.TrimSuffix(name, ".json")] = nil
-		}
-	}
-	for _, f := range files {
-		if root != "" && !strings.HasPrefix(f.Path, root+"/") {
-			continue
-		}
-		name := strings.SplitN(below(root, f.Path), "/", 3)
-		for n := 1; n < len(name); n++ {
-			folder := strings.Join(name[:n], "/")
-			if _, ours := byFolder[folder]; ours {
-				byFolder[folder] = append(byFolder[folder], f)
-			}
-		}
-	}
-	digests := make(map[string]string, len(byFolder))
-	for name, files := range byFolder {
-		slices.SortFunc(files, func(a, b bundle.File) int { return strings.Compare(a.Path, b.Path) })
-		digests[name] = bundle.Digest(slices.Values(files))
-	}
-	return digests
+	branch.Root = at.Path
+	return branch.FolderDigests(past.digests)
 }

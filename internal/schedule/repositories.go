@@ -30,7 +30,7 @@ type Repositories interface {
 	Environments(ctx context.Context, at Location) (fleet.Source, error)
 	// Files lists all files at a location, by path from the root of the repository. A folder that does not exist has none.
 	Files(ctx context.Context, at Location) ([]fleet.File, error)
-	// GitOps lists all files of a branch and returns the commit they were read at.
+	// GitOps returns a branch, whose folders are read when they are needed, and its commit.
 	GitOps(ctx context.Context, at Location) (bundle.Branch, Head, error)
 	// Same reports whether two URLs are of the same repository.
 	Same(a, b string) bool

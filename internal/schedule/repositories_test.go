@@ -146,10 +146,11 @@ func (s *shelf) GitOps(_ context.Context, at Location) (bundle.Branch, Head, err
 	if err != nil {
 		return bundle.Branch{}, Head{}, err
 	}
-	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		branch.Files = append(branch.Files, bundle.File{Path: file, Hash: bundle.HashOf([]byte(files[file]))})
+	var all []bundle.File
+	for path, content := range files {
+		all = append(all, bundle.NewFile(path, []byte(content)))
 	}
+	branch := bundle.Branch{Top: bundle.TreeOf(all), Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
 	return branch, Head{Commit: commitOf(name)}, nil
 }
 

@@ -220,7 +220,11 @@ func (p *Past) differs(ctx context.Context, past *PlatformPast, commit string, b
 	for f := range b.Files {
 		files = append(files, f)
 	}
-	now, differs := foldersOf(past.at.Path, files), []string{}
+	now, err := bundle.Branch{Root: past.at.Path, Top: bundle.TreeOf(files)}.FolderDigests(nil)
+	if err != nil {
+		return nil, err
+	}
+	differs := []string{}
 	all := maps.Clone(now)
 	maps.Copy(all, then)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -54,7 +54,7 @@ type PublishedTarget struct {
 
 // ReadPublished determines which files of a branch belong to a workload.
 func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
-	p := &Published{paths: bundle.PathsOf(branch.Files), recorded: map[string]bundle.Hash{}, owners: map[string]string{}, adopted: true}
+	p := &Published{paths: bundle.PathsOf(branch.Top), recorded: map[string]bundle.Hash{}, owners: map[string]string{}, adopted: true}
 	p.root, p.inventory = branch.Root, InventoryPath(branch.Root, workload)
 	for _, at := range p.paths.Sorted() {
 		if owner, ok := workloadOf(branch.Root, at); ok {

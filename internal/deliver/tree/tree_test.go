@@ -30,11 +30,16 @@ func (b branch) published(t testing.TB) *tree.Published {
 }
 
 func (b branch) read(workload string) (*tree.Published, error) {
-	in := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
+	return tree.ReadPublished(b.at(""), workload)
+}
+
+// at returns the branch with a folder for generated files.
+func (b branch) at(root string) bundle.Branch {
+	var files []bundle.File
 	for path, text := range b {
-		in.Files = append(in.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(text))})
+		files = append(files, bundle.NewFile(path, []byte(text)))
 	}
-	return tree.ReadPublished(in, workload)
+	return bundle.Branch{Root: root, Top: bundle.TreeOf(files), Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
 }
 
 func (b branch) apply(changes []bundle.Change) {
@@ -306,11 +311,7 @@ func TestAdoptionOfAFolderWithAnotherName(t *testing.T) {
 func TestRoot(t *testing.T) {
 	b := branch{"apps/hello/a/gen_manifests.yaml": "old", "apps/hello-too/b/gen_manifests.yaml": "theirs", "c/gen_manifests.yaml": "theirs"}
 	read := func() *tree.Published {
-		in := bundle.Branch{Root: "apps/hello", Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
-		for path, text := range b {
-			in.Files = append(in.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(text))})
-		}
-		p, err := tree.ReadPublished(in, "hello")
+		p, err := tree.ReadPublished(b.at("apps/hello"), "hello")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -166,11 +166,10 @@ func decodeAnswers(content []byte, policy string) (environment string, list []An
 
 // readAnswers reads the recorded answers below root. Those that another environment owns are left alone.
 func (p *Published) readAnswers(root string, exists func(environment string) bool) error {
-	prefix := path.Join(root, answersFolder) + "/"
-	for _, file := range p.paths.Sorted() {
-		policy, below := strings.CutPrefix(file, prefix)
-		policy, isJSON := strings.CutSuffix(policy, ".json")
-		if !below || !isJSON || !isFolderName(policy) {
+	folder := path.Join(root, answersFolder)
+	for _, file := range p.paths.below(folder) {
+		policy, isJSON := strings.CutSuffix(strings.TrimPrefix(file, folder+"/"), ".json")
+		if !isJSON || !isFolderName(policy) {
 			continue
 		}
 		hash, _ := p.Hash(file)
@@ -200,7 +199,12 @@ func (p *Published) readAnswers(root string, exists func(environment string) boo
 // ReadAnswers returns the recorded answers for an environment on a branch of which nothing else is needed, by policy. What
 // cannot be read is left out.
 func ReadAnswers(branch Branch, environment string) map[string][]Answer {
-	p := &Published{branch: branch, environment: environment, paths: PathsOf(branch.Files), answers: map[string]*recorded{}}
+	r := branch.reader()
+	t, _, err := r.at(branch.Top, nil, path.Join(branch.Root, answersFolder))
+	if err != nil || r.all(t, nil, 0) != nil {
+		return nil
+	}
+	p := &Published{branch: branch, environment: environment, paths: PathsOf(branch.Top), answers: map[string]*recorded{}}
 	if err := p.readAnswers(branch.Root, nil); err != nil {
 		return nil
 	}

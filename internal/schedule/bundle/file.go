@@ -95,7 +95,8 @@ const (
 	configShellName  = "platform-config.sh"
 	legacyConfigYAML = "config.yaml"
 	legacyConfigSh   = "config.sh"
-	inventoryFolder  = ".kalypso/inventory"
+	ownFolder        = ".kalypso"
+	inventoryFolder  = ownFolder + "/inventory"
 )
 
 // TrackingPath is the file that holds the promoted commit of main. It is at the root or, if environments share the branch,

@@ -35,6 +35,9 @@ type Folder struct {
 	adopted bool
 	// drifted are the hashes in the published inventory of files that were changed by hand, by path.
 	drifted map[string]Hash
+	// drift lists these files, and those that were deleted. environment is that of the published inventory.
+	drift       []Drift
+	environment string
 }
 
 // Assignment is one target on one cluster type, or on one cluster with values of its own, with its files.

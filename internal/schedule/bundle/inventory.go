@@ -36,20 +36,54 @@ type inventory struct {
 	Version     int    `json:"version"`
 	Environment string `json:"environment"`
 	// Cluster is the cluster whose folder it is; empty for a cluster type.
-	Cluster     string                         `json:"cluster,omitempty"`
-	ClusterType string                         `json:"clusterType"`
-	Readme      string                         `json:"readme"`
-	Sources     map[string][]string            `json:"sources"`
-	Assignments map[string]inventoryAssignment `json:"assignments"`
+	Cluster     string               `json:"cluster,omitempty"`
+	ClusterType string               `json:"clusterType"`
+	Readme      string               `json:"readme"`
+	Sources     map[string][]string  `json:"sources"`
+	Assignments inventoryAssignments `json:"assignments"`
 }
 
+// inventoryAssignments are the assignments of an inventory, sorted by target.
+type inventoryAssignments []inventoryAssignment
+
 type inventoryAssignment struct {
-	Workload     string            `json:"workload,omitempty"`
-	Workspace    string            `json:"workspace,omitempty"`
-	Registration string            `json:"registration,omitempty"`
-	Policies     []string          `json:"policies,omitempty"`
-	Sources      string            `json:"sources,omitempty"`
-	Files        map[string]string `json:"files"`
+	Target       string
+	Workload     string
+	Workspace    string
+	Registration string
+	Policies     []string
+	Sources      string
+	// Files are sorted by name, and have no path.
+	Files []TreeEntry
+}
+
+// UnmarshalJSON decodes an object with the targets as keys.
+func (l *inventoryAssignments) UnmarshalJSON(content []byte) error {
+	var entries map[string]struct {
+		Workload     string            `json:"workload"`
+		Workspace    string            `json:"workspace"`
+		Registration string            `json:"registration"`
+		Policies     []string          `json:"policies"`
+		Sources      string            `json:"sources"`
+		Files        map[string]string `json:"files"`
+	}
+	if err := json.Unmarshal(content, &entries); err != nil {
+		return err
+	}
+	*l = make(inventoryAssignments, 0, len(entries))
+	for _, target := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[target]
+		a := inventoryAssignment{Target: target, Workload: e.Workload, Workspace: e.Workspace, Registration: e.Registration, Policies: e.Policies, Sources: e.Sources}
+		for _, name := range slices.Sorted(maps.Keys(e.Files)) {
+			hash, err := ParseHash(e.Files[name])
+			if err != nil {
+				return fmt.Errorf("file %q: %w", path.Join(target, name), err)
+			}
+			a.Files = append(a.Files, TreeEntry{Name: name, Hash: hash})
+		}
+		*l = append(*l, a)
+	}
+	return nil
 }
 
 // inventoryVersion is the version of the format that is written, and the only one that is read.
@@ -240,11 +274,15 @@ func (w *jsonWriter) assignment(a *Assignment, drifted map[string]Hash) *jsonWri
 }
 
 // decodeInventory parses an inventory. It does not trust the content, because anyone who can push to the branch can
-// write it: an inventory can only list files that an assignment's folder can have.
-func decodeInventory(content []byte, folder string) (*inventory, error) {
-	var inv inventory
-	if err := DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
-		return nil, err
+// write it: an inventory can only list files that an assignment's folder can have. known is used for all inventories that
+// are kept at a time; optional.
+func decodeInventory(content []byte, folder string, known *names) (*inventory, error) {
+	inv, ok := scanInventory(content, known)
+	if !ok {
+		inv = &inventory{}
+		if err := DecodeInventory(content, inv, &inv.Version, inventoryVersion); err != nil {
+			return nil, err
+		}
 	}
 	switch cluster, isCluster := fleet.ClusterOf(folder); {
 	case isCluster && inv.Cluster != cluster:
@@ -254,20 +292,18 @@ func decodeInventory(content []byte, folder string) (*inventory, error) {
 	case !isCluster && (inv.ClusterType != folder || inv.Cluster != ""):
 		return nil, fmt.Errorf("it is for cluster type %q", inv.ClusterType)
 	}
-	for target, a := range inv.Assignments {
-		if !isFolderName(target) {
-			return nil, fmt.Errorf("%q is not the name of a target", target)
+	for i := range inv.Assignments {
+		a := &inv.Assignments[i]
+		if !isFolderName(a.Target) {
+			return nil, fmt.Errorf("%q is not the name of a target", a.Target)
 		}
-		for name, hash := range a.Files {
-			if !isAssignmentFile(name) {
-				return nil, fmt.Errorf("%q is not a file of an assignment", path.Join(target, name))
-			}
-			if _, err := ParseHash(hash); err != nil {
-				return nil, fmt.Errorf("file %q: %w", path.Join(target, name), err)
+		for _, f := range a.Files {
+			if !isAssignmentFile(f.Name) {
+				return nil, fmt.Errorf("%q is not a file of an assignment", path.Join(a.Target, f.Name))
 			}
 		}
 	}
-	return &inv, nil
+	return inv, nil
 }
 
 // isFolderName reports whether name is valid as one path element of ours.

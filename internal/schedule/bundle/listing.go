@@ -2,9 +2,7 @@ package bundle
 
 import (
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -36,14 +34,13 @@ func ParseListing(file string, content []byte) (Listing, error) {
 	if !ok {
 		return Listing{}, fmt.Errorf("%q is not the path of an inventory", file)
 	}
-	inv, err := decodeInventory(content, clusterType)
+	inv, err := decodeInventory(content, clusterType, nil)
 	if err != nil {
 		return Listing{}, err
 	}
 	listing := Listing{Environment: inv.Environment, ClusterType: clusterType, Assignments: make([]ListedAssignment, 0, len(inv.Assignments))}
-	for _, target := range slices.Sorted(maps.Keys(inv.Assignments)) {
-		a := inv.Assignments[target]
-		listing.Assignments = append(listing.Assignments, ListedAssignment{target, a.Workload, a.Workspace})
+	for _, a := range inv.Assignments {
+		listing.Assignments = append(listing.Assignments, ListedAssignment{a.Target, a.Workload, a.Workspace})
 	}
 	return listing, nil
 }

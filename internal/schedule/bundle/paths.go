@@ -3,8 +3,6 @@ package bundle
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,35 +10,40 @@ import (
 )
 
 // Paths are the paths of a GitOps branch with the hashes of its files. Nil is an empty branch.
-type Paths struct {
-	hashes map[string]Hash
-	// parents are the folders with files below them.
-	parents map[string]bool
-}
+type Paths struct{ top *Tree }
 
-// PathsOf returns the paths of files.
-func PathsOf(files []File) *Paths {
-	p := &Paths{hashes: make(map[string]Hash, len(files)), parents: map[string]bool{}}
-	for _, f := range files {
-		p.hashes[f.Path] = f.Hash
-		for dir := path.Dir(f.Path); dir != "." && !p.parents[dir]; dir = path.Dir(dir) {
-			p.parents[dir] = true
-		}
-	}
-	return p
-}
+// PathsOf returns the paths of a complete tree.
+func PathsOf(top *Tree) *Paths { return &Paths{top} }
 
 // Hash returns the blob ID of a file, and whether the file exists.
 func (p *Paths) Hash(file string) (Hash, bool) {
 	if p == nil {
 		return Hash{}, false
 	}
-	h, ok := p.hashes[file]
-	return h, ok
+	folder, name := p.top, file
+	for {
+		top, rest, below := strings.Cut(name, "/")
+		e, ok := folder.entry(top)
+		if !ok || !below || e.Tree == nil {
+			return e.Hash, ok && !below && e.Tree == nil
+		}
+		folder, name = e.Tree, rest
+	}
 }
 
 // Sorted returns the paths of all files.
-func (p *Paths) Sorted() []string { return slices.Sorted(maps.Keys(p.hashes)) }
+func (p *Paths) Sorted() []string { return p.below("") }
+
+// below returns the paths of the files in a folder and below it, sorted.
+func (p *Paths) below(at string) []string {
+	var all []string
+	p.top.folder(at).files(at, func(f File) bool {
+		all = append(all, f.Path)
+		return true
+	})
+	slices.Sort(all)
+	return all
+}
 
 // Obstacle returns the path that prevents writing a file: a folder with its path, or a file where it needs a folder.
 // It returns "" if there is none.
@@ -48,15 +51,22 @@ func (p *Paths) Obstacle(file string) (at string, isFolder bool) {
 	if p == nil {
 		return "", false
 	}
-	if p.parents[file] {
-		return file, true
-	}
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if _, ok := p.hashes[dir]; ok {
-			return dir, false
+	folder, rest := p.top, file
+	for {
+		name, next, below := strings.Cut(rest, "/")
+		e, ok := folder.entry(name)
+		switch {
+		case !ok:
+			return "", false
+		case !below && e.Tree != nil:
+			return file, true
+		case !below:
+			return "", false
+		case e.Tree == nil:
+			return file[:len(file)-len(next)-1], false
 		}
+		folder, rest = e.Tree, next
 	}
-	return "", false
 }
 
 // Drift is a file that differs from what Kalypso wrote.
@@ -79,11 +89,18 @@ func (p *Paths) Compare(file string, written Hash, drift *[]Drift) (Hash, bool) 
 type Branch struct {
 	// Root is the folder for generated files. Default: the root of the repository.
 	Root string
-	// Files are all files of the branch, in any order, without content.
-	Files []File
-	// Read returns the content of one of the files.
+	// Top is the root of the repository, with all files of the branch. // required
+	Top *Tree
+	// List returns the entries of a folder, with trees that were not read, in any order. It can be called concurrently. Not needed if Top is complete.
+	List func(folder Hash) ([]TreeEntry, error)
+	// Read returns the content of one of the files. It can be called concurrently. // required
 	Read func(path string) ([]byte, error)
+	// Before is what was read of the branch before: what has not changed is not read again. Optional.
+	Before *Published
 }
+
+// reader returns what reads the trees of the branch.
+func (b Branch) reader() *treeReader { return &treeReader{list: b.List} }
 
 // ReadTracking returns the content of a tracking file without white space; empty if the file does not exist.
 func (b Branch) ReadTracking(p *Paths, file string) (string, error) {

@@ -39,66 +39,55 @@ type Published struct {
 	answers map[string]*recorded
 	// rings are those of the branch; nil if it has none.
 	rings *publishedRings
-	// digests identify what the branch holds below each folder with files, ours or not.
-	digests map[string]fleet.Digest
+	// undigested means that changes of the branch are not noticed.
+	undigested bool
 }
 
 // ReadPublished determines which files of a branch are ours: those in an inventory and, in folders of the given
 // cluster types that have no inventory, those with file names of the original scheduler. Folders whose inventory is that
 // of another environment are not ours, as long as it exists: those of an environment that was renamed or removed are taken over.
 // exists reports whether an environment may exist; nil means that all may.
+//
+// Folders that are as they were before are not read. Of the others, the files of an assignment are only listed if they are not those in
+// the inventory, which has what is needed to compute the ID of their folder.
 func ReadPublished(branch Branch, environment string, clusterTypes []string, exists func(environment string) bool) (*Published, error) {
 	p := &Published{
-		branch: branch, environment: environment, paths: PathsOf(branch.Files), owners: map[string]*fleet.Problem{},
-		elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, answers: map[string]*recorded{},
+		branch: branch, environment: environment, paths: PathsOf(branch.Top), owners: map[string]*fleet.Problem{},
+		elsewhere: map[string]string{}, answers: map[string]*recorded{},
 	}
-	byFolder := map[string][]File{}
-	_, named := p.paths.Hash(inventoryPath(branch.Root, fleet.ClustersFolder))
-	named = named || slices.Contains(clusterTypes, fleet.ClustersFolder)
-	for _, f := range branch.Files {
-		top, ok := topFolder(branch.Root, f.Path)
-		if !ok {
-			continue
-		}
-		byFolder[top] = append(byFolder[top], f)
-		if _, inner := fleet.ClusterOf(top); inner && named { // a cluster type has the name of the folder of clusters
-			byFolder[fleet.ClustersFolder] = append(byFolder[fleet.ClustersFolder], f)
-		}
-	}
-	inventories, err := p.inventories(branch.Root)
-	if err != nil {
+	// Otherwise all earlier states would be kept.
+	p.branch.Before = nil
+	r := &publishedReader{p: p, trees: branch.reader(), before: branch.Before, exists: exists}
+	if err := r.folders(clusterTypes); err != nil {
 		return nil, err
 	}
+	if err := r.trees.all(branch.Top, branch.Before.top(), 0); err != nil {
+		return nil, err
+	}
+	p.findOthers(branch.Top, "")
 	if err := p.readAnswers(branch.Root, exists); err != nil {
 		return nil, err
 	}
 	if err := p.readRings(branch.Root, exists); err != nil {
 		return nil, err
 	}
-	p.disown(inventories, byFolder, exists)
-	names := slices.Concat(slices.Collect(maps.Keys(inventories)), clusterTypes)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if p.owners[name] != nil {
-			continue
-		}
-		if f := p.folder(branch.Root, name, inventories[name], byFolder[name]); f != nil {
-			p.Folders = append(p.Folders, f)
-			p.digests[name] = digestFolder(byFolder[name], f, "")
-		}
-	}
-	for name, files := range byFolder {
-		if _, done := p.digests[name]; !done {
-			p.digests[name] = digestFolder(files, nil, "")
-		}
-	}
+	r.disown()
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
 	p.tracking = TrackingPath
 	if p.shares(exists) {
 		p.tracking = path.Join(branch.Root, TrackingPath)
 	}
+	var err error
 	p.Promoted, err = branch.ReadTracking(p.paths, p.tracking)
 	return p, err
+}
+
+// top returns all files of the branch.
+func (p *Published) top() *Tree {
+	if p == nil {
+		return nil
+	}
+	return p.paths.top
 }
 
 // Assignment returns the published assignment of a target to a cluster type.
@@ -148,70 +137,6 @@ func isInventoryName(name string) bool {
 	return isFolderName(name)
 }
 
-// topFolder returns the name of the folder of a cluster type or cluster below root that contains a file.
-func topFolder(root, file string) (string, bool) {
-	if root != "" {
-		rest, ok := strings.CutPrefix(file, root+"/")
-		if !ok {
-			return "", false
-		}
-		file = rest
-	}
-	top, rest, ok := strings.Cut(file, "/")
-	if cluster, _, inner := strings.Cut(rest, "/"); top == fleet.ClustersFolder && inner && isFolderName(cluster) {
-		return fleet.ClusterFolder(cluster), true
-	}
-	return top, ok && isFolderName(top)
-}
-
-// inventories reads all inventories below root. If one cannot be decoded,
-// that is a problem, and its folder is adopted again.
-func (p *Published) inventories(root string) (map[string]*inventory, error) {
-	prefix := path.Join(root, inventoryFolder) + "/"
-	result := map[string]*inventory{}
-	for _, file := range p.paths.Sorted() {
-		name, isInventory := strings.CutPrefix(file, prefix)
-		if !isInventory {
-			p.recordOther(file)
-		}
-		name, isJSON := strings.CutSuffix(name, ".json")
-		if !isInventory || !isJSON || !isInventoryName(name) {
-			continue
-		}
-		inv, problem, err := ReadInventory(p.branch, file, "the files of this cluster type are taken over by their names, and the inventory is written again",
-			func(content []byte) (*inventory, error) { return decodeInventory(content, name) })
-		if err != nil {
-			return nil, err
-		}
-		if problem != nil {
-			p.Problems = append(p.Problems, *problem)
-		}
-		result[name] = inv
-	}
-	return result, nil
-}
-
-// disown records the folders that belong to another environment, according to their inventories. Two environments with
-// the same repository, branch and path would otherwise delete each other's assignments.
-func (p *Published) disown(inventories map[string]*inventory, byFolder map[string][]File, exists func(string) bool) {
-	for _, name := range slices.Sorted(maps.Keys(inventories)) {
-		inv := inventories[name]
-		if inv == nil || inv.Environment == "" || inv.Environment == p.environment || exists != nil && !exists(inv.Environment) {
-			continue
-		}
-		problem := fleet.Problem{
-			Severity: fleet.SeverityError, Kind: fleet.KindOtherOwner,
-			Position: fleet.Position{Source: "gitops", File: inventoryPath(p.branch.Root, name)},
-			Message:  fmt.Sprintf("folder %q belongs to environment %q, so environment %q changes nothing there", name, inv.Environment, p.environment),
-			Hint: fmt.Sprintf("give each environment a branch or path of its own in its GitOpsRepo; if %q was renamed to %q, delete this inventory, and its files are taken over",
-				inv.Environment, p.environment),
-		}
-		p.Problems = append(p.Problems, problem)
-		p.owners[name] = &problem
-		p.digests[name] = digestFolder(byFolder[name], nil, inv.Environment)
-	}
-}
-
 // owner returns why the folder of a cluster type is not ours; nil if it is, or can be.
 func (p *Published) owner(clusterType string) *fleet.Problem {
 	if p == nil {
@@ -220,16 +145,34 @@ func (p *Published) owner(clusterType string) *fleet.Problem {
 	return p.owners[clusterType]
 }
 
-// recordOther records which environment has files below another root of the branch, according to the first inventory there.
-// Environments can share a branch, so this alone is not a problem.
-func (p *Published) recordOther(file string) {
-	root, rest, found := strings.Cut("/"+file, "/"+inventoryFolder+"/")
-	if _, known := p.elsewhere[root]; !found || known || path.Dir(rest) != "." {
+// findOthers records which environments have files below other roots of the branch. Environments can share a branch, so this alone is
+// not a problem. The tree is complete.
+func (p *Published) findOthers(t *Tree, at string) {
+	if t == nil || !t.own {
 		return
 	}
-	var inv struct{ Environment string }
-	if content, err := p.branch.Read(file); err == nil && json.Unmarshal(content, &inv) == nil {
-		p.elsewhere[root] = inv.Environment
+	if inventories := t.folder(inventoryFolder); inventories != nil && at != p.branch.Root {
+		p.recordOther(inventories, at)
+	}
+	for _, e := range t.entries {
+		if path.Join(path.Base(at), e.Name) != inventoryFolder {
+			p.findOthers(e.Tree, path.Join(at, e.Name))
+		}
+	}
+}
+
+// recordOther records which environment has files below a root, according to the first inventory there that can be read.
+func (p *Published) recordOther(inventories *Tree, root string) {
+	for _, e := range inventories.entries {
+		var inv struct{ Environment string }
+		if e.Tree != nil {
+			continue
+		}
+		content, err := p.branch.Read(path.Join(root, inventoryFolder, e.Name))
+		if err == nil && json.Unmarshal(content, &inv) == nil {
+			p.elsewhere[strings.TrimSuffix("/"+root, "/")] = inv.Environment
+			return
+		}
 	}
 }
 
@@ -251,37 +194,6 @@ func (p *Published) leftBehind(environment string) []fleet.Problem {
 		}
 	}
 	return problems
-}
-
-// folder returns the published state of the folder of one cluster type or cluster; nil if the branch has none.
-func (p *Published) folder(root, name string, inv *inventory, files []File) *Folder {
-	base := path.Join(root, name)
-	f := &Folder{Name: name, adopted: inv == nil}
-	if cluster, ok := fleet.ClusterOf(name); ok {
-		f.Cluster = cluster
-	} else {
-		f.ClusterType = name
-	}
-	if inv != nil {
-		f.ClusterType = inv.ClusterType
-	}
-	for at, file := range map[string]*File{path.Join(base, readmeName): &f.Readme, inventoryPath(root, name): &f.Inventory} {
-		if hash, ok := p.paths.Hash(at); ok {
-			*file = File{Path: at, Hash: hash}
-		}
-	}
-	if inv == nil {
-		f.Assignments = adopt(base, f, files)
-	} else {
-		f.Assignments = p.recorded(base, f, inv)
-	}
-	if !ownReadme(f, inv) {
-		f.Readme = File{}
-	}
-	if f.Readme.Path == "" && f.Inventory.Path == "" && len(f.Assignments) == 0 {
-		return nil
-	}
-	return f
 }
 
 // ownReadme reports whether Kalypso, or the original scheduler, wrote the README of a folder.
@@ -309,93 +221,29 @@ func (p *Published) foreignReadme(clusterType string, readme File) *fleet.Proble
 	}
 }
 
-// adopt returns the assignments of a folder without an inventory, based on file names.
-func adopt(base string, f *Folder, files []File) []Assignment {
-	byTarget := map[string][]File{}
-	for _, file := range files {
-		target, name, ok := strings.Cut(strings.TrimPrefix(file.Path, base+"/"), "/")
-		if ok && isFolderName(target) && isAssignmentFile(name) {
-			byTarget[target] = append(byTarget[target], file)
-		}
+// digestOf identifies what the branch holds of a cluster type, and how it is interpreted; zero if that is nothing. A folder that is
+// not ours counts, too, because its files can block paths of ours.
+func (p *Published) digestOf(clusterType string) fleet.Digest {
+	if p == nil || p.undigested {
+		return fleet.Digest{}
 	}
-	assignments := make([]Assignment, 0, len(byTarget))
-	for _, target := range slices.Sorted(maps.Keys(byTarget)) {
-		own := byTarget[target]
-		sortFiles(own)
-		assignments = append(assignments, Assignment{ClusterType: f.ClusterType, Cluster: f.Cluster, Target: target, Files: own})
+	t, f, owner := p.paths.top.folder(path.Join(p.branch.Root, clusterType)), p.folderOf(clusterType), p.owners[clusterType]
+	if t == nil && f == nil && owner == nil {
+		return fleet.Digest{}
 	}
-	return assignments
-}
-
-// recorded returns the assignments in an inventory, with their current files, and adds the drift.
-func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
-	f.drifted = map[string]Hash{}
-	if hash, err := ParseHash(inv.Readme); err == nil && hash != (Hash{}) {
-		p.paths.Compare(path.Join(base, readmeName), hash, &p.Drift)
-	}
-	sources := map[string]*Sources{}
-	for _, id := range slices.Sorted(maps.Keys(inv.Sources)) {
-		sources[id] = decodeSources(inv.Sources[id])
-	}
-	assignments := make([]Assignment, 0, len(inv.Assignments))
-	for _, target := range slices.Sorted(maps.Keys(inv.Assignments)) {
-		entry := inv.Assignments[target]
-		a := Assignment{
-			ClusterType: f.ClusterType, Cluster: f.Cluster, Target: target,
-			Workload: entry.Workload, Workspace: entry.Workspace, Registration: entry.Registration,
-			Policies: entry.Policies, Sources: sources[entry.Sources],
-		}
-		for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
-			file := path.Join(base, target, name)
-			hash, _ := ParseHash(entry.Files[name]) // validated when the inventory was decoded
-			if actual, ok := p.paths.Compare(file, hash, &p.Drift); ok {
-				a.Files = append(a.Files, File{Path: file, Hash: actual})
-				if actual != hash {
-					f.drifted[file] = hash
-				}
-			}
-		}
-		assignments = append(assignments, a)
-	}
-	return assignments
-}
-
-func decodeSources(texts []string) *Sources {
-	refs := make([]fleet.Ref, 0, len(texts))
-	for _, text := range texts {
-		if ref, ok := parseRef(text); ok {
-			refs = append(refs, ref)
-		}
-	}
-	return newSources(func() []fleet.Ref { return slices.Clone(refs) })
-}
-
-// digestFolder identifies what the branch holds of a cluster type: its files, and how they are interpreted. f is nil
-// for a folder that is not ours, and owner the environment that it belongs to, if that is known.
-func digestFolder(files []File, f *Folder, owner string) fleet.Digest {
-	sortFiles(files)
 	var d digester
-	if owner != "" {
-		d.texts("owner", owner)
+	if owner != nil {
+		d.texts("owner", owner.Message)
 	}
-	for _, file := range files {
-		d.texts(file.Path)
-		d.hash(file.Hash)
+	if t != nil {
+		d.texts("files")
+		d.hash(t.id)
 	}
 	if f != nil {
 		d.texts(f.Inventory.Path, strconv.FormatBool(f.adopted))
 		d.hash(f.Inventory.Hash)
 	}
 	return d.sum()
-}
-
-// digestOf identifies everything that the branch holds of a cluster type; zero if that is nothing. A folder that is
-// not ours counts, too, because its files can block paths of ours.
-func (p *Published) digestOf(clusterType string) fleet.Digest {
-	if p == nil {
-		return fleet.Digest{}
-	}
-	return p.digests[clusterType]
 }
 
 // Read returns the content of a published file.
@@ -482,18 +330,19 @@ func sortFiles(files []File) {
 // AsPublished returns a branch that has exactly the files of the bundle, which was built for an empty one. A build for it can reuse
 // the folders of the bundle.
 func (b *Bundle) AsPublished() (*Published, error) {
-	contents := map[string][]byte{}
-	branch := Branch{Read: func(path string) ([]byte, error) { return contents[path], nil }}
+	files := map[string]File{}
+	branch := Branch{Read: func(path string) ([]byte, error) { return files[path].Content(), nil }}
 	if b.Snapshot.GitOps != nil {
 		branch.Root = b.Snapshot.GitOps.Path
 	}
 	for f := range b.Files {
-		branch.Files, contents[f.Path] = append(branch.Files, f), f.Content()
+		files[f.Path] = f
 	}
+	branch.Top = TreeOf(slices.Collect(maps.Values(files)))
 	p, err := ReadPublished(branch, b.Environment, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	p.digests = nil
+	p.undigested = true
 	return p, nil
 }

@@ -116,10 +116,11 @@ func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Publ
 }
 
 func readBranch(s *fleet.Snapshot, files map[string]string) (*bundle.Published, error) {
-	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
+	var all []bundle.File
 	for path, content := range files {
-		branch.Files = append(branch.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(content))})
+		all = append(all, bundle.NewFile(path, []byte(content)))
 	}
+	branch := bundle.Branch{Top: bundle.TreeOf(all), Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
 	if s.GitOps != nil {
 		branch.Root = s.GitOps.Path
 	}

@@ -142,10 +142,11 @@ func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Publ
 	if len(files) == 0 {
 		return nil
 	}
-	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
+	var all []bundle.File
 	for path, content := range files {
-		branch.Files = append(branch.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(content))})
+		all = append(all, bundle.NewFile(path, []byte(content)))
 	}
+	branch := bundle.Branch{Top: bundle.TreeOf(all), Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
 	var clusterTypes []string
 	for _, ct := range s.ClusterTypes {
 		clusterTypes = append(clusterTypes, ct.Name)

@@ -80,11 +80,12 @@ func assemble(spec largefleet.Spec) *kalypso.Snapshot {
 func publish(b *testing.B, built *bundle.Bundle) *bundle.Published {
 	b.Helper()
 	contents := map[string][]byte{}
-	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return contents[path], nil }}
+	var files []bundle.File
 	for f := range built.Files {
 		contents[f.Path] = f.Content()
-		branch.Files = append(branch.Files, bundle.File{Path: f.Path, Hash: f.Hash})
+		files = append(files, f)
 	}
+	branch := bundle.Branch{Top: bundle.TreeOf(files), Read: func(path string) ([]byte, error) { return contents[path], nil }}
 	published, err := bundle.ReadPublished(branch, built.Environment, nil, nil)
 	if err != nil || len(published.Problems) > 0 {
 		b.Fatal(err, published.Problems)
