@@ -27,6 +27,7 @@ type command struct {
 	data           string
 	maxClones      int64
 	allow          []string
+	verifyHosts    []string
 	settle         time.Duration
 	maxAssignments int
 }
@@ -38,16 +39,17 @@ func newOperator(t *terminal.Terminal) *cobra.Command {
 		Short: "Schedule the control planes that ControlPlane objects describe",
 		Long: `Schedule the control planes that ControlPlane objects describe.
 
-    ControlPlane ─► kalypso-operator ─► one pull request for each environment
-    Secrets      ─┘                  └─► status, events
+    ControlPlane ─► kalypso-operator ─► one pull request for each environment, promoted commits
+    Secrets      ─┘                  └─► plans of pull requests, status, events
 
 A ControlPlane names a control plane repository, or lets the objects of its namespace be the documents. The pull requests are those of
-"kalypso schedule --pull-request". Several replicas elect a leader by a Lease.
+"kalypso schedule --pull-request". With a ledger, commits are promoted as by "kalypso promote round". Several replicas elect a leader by
+a Lease.
 
 A namespace is a tenant: a ControlPlane uses Secrets and objects of its own namespace only, and https URLs, or those of the servers
-that --allow lists.`,
+that --allow lists. Its ledger is a PostgreSQL database on a server that --allow lists.`,
 		Example: `  kalypso-operator --lease-namespace kalypso-system --data /var/lib/kalypso
-  kalypso-operator --namespace shop --allow https://github.com`,
+  kalypso-operator --namespace shop --allow https://github.com --allow postgres://db.shop.svc:5432`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -61,7 +63,8 @@ that --allow lists.`,
 	flags.DurationVar(&c.timeout, "timeout", 5*time.Minute, "the `time` that a round of one environment may take")
 	flags.StringVar(&c.data, "data", "", "a `folder` for clones of repositories (default: a temporary folder)")
 	flags.Int64Var(&c.maxClones, "max-clones", 1<<30, "the `size` of a namespace's clones, in bytes, above which they are removed")
-	flags.StringSliceVar(&c.allow, "allow", nil, "a `server` that ControlPlanes may use, such as https://github.com; repeatable (default: all https URLs)")
+	flags.StringSliceVar(&c.allow, "allow", nil, "a `server` that ControlPlanes may use, such as https://github.com or postgres://db.example.com; repeatable (default: all https URLs, and no database)")
+	flags.StringSliceVar(&c.verifyHosts, "verify-host", nil, "a private `host` that verifications may send requests to; repeatable (default: public hosts only)")
 	flags.DurationVar(&c.settle, "settle", time.Minute, "how `long` after a push the checks of others may take to appear")
 	flags.IntVar(&c.maxAssignments, "max-assignments", 200, "the `number` of assignments of an environment above which no Assignment objects are written")
 	return cmd
@@ -96,7 +99,7 @@ func (c *command) run(cmd *cobra.Command) error {
 		Config: config, Log: log, Namespaces: c.namespaces, LeaseNamespace: c.leaseNamespace, Health: c.health, Metrics: c.metrics,
 		Workers: c.workers, Timeout: c.timeout, MaxAssignments: c.maxAssignments,
 		Tenants: tenant.New(tenant.Options{
-			Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, Settle: &c.settle,
+			Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, VerifyHosts: c.verifyHosts, Settle: &c.settle,
 		}),
 	})
 }

@@ -16,7 +16,8 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{"--allow github.com", 2, `"github.com" is not a server such as https://github.com`},
+		{"--allow github.com", 2, `"github.com" is not a server such as https://github.com or postgres://db.example.com`},
+		{"--allow postgres://user:password@db", 2, "is not a server"},
 		{"--allow https://github.com/acme", 2, "is not a server"},
 		{"--workers 0", 2, "at least 1"},
 		{"--timeout 1ms", 2, "at least a second"},

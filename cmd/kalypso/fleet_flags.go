@@ -85,8 +85,10 @@ func (f *fleetFlags) open(cmd *cobra.Command, t *terminal.Terminal) (*backend.Fl
 // standalone are the options to promote the session's control plane without a server.
 func (s *session) standalone(t *terminal.Terminal, l ledger.Ledger, chain []string, forges pullrequest.Forges) wiring.StandaloneOptions {
 	return wiring.StandaloneOptions{
-		ControlPlane: s.request.ControlPlane, Chain: chain, Client: s.client, Forges: forges, Ledger: l,
-		Author: repository.Author(t.Env), Progress: s.drafter.Loader.Progress, Now: t.Now,
-		Schedulers: s.drafter.Schedulers,
+		ChainOptions: repository.ChainOptions{
+			ControlPlane: s.request.ControlPlane, Order: chain, Forges: forges, Ledger: l, Now: t.Now,
+			Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)},
+		},
+		Progress: s.drafter.Loader.Progress, Schedulers: s.drafter.Schedulers,
 	}
 }

@@ -42,6 +42,9 @@ type Reconciler struct {
 	// Share limits the rounds of a namespace. Optional.
 	Share *Share
 
+	// Wake requests a round of a control plane. It must not block. Optional.
+	Wake func(types.NamespacedName)
+
 	// turns has the environment with which the next reconciliation of a control plane begins, if the last one had no time for all.
 	turns sync.Map // types.NamespacedName: string
 }
@@ -122,6 +125,8 @@ type run struct {
 	plane, before *v1alpha1.ControlPlane
 	tenant        Tenant
 	documents     *Documents
+	// ledger is why the ledger cannot be used, nil if it can.
+	ledger error
 	// next is when another round is needed; zero for after the interval.
 	next time.Time
 	// moved means that a branch moved during a round, which is not a failure.
@@ -186,6 +191,11 @@ func (r *run) rounds(ctx context.Context) error {
 		written = append(written, assignmentsOf{name, outcome, err})
 	}
 	if err := r.writeAssignments(ctx, written); err != nil {
+		failures = append(failures, err)
+	}
+	if err := r.promote(ctx); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
 		failures = append(failures, err)
 	}
 	if err := r.planPullRequests(ctx); err != nil {
@@ -259,6 +269,9 @@ func (r *run) access(ctx context.Context) (*Access, error) {
 			return nil, &waiting{ReasonSecret, fmt.Errorf("spec.source.secretRef: Secret %q has no field password", ref.Name)}
 		}
 	}
+	if a.Ledger, r.ledger = r.readLedger(ctx); r.Wake != nil {
+		a.Wake = func() { r.Wake(a.Name) }
+	}
 	return a, nil
 }
 
@@ -293,11 +306,11 @@ func (r *run) round(ctx context.Context, name string) (*outcome, error) {
 		r.moved = true
 		return o, nil
 	}
-	if o != nil && !o.Next.IsZero() && (r.next.IsZero() || o.Next.Before(r.next)) {
-		r.next = o.Next
+	if o != nil {
+		r.soonest(o.Next)
 	}
 	if o != nil && isMerged(o.PullRequest) {
-		r.next = time.Now() // the next round reads what was merged
+		r.soonest(time.Now()) // the next round reads what was merged
 	}
 	r.setEnvironment(name, o, err)
 	if o != nil {
@@ -306,6 +319,13 @@ func (r *run) round(ctx context.Context, name string) (*outcome, error) {
 		}
 	}
 	return o, err
+}
+
+// soonest requests another round at a time, unless it is zero.
+func (r *run) soonest(at time.Time) {
+	if !at.IsZero() && (r.next.IsZero() || at.Before(r.next)) {
+		r.next = at
+	}
 }
 
 // isMerged reports whether a round merged its pull request.

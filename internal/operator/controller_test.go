@@ -26,6 +26,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
@@ -45,6 +46,8 @@ type planes struct {
 	rounds       []string
 	pulls        PullRequests
 	planned      int
+	promoted     *promote.Outcome
+	promotions   int
 }
 
 func (p *planes) Open(a Access) (Tenant, error) {
@@ -61,6 +64,11 @@ func (p *planes) Round(_ context.Context, documents *Documents, environment stri
 	p.documents = documents
 	p.rounds = append(p.rounds, environment)
 	return p.outcomes[environment], p.errs[environment]
+}
+
+func (p *planes) Promote(context.Context) (*promote.Outcome, error) {
+	p.promotions++
+	return p.promoted, p.errs["promotion"]
 }
 
 func (p *planes) PlanPullRequests(context.Context) (PullRequests, error) {

@@ -1,11 +1,13 @@
 // Package operator schedules control planes that are described by ControlPlane objects of a Kubernetes cluster.
 //
 //	ControlPlane ─► Secrets of its namespace ─► Tenant ─► a round for each environment ─► pull requests
-//	                objects of its namespace ─┘                                        └─► status, events, Assignments
+//	                objects of its namespace ─┘                 │                      └─► status, events, Assignments
+//	                                                            └─► promotion, by its ledger
 //
-// A round is that of "kalypso schedule --pull-request". After the rounds, the open pull requests of the control plane are planned. The custom
-// resources are a front door: everything that lasts is in Git and on the forge, so an operator can be killed at any time, and the next one
-// continues. Several replicas elect a leader; the others wait.
+// A round is that of "kalypso schedule --pull-request". After the rounds, commits are promoted as by "kalypso promote round" if the ControlPlane has
+// a ledger, and the open pull requests of the control plane are planned. The custom resources are a front door: everything that lasts is in Git,
+// on the forge and in the ledger, so an operator can be killed at any time, and the next one continues. Several replicas elect a leader; the others
+// wait. A leader that comes back late does no harm: pushes carry the commit that they replace, and steps in the ledger are recorded once.
 //
 // # Tenants
 //

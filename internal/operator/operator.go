@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -74,6 +75,7 @@ func Run(ctx context.Context, o Options) error {
 	r := &Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Tenants: o.Tenants, Events: m.GetEventRecorder("kalypso-operator"),
 		Timeout: o.Timeout, MaxAssignments: o.MaxAssignments, Share: &Share{Workers: workers},
+		Wake: func(name types.NamespacedName) { go wake(ctx, changes, name) },
 	}
 	err = ctrl.NewControllerManagedBy(m).Named("controlplane").
 		For(&v1alpha1.ControlPlane{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
@@ -92,6 +94,15 @@ func Run(ctx context.Context, o Options) error {
 	}
 	o.Log.Info("operator stopped")
 	return nil
+}
+
+// wake requests a round of a control plane.
+func wake(ctx context.Context, changes chan<- event.TypedGenericEvent[*v1alpha1.ControlPlane], name types.NamespacedName) {
+	plane := &v1alpha1.ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	select {
+	case changes <- event.TypedGenericEvent[*v1alpha1.ControlPlane]{Object: plane}:
+	case <-ctx.Done():
+	}
 }
 
 // Scheme returns the kinds that the operator reads and writes as Go types.

@@ -26,6 +26,10 @@ const (
 	ReasonKindMissing = "KindMissing"
 	// ReasonTooMany means that the control plane has more environments than the status can list.
 	ReasonTooMany = "TooManyEnvironments"
+	// ReasonLedger means that the ledger cannot be opened, or does not answer. Environments are scheduled all the same.
+	ReasonLedger = "LedgerUnusable"
+	// ReasonPromotionFailed means that a round of promotion failed. Environments are scheduled all the same.
+	ReasonPromotionFailed = "PromotionFailed"
 	// ReasonNotAllowed means that the operator's configuration does not allow a URL.
 	ReasonNotAllowed = "NotAllowed"
 )
@@ -36,6 +40,10 @@ const (
 	EventChanged = "Changed"
 	// EventPlanned tells which pull request of the control plane was planned.
 	EventPlanned = "Planned"
+	// EventPromoted tells which commit an environment has now.
+	EventPromoted = "Promoted"
+	// EventFailed is the warning that a commit failed in an environment.
+	EventFailed = "Failed"
 )
 
 // waiting is an error that another round may not have, with the reason of the condition.
@@ -84,10 +92,13 @@ func reasonOf(err error) string {
 const maxMessage = 1024
 
 // message returns a text without credentials, of bounded length.
-func message(text string) string {
+func message(text string) string { return shortened(text, maxMessage) }
+
+// shortened returns a text without credentials, of at most n characters.
+func shortened(text string, n int) string {
 	text = secret.Scrub(text)
-	if runes := []rune(text); len(runes) > maxMessage {
-		return string(runes[:maxMessage-1]) + "…"
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
 	}
 	return text
 }

@@ -89,7 +89,9 @@ func (r *run) setEnvironment(name string, o *outcome, err error) {
 		status.Environments[i].Error = message(err.Error())
 		return
 	}
-	status.Environments[i] = environmentStatus(name, o)
+	e := environmentStatus(name, o)
+	e.Promotion = status.Environments[i].Promotion
+	status.Environments[i] = e
 }
 
 func environmentStatus(name string, o *outcome) v1alpha1.EnvironmentStatus {
@@ -130,7 +132,7 @@ func problemText(p fleet.Problem) string {
 	return message(text)
 }
 
-// summaryOf returns one line about all environments: "2 environments, 12 assignments, 1 held, 1 error, 1 open pull request".
+// summaryOf returns one line about all environments: "2 environments, 12 assignments, 1 held, 1 error, 1 open pull request; promotion: 2 deployed".
 func summaryOf(environments []v1alpha1.EnvironmentStatus) string {
 	var sum v1alpha1.EnvironmentCounts
 	var open, failed int32
@@ -160,7 +162,11 @@ func summaryOf(environments []v1alpha1.EnvironmentStatus) string {
 	if failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", failed))
 	}
-	return strings.Join(parts, ", ")
+	summary := strings.Join(parts, ", ")
+	if phases := promotionSummary(environments); phases != "" {
+		summary += "; promotion: " + phases
+	}
+	return summary
 }
 
 func count(n int32, what string) string {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -27,6 +28,9 @@ type Tenant interface {
 	Environments(ctx context.Context, documents *Documents, before []string) ([]string, error)
 	// Round brings the pull request of an environment up to date. documents are nil for a control plane in a repository.
 	Round(ctx context.Context, documents *Documents, environment string) (*schedule.Outcome, error)
+	// Promote runs a round of promotion, by the results of the last rounds of the environments. The error is an [ErrLedger] if the ledger cannot be
+	// used, and an [ErrNotAllowed] if its address is not allowed. The outcome is not nil if only some environments have an error.
+	Promote(ctx context.Context) (*promote.Outcome, error)
 	// PlanPullRequests posts on the open pull requests of a control plane in a repository what they change. Those that it has planned at the same
 	// head and base are left out. It returns what it knows also if the context ends: the next call goes on with the others.
 	PlanPullRequests(ctx context.Context) (PullRequests, error)
@@ -54,7 +58,15 @@ type Access struct {
 	// User and Password are for the control plane repository. Without a password, the token is used.
 	User     string
 	Password secret.Value
+	// Ledger is the URL of the ledger; empty without one.
+	Ledger secret.Value
+	// Wake requests another round, after a verification has ended. It must not block. Optional.
+	Wake func()
 }
 
-// ErrNotAllowed means that the operator's configuration does not allow a URL.
-var ErrNotAllowed = errors.New("the operator does not allow this address")
+var (
+	// ErrNotAllowed means that the operator's configuration does not allow a URL.
+	ErrNotAllowed = errors.New("the operator does not allow this address")
+	// ErrLedger means that a ledger cannot be used.
+	ErrLedger = errors.New("the ledger cannot be used")
+)

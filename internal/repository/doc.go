@@ -10,6 +10,8 @@
 //	                         PromotionCommitter
 //	delivery             ◄── Charts ── remote.Client ── chart repositories
 //
+// A [Chain] promotes the commits of a control plane where there is no server.
+//
 // A [Reader] serves one round or one command: it resolves each branch once, so that all reads of a branch
 // see the same commit. The next round creates a new one.
 package repository

@@ -4,9 +4,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Conditions of a ControlPlane.
 const (
-	// ConditionReady is True if the last round of every environment succeeded. It is False if a round failed, with the first error as
-	// its message, and Unknown before the first round. It is always present after the operator has seen the object.
+	// ConditionReady is True if the last round of every environment, and of promotion, succeeded. It is False if a round failed, with the first
+	// error as its message, and Unknown before the first round. It is always present after the operator has seen the object.
 	// Problems of documents do not make it False: they hold what depends on them, and are counted in the status of the environment.
+	// Neither do commits that fail or wait: they are in the promotion of the environment.
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while the operator works towards a generation, a reconcile request or a retry. It is absent otherwise.
 	ConditionReconciling = "Reconciling"
@@ -91,6 +92,21 @@ type AssignmentObjects struct {
 	Objects bool `json:"objects,omitempty"`
 }
 
+// ControlPlaneLedger defines the ledger by which commits are promoted. It has what clusters report, and the steps of promotions.
+type ControlPlaneLedger struct {
+	// SecretRef names the Secret with the field url, the URL of a PostgreSQL database: postgres://user:password@host:5432/database.
+	// The operator's configuration must allow its server. The operator creates the tables of the ledger.
+	SecretRef SecretReference `json:"secretRef"`
+
+	// Chain lists environments without promotion rules in the order in which commits are promoted. Default: commits are promoted only to
+	// environments with rules.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	Chain []string `json:"chain,omitempty"`
+}
+
 // +kubebuilder:validation:Enum=Branches;All;None
 
 // PlannedPullRequests is which pull requests of a control plane are planned.
@@ -105,6 +121,9 @@ const (
 	// PlanNone plans none.
 	PlanNone PlannedPullRequests = "None"
 )
+
+// +kubebuilder:validation:XValidation:rule="!has(self.ledger) || has(self.source.repository)",message="a ledger goes with source.repository: objects have no commits to promote"
+// +kubebuilder:validation:XValidation:rule="!has(self.ledger) || !has(self.environments)",message="a ledger goes with all environments: a chain cannot be promoted in parts"
 
 // ControlPlaneSpec defines which environments the operator schedules, from which documents, and where it opens pull requests.
 type ControlPlaneSpec struct {
@@ -142,6 +161,10 @@ type ControlPlaneSpec struct {
 	// that says that they are not planned. Default: Branches.
 	// +optional
 	PlanPullRequests PlannedPullRequests `json:"planPullRequests,omitempty"`
+
+	// Ledger promotes the commits of the control plane along the chain of its environments. Default: nothing is promoted.
+	// +optional
+	Ledger *ControlPlaneLedger `json:"ledger,omitempty"`
 }
 
 // EnvironmentCounts are the numbers of an environment's last round.
@@ -155,6 +178,52 @@ type EnvironmentCounts struct {
 	Warnings int32 `json:"warnings"`
 	// Files is the number of files that differ from the GitOps branch.
 	Files int32 `json:"files"`
+}
+
+// EnvironmentPromotion is what is promoted to an environment, and what the next commit waits for.
+type EnvironmentPromotion struct {
+	// Phase is the progress of the promoted commit: waiting, proposed, deploying, verifying, deployed, failed, or unknown.
+	Phase string `json:"phase"`
+
+	// Commit is the promoted commit of the base branch.
+	// +optional
+	Commit string `json:"commit,omitempty"`
+
+	// Next is the commit that is promoted next.
+	// +optional
+	Next string `json:"next,omitempty"`
+
+	// Reason describes the state of the commit, and what the next one waits for.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// PullRequest is the URL of the open pull request that promotes a commit.
+	// +optional
+	PullRequest string `json:"pullRequest,omitempty"`
+
+	// Rings are the first ten rings and batches that are not deployed, in the order of rollouts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	Rings []RingPromotion `json:"rings,omitempty"`
+}
+
+// RingPromotion is the state of a ring, or of a batch of a ring.
+type RingPromotion struct {
+	// Name is that of the ring, or RING.BATCH.
+	Name string `json:"name"`
+
+	// Phase is the progress of the ring's commit.
+	Phase string `json:"phase"`
+
+	// Commit is the ring's commit of the GitOps branch.
+	// +optional
+	Commit string `json:"commit,omitempty"`
+
+	// Reason describes the state of the commit, and what the next one waits for.
+	// +optional
+	Reason string `json:"reason,omitempty"`
 }
 
 // EnvironmentStatus is the result of an environment's last round.
@@ -188,6 +257,10 @@ type EnvironmentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	Problems []string `json:"problems,omitempty"`
+
+	// Promotion is what is promoted to the environment, if the control plane has a ledger and promotes to it.
+	// +optional
+	Promotion *EnvironmentPromotion `json:"promotion,omitempty"`
 
 	// Error is why the last round failed. The other fields are those of the last successful round.
 	// +optional
@@ -231,7 +304,7 @@ type ControlPlaneStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // ControlPlane makes the operator schedule the environments of a control plane, as "kalypso schedule --pull-request" does, and plan the pull requests
-// of its repository. Everything that it refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
+// of its repository. With a ledger, it promotes commits, as "kalypso promote round" does. Everything that it refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
 type ControlPlane struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

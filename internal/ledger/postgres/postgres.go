@@ -43,8 +43,8 @@ type Ledger struct {
 var _ ledger.Ledger = (*Ledger)(nil)
 
 // Open opens the ledger in a database and migrates its schema as needed.
-// The URL has the form of libpq; its search_path names the schema of the ledger.
-func Open(ctx context.Context, url string) (*Ledger, error) {
+// The URL has the form of libpq; its search_path names the schema of the ledger. change, which is optional, limits connections further.
+func Open(ctx context.Context, url string, change ...func(*pgxpool.Config)) (*Ledger, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The error quotes the URL, without its password.
@@ -52,6 +52,9 @@ func Open(ctx context.Context, url string) (*Ledger, error) {
 	}
 	// The queries are short, and compiling one takes longer than running it.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
+	for _, c := range change {
+		c(config)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Allowed are the servers that control planes may use, as scheme and host: "https://github.com". Empty allows every https URL.
-// Plain http is allowed only for servers that are listed with it.
+// Plain http, and databases, are allowed only on servers that are listed with them: "postgres://db.shop.svc:5432".
 type Allowed []string
 
 // ParseAllowed checks and normalizes a list of servers.
@@ -18,8 +18,8 @@ func ParseAllowed(list []string) (Allowed, error) {
 	var all Allowed
 	for _, text := range list {
 		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("%q is not a server such as https://github.com", text)
+		if err != nil || !slices.Contains([]string{"https", "http", "postgres", "postgresql"}, u.Scheme) || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+			return nil, fmt.Errorf("%q is not a server such as https://github.com or postgres://db.example.com", text)
 		}
 		all = append(all, serverOf(u.Scheme, u.Host))
 	}
@@ -34,6 +34,8 @@ func serverOf(scheme, host string) string {
 		host = strings.TrimSuffix(host, ":443")
 	case "http":
 		host = strings.TrimSuffix(host, ":80")
+	case "postgres", "postgresql":
+		scheme, host = "postgres", strings.TrimSuffix(host, ":"+databasePort)
 	}
 	return scheme + "://" + host
 }

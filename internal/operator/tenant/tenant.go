@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -27,6 +28,11 @@ type Tenant struct {
 	cache   *fleet.Cache
 	memory  *schedule.Memory
 	charts  *sandbox.Pool // shared by all tenants
+	allowed Allowed
+	answer  time.Duration
+	checks  *checks // of the namespace
+	// promotion is used only if the control plane has a ledger.
+	promotion promotion
 	// planned are the open pull requests of the control plane, by number. Only PlanPullRequests uses it.
 	planned map[int]planned
 
@@ -50,11 +56,12 @@ func (t *Tenant) begin() (end func(), err error) {
 	return t.closing.RUnlock, nil
 }
 
-// close waits for running rounds and releases the clones. If the tenant is gone, it removes their folder.
+// close waits for running rounds, closes the connections and releases the clones. If the tenant is gone, it removes their folder.
 func (t *Tenant) close(gone bool) {
 	t.closing.Lock()
 	defer t.closing.Unlock()
 	t.closed = true
+	t.promotion.close()
 	_ = t.client.Close() // only files that were read
 	if gone {
 		_ = os.RemoveAll(t.folder) // a cache
@@ -101,7 +108,9 @@ func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents
 	if err != nil {
 		return nil, err
 	}
-	return schedule.WithUnreadable(names, problems, before), nil
+	names = schedule.WithUnreadable(names, problems, before)
+	t.promotion.forget(names)
+	return names, nil
 }
 
 // Round implements [operator.Tenant].
@@ -117,5 +126,9 @@ func (t *Tenant) Round(ctx context.Context, documents *operator.Documents, envir
 	}
 	p := &schedule.Proposer{Drafter: t.drafter(documents), Committer: t.commits, Forges: t.forges}
 	p.Drafter.Memory = t.memory
-	return p.Round(sandbox.For(ctx, t.access.Name.Namespace), request)
+	outcome, err := p.Round(sandbox.For(ctx, t.access.Name.Namespace), request)
+	if !t.access.Ledger.IsZero() {
+		t.promotion.note(environment, outcome, err)
+	}
+	return outcome, err
 }

@@ -36,6 +36,10 @@ type Options struct {
 	MaxClones int64
 	// Allowed are the servers that control planes may use.
 	Allowed Allowed
+	// Answer is how long the database of a ledger may take to accept a connection, and to be opened. Default: 15 seconds.
+	Answer time.Duration
+	// VerifyHosts are the private names and addresses that verifications may send requests to. Default: public ones only.
+	VerifyHosts []string
 	// Settle is how long the checks of others may take to appear after a push. Default: [forge.DefaultSettle].
 	Settle *time.Duration
 }
@@ -49,6 +53,8 @@ type Tenants struct {
 
 	mu   sync.Mutex
 	open map[types.NamespacedName]*Tenant
+	// checks are the verifications, by namespace.
+	checks map[string]*checks
 }
 
 var _ operator.Tenants = (*Tenants)(nil)
@@ -61,6 +67,7 @@ func New(o Options) *Tenants {
 	if o.MaxClones == 0 {
 		o.MaxClones = 1 << 30
 	}
+	o.Answer = cmp.Or(o.Answer, 15*time.Second)
 	return &Tenants{Options: o, charts: sandbox.Pool{Size: chartProcesses, Share: 1}, open: map[types.NamespacedName]*Tenant{}}
 }
 
@@ -134,7 +141,7 @@ func (t *Tenants) Forget(name types.NamespacedName) {
 func identify(a operator.Access) (string, error) {
 	spec, err := json.Marshal(map[string]any{
 		"uid": a.UID, "source": a.Spec.Source, "forge": a.Spec.Forge, "token": a.Token.Reveal(), "user": a.User, "password": a.Password.Reveal(),
-		"planPullRequests": a.Spec.PlanPullRequests,
+		"planPullRequests": a.Spec.PlanPullRequests, "chain": a.Spec.Ledger, "ledger": a.Ledger.Reveal(),
 	})
 	sum := sha256.Sum256(spec)
 	return hex.EncodeToString(sum[:]), err
@@ -188,6 +195,7 @@ func (t *Tenants) connect(a operator.Access) (*Tenant, error) {
 		access: a, folder: folder, client: client, forges: forges,
 		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 		cache:   &fleet.Cache{}, memory: &schedule.Memory{}, charts: &t.charts,
+		allowed: t.Allowed, answer: t.Answer, checks: t.checksOf(a.Name.Namespace),
 	}, nil
 }
 

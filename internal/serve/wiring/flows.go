@@ -170,8 +170,7 @@ func (f *Flows) ringCommits() *repository.Rings {
 
 // platform returns the pipeline of a control plane, for one round. chain has environments without promotion rules.
 func (f *Flows) platform(controlPlane string, chain []string, rollouts promote.Rollouts) *promote.Platform {
-	return &promote.Platform{
-		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Lines: repository.Lines{Client: f.Client},
-		Committer: repository.PromotionCommitter{Committer: f.Commits}, Rings: f.ringCommits(), Forges: f.Forges, Rollouts: rollouts,
-	}
+	return repository.ConnectPlatform(f.ringCommits(), promote.Platform{
+		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Forges: f.Forges, Rollouts: rollouts,
+	})
 }

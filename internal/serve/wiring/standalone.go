@@ -14,7 +14,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
@@ -23,69 +22,47 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/external"
 	"github.com/kalypso-io/kalypso/internal/serve"
-	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Standalone promotes one control plane for a command that runs without a server. Close its promoter.
 type Standalone struct {
-	StandaloneOptions
-	Promoter *promote.Promoter
+	*repository.Chain
 
-	flows    *Flows
-	recorder *record.Recorder
+	schedulers *external.Asker
+	progress   func(what string)
+	cache      *fleet.Cache
+	board      *serve.Board
 }
 
 // StandaloneOptions are what a [Standalone] is made from.
 type StandaloneOptions struct {
-	// ControlPlane is the URL or path of the repository. // required
-	ControlPlane string
-	// Chain has environments without promotion rules.
-	Chain []string
-	// Client reads and writes repositories. // required
-	Client *git.Client
-	// Forges host them. // required
-	Forges pullrequest.Forges
-	// Ledger has the steps of promotions, and what clusters report. // required
-	Ledger ledger.Ledger
-	// Author is the author of commits. // required
-	Author git.Person
-	// Checks runs verifications. Without it they fail.
-	Checks promote.Checks
-	// People are the users whose reviews on forges count. Without it, reviews are not read.
-	People *forge.People
+	repository.ChainOptions
 	// Schedulers are the external schedulers. Without it, only their recorded answers are used.
 	Schedulers *external.Asker
 	// Progress is called with what is read. Optional.
 	Progress func(what string)
-	// Now is the clock. // required
-	Now func() time.Time
 }
 
 // NewStandalone connects a control plane to its ledger. It reads nothing yet.
 func NewStandalone(o StandaloneOptions) *Standalone {
 	return &Standalone{
-		StandaloneOptions: o,
-		Promoter:          &promote.Promoter{Ledger: o.Ledger, Ancestry: &repository.Ancestry{Client: o.Client}, Checks: o.Checks, People: o.People, Now: o.Now},
-		flows: &Flows{
-			Client: o.Client, Commits: repository.Committer{Client: o.Client, Author: o.Author},
-			cache: &fleet.Cache{}, board: &serve.Board{}, progress: o.Progress, schedulers: o.Schedulers,
-		},
-		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: o.Client}, Ledger: o.Ledger, Now: o.Now},
+		Chain: repository.NewChain(o.ChainOptions), schedulers: o.Schedulers, progress: o.Progress, cache: &fleet.Cache{}, board: &serve.Board{},
 	}
 }
 
 var _ query.Fleet = (*Standalone)(nil)
 
 // ControlPlanes implements [query.Fleet]. It returns what the last preview found.
-func (s *Standalone) ControlPlanes() []query.ControlPlane { return s.flows.board.ControlPlanes() }
+func (s *Standalone) ControlPlanes() []query.ControlPlane { return s.board.ControlPlanes() }
 
 // Preview reads everything again, and changes nothing.
 func (s *Standalone) Preview(ctx context.Context) error {
-	outcome, err := s.Promoter.Preview(ctx, s.platform(&plannedRollouts{s, s.flows.loader()}))
+	loader := s.loader()
+	outcome, err := s.Promoter.Preview(ctx, s.Platform(loader, &plannedRollouts{s, loader}))
 	if err != nil {
 		return fmt.Errorf("read the control plane: %w", err)
 	}
-	s.flows.board.Promoted(outcome.Subject, outcome)
+	s.board.Promoted(outcome.Subject, outcome)
 	return nil
 }
 
@@ -95,8 +72,8 @@ func (s *Standalone) Promote(ctx context.Context) (*promote.Outcome, error) {
 	var last *promote.Outcome
 	var did []string
 	err := s.Promoter.Settle(ctx, func(ctx context.Context) (promote.Settled, error) {
-		rollouts := &scheduledRollouts{Standalone: s, loader: s.flows.loader(), did: map[string][]string{}}
-		outcome, err := s.Promoter.Round(ctx, s.platform(rollouts))
+		rollouts := &scheduledRollouts{Standalone: s, loader: s.loader(), did: map[string][]string{}}
+		outcome, err := s.Round(ctx, rollouts.loader, rollouts)
 		if err != nil {
 			return promote.Settled{}, err
 		}
@@ -111,11 +88,9 @@ func (s *Standalone) Promote(ctx context.Context) (*promote.Outcome, error) {
 	return last, nil
 }
 
-// platform returns the pipeline for one round.
-func (s *Standalone) platform(rollouts promote.Rollouts) *promote.Platform {
-	p := s.flows.platform(s.ControlPlane, s.Chain, rollouts)
-	p.Forges = s.Forges
-	return p
+// loader reads the control plane, for one round.
+func (s *Standalone) loader() *schedule.Loader {
+	return &schedule.Loader{Repositories: repository.NewReader(s.Committer.Client), Cache: s.cache, Progress: s.progress}
 }
 
 // plannedRollouts plans what a rollout changes, and proposes nothing.
@@ -129,12 +104,12 @@ var _ promote.Rollouts = (*plannedRollouts)(nil)
 // Rollout implements [promote.Rollouts].
 func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
 	outcome, err := p.plan(ctx, environment)
-	p.flows.board.Scheduled(ledger.CleanRepository(p.ControlPlane), environment, outcome, err, p.Now())
+	p.board.Scheduled(ledger.CleanRepository(p.ControlPlane), environment, outcome, err, p.Now())
 	return outcome, err
 }
 
 func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	drafter := schedule.Drafter{Loader: p.loader, Charts: &sandbox.Runner{}, Schedulers: p.Schedulers}
+	drafter := schedule.Drafter{Loader: p.loader, Charts: &sandbox.Runner{}, Schedulers: p.schedulers}
 	draft, err := drafter.Draft(ctx, schedule.DraftRequest{Request: schedule.Request{ControlPlane: p.ControlPlane, Environment: environment}})
 	if err != nil {
 		return nil, err
@@ -161,7 +136,7 @@ func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, enviro
 	return &open[0], nil
 }
 
-// scheduledRollouts schedules environments as a server does, and records what is on their GitOps branches.
+// scheduledRollouts schedules environments as a server does.
 type scheduledRollouts struct {
 	*Standalone
 	loader *schedule.Loader
@@ -175,31 +150,14 @@ var _ promote.Rollouts = (*scheduledRollouts)(nil)
 
 // Rollout implements [promote.Rollouts].
 func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader, Charts: &sandbox.Runner{}, Schedulers: s.Schedulers}, Committer: s.flows.Commits, Forges: s.Forges}
+	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader, Charts: &sandbox.Runner{}, Schedulers: s.schedulers}, Committer: s.Committer, Forges: s.Forges}
 	outcome, err := p.Round(ctx, schedule.Request{ControlPlane: s.ControlPlane, Environment: environment})
 	if outcome != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.did[environment] = outcome.Did
 	}
-	if err != nil || outcome.Loaded == nil {
-		return outcome, err
-	}
-	return outcome, s.record(ctx, outcome.Loaded)
-}
-
-// record records what GitOps branches want. An application's branch that cannot be read does not block the platform.
-func (s *scheduledRollouts) record(ctx context.Context, loaded *schedule.Loaded) error {
-	hosts := &record.Hosts{}
-	hosts.Add(s.ControlPlane)
-	hosts.AddRead(loaded)
-	branches, _ := record.Branches(loaded, repository.NewReader(s.Client).Resolve, hosts)
-	for _, branch := range branches {
-		if _, err := s.recorder.Branch(ctx, branch); err != nil && branch.Kind == ledger.BranchPlatform {
-			return fmt.Errorf("record branch %q of %s: %w", branch.Branch, secret.Redact(branch.Repository), err)
-		}
-	}
-	return ctx.Err()
+	return outcome, err
 }
 
 // all returns what was done in all environments.
