@@ -52,6 +52,8 @@ type Checker struct {
 	rules  []compiledRule
 	broken []Finding // about the policy itself; part of every result
 
+	structures structures
+
 	mu    sync.Mutex
 	known map[[sha256.Size]byte][]Finding // cached by file content
 }
@@ -195,19 +197,33 @@ func (c *Checker) file(file string, data []byte) []Finding {
 		findings = append(findings, secrets(file, data)...)
 	}
 	if isManifest(file) {
-		manifests, broken := parse(file, data)
-		findings = append(findings, broken...)
-		for _, m := range manifests {
-			findings = append(findings, c.object(m)...)
-		}
-		if c.levels[RuleIdentity] != Off {
-			findings = append(findings, identities(manifests)...)
-		}
-		if c.levels[RuleDanglingService] != Off {
-			findings = append(findings, c.policy.Schemas.danglingServices(manifests)...)
-		}
+		findings = append(findings, c.manifests(file, data)...)
 	}
 	return c.leveled(findings)
+}
+
+// manifests checks the objects of a file. Only a file with findings is parsed for their lines and values, if its structure is known.
+func (c *Checker) manifests(file string, data []byte) []Finding {
+	if c.structures.clean(data, func(all []*manifest) bool { return len(c.leveled(c.objects(all))) == 0 }) {
+		return nil
+	}
+	manifests, findings := parse(file, data)
+	return append(findings, c.objects(manifests)...)
+}
+
+// objects runs all rules on the objects of a file.
+func (c *Checker) objects(manifests []*manifest) []Finding {
+	var findings []Finding
+	for _, m := range manifests {
+		findings = append(findings, c.object(m)...)
+	}
+	if c.levels[RuleIdentity] != Off {
+		findings = append(findings, identities(manifests)...)
+	}
+	if c.levels[RuleDanglingService] != Off {
+		findings = append(findings, c.policy.Schemas.danglingServices(manifests)...)
+	}
+	return findings
 }
 
 // object runs all rules on an object.

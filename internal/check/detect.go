@@ -1,9 +1,11 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -23,6 +25,8 @@ type credential struct {
 // repositories and archives of all kinds, which is 4 MB of a program.
 type detector struct {
 	rules []config.Rule
+	// literals has texts for each rule of which every match has one; nil if that is not known.
+	literals [][]string
 	// always are the rules without keywords; of has the rules of each keyword. Both are indexes of rules.
 	always []int
 	of     map[string][]int
@@ -60,6 +64,11 @@ func newDetector(c config.Config, wanted func(id string) bool) (*detector, error
 			d.of[k] = append(d.of[k], len(d.rules))
 		}
 		d.rules = append(d.rules, r)
+		parsed, err := syntax.Parse(r.Regex.String(), syntax.Perl)
+		if err != nil {
+			return nil, fmt.Errorf("rule %q: %w", id, err)
+		}
+		d.literals = append(d.literals, literalsOf(parsed))
 	}
 	d.keywords = ahocorasick.NewTrieBuilder().AddStrings(slices.Sorted(maps.Keys(d.of))).Build()
 	return d, nil
@@ -71,7 +80,7 @@ const maxMatches = 2000
 // detect returns the credentials in a text, by rule and place. It takes each match that it examines from left, and stops when that is below 0.
 func (d *detector) detect(text string, left *int) []credential {
 	var found []credential
-	for _, i := range d.possible(text) {
+	for _, i := range d.possible([]byte(text)) {
 		r := &d.rules[i]
 		lines, counted := 0, 0 // line ends in text[:counted]
 		for _, at := range r.Regex.FindAllStringIndex(text, *left+1) {
@@ -94,13 +103,53 @@ func (d *detector) detect(text string, left *int) []credential {
 }
 
 // possible returns the rules that can match in a text, in their order.
-func (d *detector) possible(text string) []int {
+func (d *detector) possible(text []byte) []int {
 	rules := slices.Clone(d.always)
-	for _, m := range d.keywords.MatchString(strings.ToLower(text)) {
-		rules = append(rules, d.of[m.MatchString()]...)
-	}
+	lower := bytes.ToLower(text)
+	d.keywords.Walk(lower, func(end, n, _ int64) bool {
+		rules = append(rules, d.of[string(lower[end-n+1:end+1])]...)
+		return true
+	})
 	slices.Sort(rules)
-	return slices.Compact(rules)
+	return slices.DeleteFunc(slices.Compact(rules), func(i int) bool {
+		return d.literals[i] != nil && !slices.ContainsFunc(d.literals[i], func(literal string) bool { return bytes.Contains(text, []byte(literal)) })
+	})
+}
+
+// maxLiterals limits how many texts are searched for before a pattern is tried.
+const maxLiterals = 8
+
+// literalsOf returns texts of which every match of a pattern has one, or nil. Only a few of the keywords of gitleaks' rules are in upper case in
+// their pattern, and in lower case in everyday words, such as "ASIA".
+func literalsOf(pattern *syntax.Regexp) []string {
+	switch pattern.Op {
+	case syntax.OpLiteral:
+		if pattern.Flags&syntax.FoldCase == 0 {
+			return []string{string(pattern.Rune)}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return literalsOf(pattern.Sub[0])
+	case syntax.OpRepeat:
+		if pattern.Min > 0 {
+			return literalsOf(pattern.Sub[0])
+		}
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range pattern.Sub {
+			some := literalsOf(sub)
+			if all = append(all, some...); some == nil || len(all) > maxLiterals {
+				return nil
+			}
+		}
+		return all
+	case syntax.OpConcat:
+		for _, sub := range pattern.Sub {
+			if some := literalsOf(sub); some != nil {
+				return some
+			}
+		}
+	}
+	return nil
 }
 
 // secretIn returns the credential in a match: the group that the rule names, else the first group that is not empty.

@@ -92,6 +92,9 @@ type window struct {
 
 // windows returns the parts of a text, in whole lines, in which the generic pattern can match. They do not touch.
 func windows(text string) []window {
+	if !mayHaveWord(text) {
+		return nil
+	}
 	var all []window
 	left, open, start, end, number := 0, false, 0, 0, 0
 	for line := range strings.Lines(text) {
@@ -113,13 +116,39 @@ func windows(text string) []window {
 	return all
 }
 
+// mayHaveWord reports whether a line of a text may have a word.
+func mayHaveWord(text string) bool {
+	lower := strings.ToLower(text)
+	for _, w := range words {
+		ignored := 0
+		if w == "api" {
+			ignored = strings.Count(lower, "\napiversion:")
+			if strings.HasPrefix(lower, "apiversion:") {
+				ignored++
+			}
+		}
+		if strings.Count(lower, w) > ignored {
+			return true
+		}
+	}
+	return !isASCII(text)
+}
+
+// isASCII reports whether a text has only ASCII letters. Some of the others fold to ASCII.
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 // hasWord reports whether a match can begin in a line. Like gitleaks, it ignores the "api" in apiVersion.
 func hasWord(line string) bool {
 	line = strings.TrimPrefix(strings.TrimLeft(line, " -"), "apiVersion:")
-	for i := range len(line) {
-		if line[i] >= 0x80 {
-			return true // some of these letters fold to ASCII
-		}
+	if !isASCII(line) {
+		return true
 	}
 	line = strings.ToLower(line)
 	for _, w := range words {
