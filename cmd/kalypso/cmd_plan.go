@@ -48,6 +48,9 @@ With them it compares two states of the control plane, as for a pull request to 
 With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
 and with --commit what promoting a commit of main would do.
 
+It remembers in the user's cache folder, in kalypso/plans, which folders of the GitOps branch are as they should be, and renders only
+the others the next time. The folder can be deleted at any time.
+
 With --out it saves the plan to a file, which kalypso schedule --plan carries out unchanged or refuses. Nothing else is written in any case.
 
 With --what-if it plans an imagined change of the environment, without a commit, and compares with the same state without
@@ -97,6 +100,7 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
+	session.drafter.Settled = newSettledFolders()
 	draft, err := c.draft(cmd.Context(), session)
 	if err != nil {
 		return err

@@ -74,12 +74,24 @@ type Drafter struct {
 	Charts Renderer
 	// Memory keeps results, so that only changes are rendered; optional.
 	Memory *Memory
+	// Settled remembers folders from one process to the next, so that drafts that are compared with the GitOps branch need not render them; optional.
+	// The bundles of these drafts have no configuration for them.
+	Settled Settled
 	// Comparisons keeps drafts with a base; optional.
 	Comparisons *Comparisons
 	// Schedulers are the external schedulers and extenders. Without it, only their recorded answers are used.
 	Schedulers *external.Asker
 	// Trace is called for each step; optional.
 	Trace Trace
+}
+
+// Settled remembers digests that identify folders of a GitOps branch and everything that they are rendered from. It must forget them when the
+// program changes. Forgetting only costs time.
+type Settled interface {
+	// Known returns what reports whether a digest was remembered.
+	Known(r Request) func(fleet.Digest) bool
+	// Remember adds digests.
+	Remember(r Request, settled []fleet.Digest)
 }
 
 // DraftRequest selects what to draft, and what to compare it with: by default the GitOps branch, or with imagined changes, the same
@@ -217,9 +229,11 @@ func (w *drafting) build(ctx context.Context) error {
 		if w.base != nil && s == w.base.Snapshot {
 			asked = w.baseAsked
 		}
-		return bundle.BuildWith(s, published, previous, bundle.Options{
-			Charts: chartsOf(ctx, w.Charts), Standing: standing, Answers: asked.Answers, Recorded: asked.Recorded, Problems: asked.Problems,
-		})
+		o := bundle.Options{Charts: chartsOf(ctx, w.Charts), Standing: standing, Answers: asked.Answers, Recorded: asked.Recorded, Problems: asked.Problems}
+		if w.Settled != nil && w.draft.GitOps != nil {
+			o.Settled = w.Settled.Known(w.request.Request)
+		}
+		return bundle.BuildWith(s, published, previous, o)
 	}
 	switch {
 	case w.base != nil:
@@ -236,6 +250,9 @@ func (w *drafting) build(ctx context.Context) error {
 		w.draft.Bundle = build(snapshot, w.draft.GitOps.Published, w.Memory.get(w.request.Request), nil)
 		if ctx.Err() == nil {
 			w.Memory.put(w.request.Request, w.draft.Bundle)
+			if w.Settled != nil {
+				w.Settled.Remember(w.request.Request, w.draft.Bundle.Settled())
+			}
 		}
 	}
 	if ctx.Err() != nil {

@@ -35,8 +35,10 @@ type folderBuild struct {
 	// waiting are the assignments whose charts are rendered later, by index. mu guards it.
 	waiting map[int]*step
 	result  *Folder
-	// reused means that result was taken from the previous bundle as a whole.
+	// reused means that result was taken as a whole from the previous bundle, or from what is published.
 	reused bool
+	// settled identifies the inputs of a result that was taken from what is published.
+	settled fleet.Digest
 	// gone means that nothing is left of the folder.
 	gone bool
 }
@@ -88,6 +90,10 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 		f.result, f.reused = f.previous, true
 		return f
 	}
+	f.charted = slices.ContainsFunc(f.templates, func(s slot) bool { return s.template != nil && s.template.HasChart() })
+	if f.settle(inputs) {
+		return f
+	}
 	if f.clusterType == nil {
 		f.clusterType = f.of.clusterType.Of(p.cluster.cluster)
 	}
@@ -100,7 +106,6 @@ func (b *builder) prepare(p place, previous *Bundle) *folderBuild {
 	f.notes = make([]note, len(f.wanted))
 	f.unrendered.Store(int64(len(f.wanted)))
 	f.result.Assignments = make([]Assignment, len(f.wanted))
-	f.charted = slices.ContainsFunc(f.templates, func(s slot) bool { return s.template != nil && s.template.HasChart() })
 	f.waiting = map[int]*step{}
 	return f
 }

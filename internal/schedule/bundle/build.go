@@ -35,6 +35,8 @@ type Bundle struct {
 
 	published *Published
 
+	settled []fleet.Digest // of the inputs of the folders that were not built, see [Options.Settled]
+
 	// For the next build.
 	workload string // the only one whose assignments were built, or empty
 	library  *render.Library
@@ -68,6 +70,9 @@ type Options struct {
 	Decisions *placement.Decisions
 	// Workload restricts the build to the assignments of one workload. Default: all.
 	Workload string
+	// Settled reports whether an earlier build of the same program has returned the digest of a folder's inputs with [Bundle.Settled]. Such a folder
+	// is not built: it is the published one, without the configuration of its assignments. Default: none has.
+	Settled func(fleet.Digest) bool
 }
 
 // Standing has assignments that decisions prefer.
@@ -267,6 +272,9 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 	for _, f := range folders {
 		if !f.gone {
 			result.Folders = append(result.Folders, f.result)
+		}
+		if f.settled != (fleet.Digest{}) {
+			result.settled = append(result.settled, f.settled)
 		}
 		result.Removed = append(result.Removed, f.result.removed...)
 		problems = append(problems, f.result.problems...)

@@ -61,6 +61,48 @@ func TestIncrementalIsFull(t *testing.T) {
 	})
 }
 
+// TestSettledIsFull checks builds that do not build the folders that an earlier build, of another process, found to be as published.
+func TestSettledIsFull(t *testing.T) {
+	outcome := func(b *bundle.Bundle) any {
+		hashes := map[string]string{}
+		for f := range b.Files {
+			hashes[f.Path] = f.Hash.String()
+		}
+		return []any{b.Changes(), b.Problems, hashes, b.Count(), len(b.Removed)}
+	}
+	used := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		known := map[fleet.Digest]bool{}
+		settled := func(d fleet.Digest) bool {
+			if known[d] {
+				used++
+			}
+			return known[d]
+		}
+		for range rapid.IntRange(2, 6).Draw(t, "rounds") {
+			s := w.snapshot()
+			p := publishedOf(t, w, s)
+			got, want := bundle.BuildWith(s, p, nil, bundle.Options{Settled: settled}), bundle.Build(s, p, nil)
+			if diff := cmp.Diff(outcome(got), outcome(want)); diff != "" {
+				t.Fatalf("builds with and without settled folders differ (-with +without):\n%s", diff)
+			}
+			for _, d := range got.Settled() {
+				known[d] = true
+			}
+			if rapid.Bool().Draw(t, "publish") {
+				w.branch = apply(w.branch, want)
+			}
+			for range rapid.IntRange(0, 2).Draw(t, "edits") {
+				w.edit(t)
+			}
+		}
+	})
+	if used < 10 {
+		t.Errorf("only %d folders were settled", used)
+	}
+}
+
 // TestSmallEditsAreFull covers what random edits rarely do to a fleet without problems: only one input of the folders of clusters
 // changes, so that everything else of the previous build is used again.
 func TestSmallEditsAreFull(t *testing.T) {
