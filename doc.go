@@ -58,7 +58,7 @@
 //	internal/serve/web             its pages
 //	internal/serve/wiring          connects forges, Git, the ledger and pages to a server
 //	internal/operator              the same rounds for ControlPlane objects of a Kubernetes cluster
-//	internal/operator/tenant       connects one of them to Git and its forge
+//	internal/operator/tenant       connects one of them to Git, its forge and its ledger
 //	internal/cli                   what commands share: arguments, output formats, exit codes
 //	internal/cli/backend           whom a command asks: a server, or a ledger directly
 //	internal/cli/output            results as text
@@ -67,7 +67,7 @@
 //	internal/sample/scaffold       repositories and workflows to start from
 //	internal/sample/simulate       simulated clusters, which follow Git and report
 //
-//	internal/sqlfile               opens SQLite files, migrates schemas, reads statements
+//	internal/sqlfile               migrates schemas, reads statements; sqlitefile opens SQLite files
 //	internal/text/...              secrets that do not print, repository URLs, revisions, Markdown, JSON schemas, order of and typos in names
 //	cmd/kalypso                    the command line
 //	cmd/kalypso-agent              the agent as a program of its own

@@ -1,3 +1,2 @@
-// Package sqlfile opens SQLite files, migrates schemas, and reads named statements from .sql files,
-// for everything that keeps data in SQL.
+// Package sqlfile migrates schemas, and reads named statements from .sql files, for everything that keeps data in SQL.
 package sqlfile

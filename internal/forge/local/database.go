@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/sqlfile"
+	"github.com/kalypso-io/kalypso/internal/sqlfile/sqlitefile"
 )
 
 var (
@@ -21,14 +22,14 @@ var (
 )
 
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
-	if err := sqlfile.Create(file); err != nil {
+	if err := sqlitefile.Create(file); err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
 	}
-	db, err := sqlfile.Open(file, "", 4)
+	db, err := sqlitefile.Open(file, "", 4)
 	if err != nil {
 		return nil, fmt.Errorf("open database %q: %w", file, err)
 	}
-	if err := sqlfile.MigrateFile(ctx, db, migrations); err != nil {
+	if err := sqlitefile.Migrate(ctx, db, migrations); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare database %q: %w", file, err), db.Close())
 	}
 	return db, nil

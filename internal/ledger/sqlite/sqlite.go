@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 	"github.com/kalypso-io/kalypso/internal/sqlfile"
+	"github.com/kalypso-io/kalypso/internal/sqlfile/sqlitefile"
 )
 
 var (
@@ -42,17 +43,17 @@ var (
 
 // Open opens the ledger in a file. It creates the file and migrates the schema as needed.
 func Open(ctx context.Context, file string) (*Ledger, error) {
-	if err := sqlfile.Create(file); err != nil {
+	if err := sqlitefile.Create(file); err != nil {
 		return nil, fmt.Errorf("create ledger: %w", err)
 	}
-	write, err := sqlfile.Open(file, writing, 1)
+	write, err := sqlitefile.Open(file, writing, 1)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger %q: %w", file, err)
 	}
-	if err := sqlfile.MigrateFile(ctx, write, migrations, relational.Migrations); err != nil {
+	if err := sqlitefile.Migrate(ctx, write, migrations, relational.Migrations); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare ledger %q: %w", file, err), write.Close())
 	}
-	read, err := sqlfile.Open(file, reading, readers)
+	read, err := sqlitefile.Open(file, reading, readers)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %q: %w", file, err), write.Close())
 	}
@@ -78,7 +79,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) error {
 		return fmt.Errorf("back up ledger: %w", err)
 	}
 	// Readers may not do this, and the writer should not wait: use a separate connection.
-	db, err := sqlfile.Open(l.file, writing, 1)
+	db, err := sqlitefile.Open(l.file, writing, 1)
 	if err != nil {
 		return fmt.Errorf("back up ledger: %w", err)
 	}

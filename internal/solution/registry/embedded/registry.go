@@ -20,6 +20,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/sqlfile"
+	"github.com/kalypso-io/kalypso/internal/sqlfile/sqlitefile"
 )
 
 // Options are what a registry is made from.
@@ -121,16 +122,16 @@ func (s *Registry) open(ctx context.Context) error {
 		}
 	}
 	file := s.path(databaseFile)
-	if err := sqlfile.Create(file); err != nil {
+	if err := sqlitefile.Create(file); err != nil {
 		return err
 	}
 	// What a client was told to be stored is stored, even if the machine fails.
-	db, err := sqlfile.Open(file, "&_pragma=synchronous(FULL)", 4)
+	db, err := sqlitefile.Open(file, "&_pragma=synchronous(FULL)", 4)
 	if err != nil {
 		return err
 	}
 	s.db = db
-	if err := sqlfile.MigrateFile(ctx, db, migrations); err != nil {
+	if err := sqlitefile.Migrate(ctx, db, migrations); err != nil {
 		return err
 	}
 	return s.tidy(ctx)

@@ -1,4 +1,6 @@
-package sqlfile
+// Package sqlitefile opens SQLite files. It is apart from package sqlfile, because SQLite makes a program much larger, also one that keeps its data
+// elsewhere.
+package sqlitefile
 
 import (
 	"context"
@@ -9,6 +11,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/kalypso-io/kalypso/internal/sqlfile"
 )
 
 // With pragmas, readers do not wait for the writer, commits survive a crash of the process,
@@ -37,8 +41,8 @@ func Open(file, options string, connections int) (*sql.DB, error) {
 	return db, nil
 }
 
-// MigrateFile is [Migrate] for a database whose version is SQLite's user_version.
-func MigrateFile(ctx context.Context, db *sql.DB, sources ...fs.FS) error {
+// Migrate is [sqlfile.Migrate] for a database whose version is SQLite's user_version.
+func Migrate(ctx context.Context, db *sql.DB, sources ...fs.FS) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -48,7 +52,7 @@ func MigrateFile(ctx context.Context, db *sql.DB, sources ...fs.FS) error {
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if version, err = Migrate(ctx, tx, version, sources...); err != nil {
+	if version, err = sqlfile.Migrate(ctx, tx, version, sources...); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(version)); err != nil {
