@@ -17,12 +17,13 @@ import (
 // The benchmarks' fleet: every cluster has a reconciler that follows the platform branch, and one for each of several
 // applications. The state of each reconciler has changed several times.
 const (
-	reconcilers = 50
-	// sizeVariable sets the number of clusters, of which 10000 take minutes to fill in, factsVariable that of facts about each reconciler.
-	sizeVariable  = "LEDGER_CLUSTERS"
-	factsVariable = "LEDGER_FACTS"
-	defaultSize   = 200
-	defaultFacts  = 10
+	// Of clusters, of which 10000 take minutes to fill in, of reconcilers of each cluster, and of facts about each reconciler.
+	sizeVariable        = "LEDGER_CLUSTERS"
+	reconcilersVariable = "LEDGER_RECONCILERS"
+	factsVariable       = "LEDGER_FACTS"
+	defaultSize         = 200
+	defaultReconcilers  = 50
+	defaultFacts        = 10
 )
 
 // fleetSQL fills a ledger quickly. :clusters is the size. Both databases support it.
@@ -93,7 +94,7 @@ func Bench(b *testing.B, store *relational.Store) {
 func Fill(b testing.TB, store *relational.Store) (clusters int) {
 	b.Helper()
 	clusters = size(b)
-	fillFleet(b, store, clusters, reconcilers, factsEach(b), time.Hour)
+	fillFleet(b, store, clusters, reconcilersEach(b), factsEach(b), time.Hour)
 	return clusters
 }
 
@@ -116,6 +117,8 @@ SELECT 1, 1, 9223372036854775807, 'type-' || k, 'w' || id || '-t', 'w' || id, 't
 }
 
 func factsEach(b testing.TB) int { return number(b, factsVariable, defaultFacts) }
+
+func reconcilersEach(b testing.TB) int { return number(b, reconcilersVariable, defaultReconcilers) }
 
 func size(b testing.TB) int {
 	b.Helper()
@@ -241,7 +244,7 @@ func benchPlatformAsOf(b *testing.B, l ledger.Ledger, clusters int) {
 }
 
 func benchCluster(b *testing.B, l ledger.Ledger, _ int) {
-	benchStates(b, l, ledger.StateQuery{Cluster: "c100007"}, reconcilers)
+	benchStates(b, l, ledger.StateQuery{Cluster: "c100007"}, reconcilersEach(b))
 }
 
 func benchMembers(b *testing.B, l ledger.Ledger, clusters int) {
@@ -270,7 +273,7 @@ func benchVersionsOf(b *testing.B, l ledger.Ledger, q ledger.VersionQuery, want 
 }
 
 func benchVersions(b *testing.B, l ledger.Ledger, _ int) {
-	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod"}, reconcilers-1)
+	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod"}, reconcilersEach(b)-1)
 }
 
 func benchVersionsAsOf(b *testing.B, l ledger.Ledger, _ int) {
@@ -278,13 +281,13 @@ func benchVersionsAsOf(b *testing.B, l ledger.Ledger, _ int) {
 }
 
 func benchEnvironmentAsOf(b *testing.B, l ledger.Ledger, _ int) {
-	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod", AsOf: lastTuesday(b)}, reconcilers-1)
+	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod", AsOf: lastTuesday(b)}, reconcilersEach(b)-1)
 }
 
 func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
 	for b.Loop() {
 		all, err := l.Transitions(b.Context(), ledger.TransitionQuery{Cluster: "c100007"})
-		if err != nil || len(all) != reconcilers*factsEach(b) {
+		if err != nil || len(all) != reconcilersEach(b)*factsEach(b) {
 			b.Fatalf("got %d transitions, %v", len(all), err)
 		}
 	}
@@ -293,7 +296,7 @@ func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
 func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 	for b.Loop() {
 		all, err := l.Deployments(b.Context(), ledger.DeploymentQuery{Environment: "prod"})
-		if err != nil || len(all) != (reconcilers-1)*factsEach(b) {
+		if err != nil || len(all) != (reconcilersEach(b)-1)*factsEach(b) {
 			b.Fatalf("got %d deployments, %v", len(all), err)
 		}
 	}
@@ -304,7 +307,7 @@ func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 var reportRound atomic.Int64
 
 // clusterReports returns the reports of one cluster about all its reconcilers.
-func clusterReports(cluster int, revision string, observed time.Time) []ledger.Report {
+func clusterReports(cluster, reconcilers int, revision string, observed time.Time) []ledger.Report {
 	reports := make([]ledger.Report, reconcilers)
 	for k := range reports {
 		reports[k] = ledger.Report{
@@ -322,8 +325,9 @@ func clusterReports(cluster int, revision string, observed time.Time) []ledger.R
 // stride is how far apart clusters are that report after each other. It is a prime number, so that each cluster reports once in a round.
 const stride = 7919
 
-// ingest lets clusters report concurrently, 50 reports each.
+// ingest lets clusters report concurrently, each about all its reconcilers.
 func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int64) string, observed func(round int64) time.Time) {
+	reconcilers := reconcilersEach(b)
 	began := time.Now()
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
@@ -332,7 +336,7 @@ func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int
 			round := n / int64(clusters)
 			// Clusters report in no order: few of a transaction are neighbours in the database.
 			cluster := int(n * stride % int64(clusters))
-			if err := l.Report(context.Background(), clusterReports(cluster, revision(round), observed(round))...); err != nil {
+			if err := l.Report(context.Background(), clusterReports(cluster, reconcilers, revision(round), observed(round))...); err != nil {
 				b.Error(err)
 				return
 			}

@@ -44,7 +44,7 @@ func rollback(tx pgx.Tx) error {
 // (Copying into a temporary table first writes everything twice and is not faster.)
 //
 // All batches lock rows in the same order, so that they cannot deadlock: new clusters by name, all clusters by id,
-// then sources, the clusters' rows, and outcomes by id.
+// then sources, the clusters' rows, and last the outcomes by id.
 type batch struct {
 	tx     pgx.Tx
 	locked map[string]int64 // clusters

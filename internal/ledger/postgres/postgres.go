@@ -31,6 +31,9 @@ const (
 	replicaLock    = 0x6b616c79_03
 )
 
+// writers is how many batches of reports run at the same time: while the database stores one, the program prepares another.
+const writers = 2
+
 // noPause ends the transaction of a server that is paused, or gone without closing its connections: others wait for its locks.
 const noPause = "set_config('idle_in_transaction_session_timeout', '2s', true)"
 
@@ -65,7 +68,7 @@ func Open(ctx context.Context, url string, change ...func(*pgxpool.Config)) (*Le
 		return nil, fmt.Errorf("prepare ledger: %w", err)
 	}
 	store := relational.New(&database{pool}, relational.Options{
-		Read: db, Write: db, Lock: " FOR UPDATE",
+		Read: db, Write: db, Writers: writers, Lock: " FOR UPDATE",
 		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", compactionLock),
 		Serial:    fmt.Sprintf("SELECT %s, pg_advisory_xact_lock(%d)", noPause, replicaLock),
 		Now:       "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",

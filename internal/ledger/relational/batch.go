@@ -16,9 +16,6 @@ type Batch interface {
 	// Reconcilers returns the states of reconcilers, in their order.
 	// It inserts new ones; their state has no outcome.
 	Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]Current, error)
-	// Outcomes stores outcomes, and lowers FirstObserved of existing ones.
-	// Then it applies moves to the numbers of reconcilers. Both are sorted by id.
-	Outcomes(ctx context.Context, outcomes []OutcomeRow, moves []Move) error
 	// Facts stores facts. Of two with the same reconciler and time, the one with the greater outcome stays.
 	// Then it deletes the facts within the spans in thin.
 	Facts(ctx context.Context, facts []Fact, thin []Thin) error
@@ -26,6 +23,9 @@ type Batch interface {
 	States(ctx context.Context, states []Current, followers []Follower) error
 	// Settle recomputes Since of reconcilers: the first observation of their outcome without another outcome after it.
 	Settle(ctx context.Context, reconcilers []int64) error
+	// Outcomes is called last. It stores outcomes, and lowers FirstObserved of existing ones.
+	// Then it applies moves to the numbers of reconcilers. Both are sorted by id.
+	Outcomes(ctx context.Context, outcomes []OutcomeRow, moves []Move) error
 }
 
 // OutcomeRow is a stored outcome.

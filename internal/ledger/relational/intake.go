@@ -61,19 +61,19 @@ func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
 	}
 	rows, follow := outcomeRows(reports, all), followers(before, all)
 	news := advanceAll(states, all)
-	if err := b.Outcomes(ctx, rows, moves(before, states)); err != nil {
-		return err
-	}
 	if err := b.Facts(ctx, news.facts, news.thin); err != nil {
 		return err
 	}
 	if err := b.States(ctx, changed(before, states), follow); err != nil {
 		return err
 	}
-	if len(news.unsettled) == 0 {
-		return nil
+	if len(news.unsettled) > 0 {
+		if err := b.Settle(ctx, news.unsettled); err != nil {
+			return err
+		}
 	}
-	return b.Settle(ctx, news.unsettled)
+	// Last, because all clusters share outcomes: other writers wait until the transaction ends.
+	return b.Outcomes(ctx, rows, moves(before, states))
 }
 
 // outcomeRows returns the distinct outcomes of reports. They are sorted by id, so that all writers lock them in the same order.

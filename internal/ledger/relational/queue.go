@@ -55,7 +55,7 @@ func (s *Store) Heard(ctx context.Context, cluster string, at time.Time) error {
 	return nil
 }
 
-// submit passes a request to the writer and waits. If the context ends first, the request may still be stored.
+// submit passes a request to a writer and waits. If the context ends first, the request may still be stored.
 func (s *Store) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,7 +78,6 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 
 // writeQueue stores requests until its context ends. It answers every request that it received.
 func (s *Store) writeQueue(ctx context.Context) {
-	defer close(s.stopped)
 	for {
 		select {
 		case <-ctx.Done():

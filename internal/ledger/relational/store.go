@@ -18,6 +18,8 @@ import (
 type Options struct {
 	// Read and Write are connections to the same database. Write may be limited to one connection.
 	Read, Write *sql.DB // required
+	// Writers is how many batches may run at the same time; 0 means one.
+	Writers int
 	// Lock is appended to a query to lock its rows until the transaction ends; empty if there is only one writer.
 	Lock string
 	// Exclusive is a statement that blocks batches until the transaction ends.
@@ -47,11 +49,18 @@ var _ ledger.Ledger = (*Store)(nil)
 func New(database Database, o Options) *Store {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Store{Options: o, database: database, requests: make(chan *request), stop: stop, stopped: make(chan struct{})}
-	go s.writeQueue(ctx)
+	var writing sync.WaitGroup
+	for range max(o.Writers, 1) {
+		writing.Go(func() { s.writeQueue(ctx) })
+	}
+	go func() {
+		writing.Wait()
+		close(s.stopped)
+	}()
 	return s
 }
 
-// Close stops the writer and closes the database.
+// Close stops the writers and closes the database.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {

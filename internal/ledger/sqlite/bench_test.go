@@ -26,12 +26,20 @@ func TestFill(t *testing.T) {
 
 func BenchmarkYear(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "ledger.db")
-	ledgertest.Year(b, open(b, file).Store, func() (bytes int64) {
-		for _, suffix := range []string{"", "-wal"} {
-			if info, err := os.Stat(file + suffix); err == nil {
-				bytes += info.Size()
-			}
+	ledgertest.Year(b, open(b, file).Store, func() int64 { return sizeOf(file) })
+}
+
+func BenchmarkHour(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "ledger.db")
+	ledgertest.Hour(b, open(b, file).Store, func() int64 { return sizeOf(file) })
+}
+
+// sizeOf returns the bytes of a ledger.
+func sizeOf(file string) (bytes int64) {
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(file + suffix); err == nil {
+			bytes += info.Size()
 		}
-		return bytes
-	})
+	}
+	return bytes
 }
