@@ -131,7 +131,11 @@ func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.C
 		w.conditions = append(w.conditions, "g.revoked = 0")
 	}
 	if q.Environment != "" || q.ClusterType != "" {
-		w.conditions = append(w.conditions, "g.revoked = 0", memberCondition(&w, q))
+		condition, err := s.memberCondition(ctx, &w, q)
+		if err != nil {
+			return nil, fmt.Errorf("count members: %w", err)
+		}
+		w.conditions = append(w.conditions, condition)
 	}
 	rows, err := query(ctx, s.Read, scanCluster, queries.Get("selectClusters")+w.String()+" ORDER BY c.name"+limit(q.Limit), w.args...)
 	if err != nil {
@@ -144,13 +148,30 @@ func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.C
 	return clusters, nil
 }
 
-func memberCondition(w *where, q ledger.ClusterQuery) string {
+// fewMembers is the number of members that are found and sorted faster than pages of all clusters are searched for them.
+const fewMembers = 2000
+
+// memberCondition returns the condition that a cluster is a member. A page of many members is read in the order of names, which ends
+// with the page; the condition then does not let SQLite start with the memberships.
+func (s *Store) memberCondition(ctx context.Context, w *where, q ledger.ClusterQuery) (string, error) {
 	var m where
-	m.args = w.args
+	m.text("environment = ?", q.Environment)
+	m.text("cluster_type = ?", q.ClusterType)
+	count := 0
+	if q.Limit > 0 {
+		some := "SELECT COUNT(*) FROM (SELECT 1 FROM membership" + m.String() + limit(fewMembers) + ") some"
+		if err := s.Read.QueryRowContext(ctx, some, m.args...).Scan(&count); err != nil {
+			return "", err
+		}
+	}
+	m = where{args: w.args}
 	m.text("environment = ?", q.Environment)
 	m.text("cluster_type = ?", q.ClusterType)
 	w.args = m.args
-	return "g.id IN (SELECT registration_id FROM membership" + m.String() + ")"
+	if count < fewMembers {
+		return "g.revoked = 0 AND g.id IN (SELECT registration_id FROM membership" + m.String() + ")", nil
+	}
+	return "COALESCE(g.revoked, 1) = 0 AND EXISTS (SELECT 1 FROM membership m" + m.String() + " AND m.registration_id = g.id)", nil
 }
 
 // withMemberships adds the memberships of clusters. It reads the whole range of registrations, because

@@ -4,13 +4,31 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
 // database runs batches on the writing connection.
-type database struct{ db *sql.DB }
+type database struct {
+	db       *sql.DB
+	prepared map[string]*sql.Stmt
+}
+
+// prepare prepares the statements of batches: for small batches, that would take longer than the statements.
+func prepare(ctx context.Context, db *sql.DB) (*database, error) {
+	d := &database{db, map[string]*sql.Stmt{}}
+	for _, text := range append(slices.Collect(maps.Values(queries)), settle) {
+		s, err := db.PrepareContext(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		d.prepared[text] = s
+	}
+	return d, nil
+}
 
 // Batch implements [relational.Database]. If the context ends, so does the transaction: statements have a context that does not end,
 // because the driver starts a goroutine for each statement that could be canceled.
@@ -19,7 +37,7 @@ func (d *database) Batch(ctx context.Context, do func(context.Context, relationa
 	if err != nil {
 		return err
 	}
-	b := &batch{tx: tx, statements: map[string]*sql.Stmt{}, clusters: map[string]int64{}}
+	b := &batch{database: d, tx: tx, statements: map[string]*sql.Stmt{}, clusters: map[string]int64{}}
 	if err := do(context.WithoutCancel(ctx), b); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
@@ -28,21 +46,20 @@ func (d *database) Batch(ctx context.Context, do func(context.Context, relationa
 
 // batch stores reports row by row, which without a network is as fast as all at once.
 type batch struct {
+	*database
 	tx         *sql.Tx
 	statements map[string]*sql.Stmt
 	clusters   map[string]int64
 }
 
-// statement returns a statement that is prepared once for the batch.
-func (b *batch) statement(ctx context.Context, text string) (*sql.Stmt, error) {
-	if s := b.statements[text]; s != nil {
-		return s, nil
-	}
-	s, err := b.tx.PrepareContext(ctx, text)
-	if err == nil {
+// statement returns a prepared statement for the transaction.
+func (b *batch) statement(ctx context.Context, text string) *sql.Stmt {
+	s := b.statements[text]
+	if s == nil {
+		s = b.tx.StmtContext(ctx, b.prepared[text])
 		b.statements[text] = s
 	}
-	return s, err
+	return s
 }
 
 func (b *batch) exec(ctx context.Context, text string, args ...any) error {
@@ -52,11 +69,7 @@ func (b *batch) exec(ctx context.Context, text string, args ...any) error {
 
 // change executes a statement and returns how many rows it changed.
 func (b *batch) change(ctx context.Context, text string, args ...any) (int64, error) {
-	s, err := b.statement(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	result, err := s.ExecContext(ctx, args...)
+	result, err := b.statement(ctx, text).ExecContext(ctx, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -65,17 +78,10 @@ func (b *batch) change(ctx context.Context, text string, args ...any) (int64, er
 
 // id returns the id of a row and inserts the row if it does not exist.
 func (b *batch) id(ctx context.Context, find, insert string, args ...any) (id int64, err error) {
-	s, err := b.statement(ctx, find)
-	if err != nil {
-		return 0, err
-	}
-	if err = s.QueryRowContext(ctx, args...).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
+	if err = b.statement(ctx, find).QueryRowContext(ctx, args...).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	if s, err = b.statement(ctx, insert); err != nil {
-		return 0, err
-	}
-	err = s.QueryRowContext(ctx, args...).Scan(&id)
+	err = b.statement(ctx, insert).QueryRowContext(ctx, args...).Scan(&id)
 	return id, err
 }
 
@@ -93,10 +99,7 @@ func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, 
 }
 
 func (b *batch) source(ctx context.Context, s ledger.Source) (id int64, err error) {
-	find, err := b.statement(ctx, queries.Get("findSource"))
-	if err != nil {
-		return 0, err
-	}
+	find := b.statement(ctx, queries.Get("findSource"))
 	if err = find.QueryRowContext(ctx, s.Repository, s.Ref, s.Path).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
@@ -131,19 +134,12 @@ func (b *batch) cluster(ctx context.Context, name string) (int64, error) {
 }
 
 func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster int64, id ledger.ReconcilerID) error {
-	find, err := b.statement(ctx, queries.Get("findReconciler"))
-	if err != nil {
-		return err
-	}
-	row := find.QueryRowContext(ctx, cluster, id.Kind, id.Namespace, id.Name)
-	err = row.Scan(&c.Reconciler, &c.Source, &c.Outcome, &c.Since, &c.Confirmed, &c.Received)
+	row := b.statement(ctx, queries.Get("findReconciler")).QueryRowContext(ctx, cluster, id.Kind, id.Namespace, id.Name)
+	err := row.Scan(&c.Reconciler, &c.Source, &c.Outcome, &c.Since, &c.Confirmed, &c.Received)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	insert, err := b.statement(ctx, queries.Get("insertReconciler"))
-	if err != nil {
-		return err
-	}
+	insert := b.statement(ctx, queries.Get("insertReconciler"))
 	return insert.QueryRowContext(ctx, cluster, id.Kind, id.Namespace, id.Name).Scan(&c.Reconciler)
 }
 
@@ -198,10 +194,13 @@ func (b *batch) States(ctx context.Context, states []relational.Current, followe
 	return nil
 }
 
+// settle is the statement of Settle.
+const settle = relational.SettleSince + " = $1"
+
 // Settle implements [relational.Batch].
 func (b *batch) Settle(ctx context.Context, reconcilers []int64) error {
 	for _, r := range reconcilers {
-		if err := b.exec(ctx, relational.SettleSince+" = $1", r); err != nil {
+		if err := b.exec(ctx, settle, r); err != nil {
 			return err
 		}
 	}

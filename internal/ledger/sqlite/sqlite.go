@@ -23,9 +23,10 @@ var (
 	queries = sqlfile.ParseQueries(queriesFile)
 )
 
-// Each connection has a cache; a negative number is its size in KiB.
+// Each connection has a cache; a negative number is its size in KiB. The writer moves changes to the file when there are 64 MiB of them:
+// what changes again and again, as the last reports of clusters do, is moved once.
 const (
-	writing = "&_pragma=temp_store(MEMORY)&_pragma=cache_size(-65536)"
+	writing = "&_pragma=temp_store(MEMORY)&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(16384)"
 	reading = "&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16384)&_pragma=query_only(1)"
 	readers = 4
 )
@@ -57,8 +58,12 @@ func Open(ctx context.Context, file string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %q: %w", file, err), write.Close())
 	}
+	batches, err := prepare(ctx, write)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare ledger %q: %w", file, err), write.Close(), read.Close())
+	}
 	// With one writing connection, no lock is needed.
-	store := relational.New(&database{db: write}, relational.Options{
+	store := relational.New(batches, relational.Options{
 		Read: read, Write: write, Exclusive: "SELECT 1", Serial: "SELECT 1", Now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		Fence: "SELECT number, replica FROM work_unit WHERE name = $1",
 	})
