@@ -134,9 +134,15 @@ func oneOfEachKind(findings []Finding) []Finding {
 	})
 }
 
-// once checks a file, or returns the cached findings for its content.
+// once checks a file, or returns the cached findings for its content. Nothing is cached about files that are quickly known to have none.
 func (c *Checker) once(file string, data []byte) []Finding {
-	key := sha256.Sum256(append([]byte(strconv.FormatBool(isManifest(file))), data...))
+	if c.clean(file, data) {
+		return nil
+	}
+	hash := sha256.New()
+	hash.Write(strconv.AppendBool(nil, isManifest(file)))
+	hash.Write(data)
+	key := [sha256.Size]byte(hash.Sum(nil))
 	c.mu.Lock()
 	findings, known := c.known[key]
 	c.mu.Unlock()
@@ -156,6 +162,14 @@ func (c *Checker) once(file string, data []byte) []Finding {
 	return findings
 }
 
+// clean reports whether a file is known to have no findings, without parsing it.
+func (c *Checker) clean(file string, data []byte) bool {
+	if isManifest(file) && !c.structures.clean(data, func(all []*manifest) bool { return len(c.leveled(c.objects(all))) == 0 }) {
+		return false
+	}
+	return c.levels[RuleSecret] == Off || len(secrets(file, data)) == 0
+}
+
 // Credentials returns the sorted findings about credentials in files that are not manifests, path to content.
 func (c *Checker) Credentials(files map[string][]byte) []Finding {
 	var findings []Finding
@@ -165,14 +179,14 @@ func (c *Checker) Credentials(files map[string][]byte) []Finding {
 	return sorted(c.leveled(findings))
 }
 
-// Exposed returns the findings about credentials that the policy refuses, by file, the first one of each. Such a file must
-// not leave the process.
-func (c *Checker) Exposed(files map[string][]byte) map[string]Finding {
+// Exposed returns the findings about credentials among those of files, by file, the first one of each, if the policy refuses them. Such a file
+// must not leave the process.
+func (c *Checker) Exposed(findings []Finding) map[string]Finding {
 	exposed := map[string]Finding{}
 	if !c.Hides() {
 		return exposed
 	}
-	for _, f := range c.Check(files) {
+	for _, f := range findings {
 		if _, known := exposed[f.File]; f.Rule == RuleSecret && !known {
 			exposed[f.File] = f
 		}
@@ -197,18 +211,10 @@ func (c *Checker) file(file string, data []byte) []Finding {
 		findings = append(findings, secrets(file, data)...)
 	}
 	if isManifest(file) {
-		findings = append(findings, c.manifests(file, data)...)
+		manifests, broken := parse(file, data)
+		findings = append(append(findings, broken...), c.objects(manifests)...)
 	}
 	return c.leveled(findings)
-}
-
-// manifests checks the objects of a file. Only a file with findings is parsed for their lines and values, if its structure is known.
-func (c *Checker) manifests(file string, data []byte) []Finding {
-	if c.structures.clean(data, func(all []*manifest) bool { return len(c.leveled(c.objects(all))) == 0 }) {
-		return nil
-	}
-	manifests, findings := parse(file, data)
-	return append(findings, c.objects(manifests)...)
 }
 
 // objects runs all rules on the objects of a file.

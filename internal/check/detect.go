@@ -45,8 +45,8 @@ func defaultConfig() (config.Config, error) {
 	return read.Translate()
 }
 
-// newDetector returns a detector of some rules of a configuration.
-func newDetector(c config.Config, wanted func(id string) bool) (*detector, error) {
+// newDetector returns a detector of some rules of a configuration, which finds other words, too.
+func newDetector(c config.Config, wanted func(id string) bool, others ...string) (*detector, error) {
 	d := &detector{allowed: c.Allowlists, of: map[string][]int{}}
 	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
 		r := c.Rules[id]
@@ -70,6 +70,11 @@ func newDetector(c config.Config, wanted func(id string) bool) (*detector, error
 		}
 		d.literals = append(d.literals, literalsOf(parsed))
 	}
+	for _, word := range others {
+		if _, known := d.of[word]; !known {
+			d.of[word] = nil
+		}
+	}
 	d.keywords = ahocorasick.NewTrieBuilder().AddStrings(slices.Sorted(maps.Keys(d.of))).Build()
 	return d, nil
 }
@@ -78,9 +83,10 @@ func newDetector(c config.Config, wanted func(id string) bool) (*detector, error
 const maxMatches = 2000
 
 // detect returns the credentials in a text, by rule and place. It takes each match that it examines from left, and stops when that is below 0.
-func (d *detector) detect(text string, left *int) []credential {
+// It calls seen, which may be nil, with the text in lower case and the place of each keyword and other word in it.
+func (d *detector) detect(text string, left *int, seen func(lower []byte, from, to int)) []credential {
 	var found []credential
-	for _, i := range d.possible([]byte(text)) {
+	for _, i := range d.possible([]byte(text), seen) {
 		r := &d.rules[i]
 		lines, counted := 0, 0 // line ends in text[:counted]
 		for _, at := range r.Regex.FindAllStringIndex(text, *left+1) {
@@ -103,11 +109,15 @@ func (d *detector) detect(text string, left *int) []credential {
 }
 
 // possible returns the rules that can match in a text, in their order.
-func (d *detector) possible(text []byte) []int {
+func (d *detector) possible(text []byte, seen func(lower []byte, from, to int)) []int {
 	rules := slices.Clone(d.always)
 	lower := bytes.ToLower(text)
-	d.keywords.Walk(lower, func(end, n, _ int64) bool {
-		rules = append(rules, d.of[string(lower[end-n+1:end+1])]...)
+	d.keywords.Walk(lower, func(last, n, _ int64) bool {
+		from, to := int(last-n+1), int(last+1)
+		rules = append(rules, d.of[string(lower[from:to])]...)
+		if seen != nil {
+			seen(lower, from, to)
+		}
 		return true
 	})
 	slices.Sort(rules)

@@ -36,7 +36,7 @@ func TestFindsWhatGitleaksFinds(t *testing.T) {
 		}
 		want := slices.DeleteFunc(gitleaks(text), func(c credential) bool { return c.rule == genericRule })
 		left := maxMatches
-		got := ours.detect(text, &left)
+		got := ours.detect(text, &left, nil)
 		for _, c := range got {
 			found[c.rule] = true
 		}

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +31,7 @@ func newPatterns() (*patterns, error) {
 	if err != nil {
 		return nil, err
 	}
-	specific, err := newDetector(all, func(id string) bool { return id != genericRule })
+	specific, err := newDetector(all, func(id string) bool { return id != genericRule }, words...)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +41,14 @@ func newPatterns() (*patterns, error) {
 
 // find returns what gitleaks finds in the whole text. complete is false if there are more matches than [maxMatches].
 func (p *patterns) find(text string) (all []credential, complete bool) {
-	left := maxMatches
-	found := p.specific.detect(text, &left)
+	left, worded := maxMatches, !isASCII(text)
+	found := p.specific.detect(text, &left, func(lower []byte, from, to int) { worded = worded || isWordAt(lower, from, to) })
 	named := found
+	if !worded {
+		return named, left >= 0
+	}
 	for _, w := range windows(text) {
-		for _, f := range p.generic.detect(w.text, &left) {
+		for _, f := range p.generic.detect(w.text, &left, nil) {
 			if harmless(lineOf(w.text, f.line)) {
 				continue
 			}
@@ -92,9 +97,6 @@ type window struct {
 
 // windows returns the parts of a text, in whole lines, in which the generic pattern can match. They do not touch.
 func windows(text string) []window {
-	if !mayHaveWord(text) {
-		return nil
-	}
 	var all []window
 	left, open, start, end, number := 0, false, 0, 0, 0
 	for line := range strings.Lines(text) {
@@ -116,22 +118,13 @@ func windows(text string) []window {
 	return all
 }
 
-// mayHaveWord reports whether a line of a text may have a word.
-func mayHaveWord(text string) bool {
-	lower := strings.ToLower(text)
-	for _, w := range words {
-		ignored := 0
-		if w == "api" {
-			ignored = strings.Count(lower, "\napiversion:")
-			if strings.HasPrefix(lower, "apiversion:") {
-				ignored++
-			}
-		}
-		if strings.Count(lower, w) > ignored {
-			return true
-		}
+// isWordAt reports whether something in a text in lower case is a word that hasWord may find in its line.
+func isWordAt(lower []byte, from, to int) bool {
+	word := string(lower[from:to])
+	if word == "api" && (from == 0 || lower[from-1] == '\n') && bytes.HasPrefix(lower[to:], []byte("version:")) {
+		return false
 	}
-	return !isASCII(text)
+	return slices.Contains(words, word)
 }
 
 // isASCII reports whether a text has only ASCII letters. Some of the others fold to ASCII.

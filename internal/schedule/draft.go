@@ -138,6 +138,9 @@ type drafting struct {
 	// asked and baseAsked are the answers of external schedulers.
 	asked, baseAsked external.Asked
 	checker          *check.Checker
+	// written and findings are whether the bundle has new or changed files, and what the checks found in them.
+	written  bool
+	findings []check.Finding
 }
 
 func (w *drafting) read(ctx context.Context) (err error) {
@@ -207,9 +210,9 @@ func (w *drafting) make(ctx context.Context) error {
 	steps := []struct {
 		name string
 		do   func(context.Context) error
-	}{{"ask schedulers", w.ask}, {"build", w.build}, {"plan", w.plan}, {"check", w.check}}
+	}{{"ask schedulers", w.ask}, {"build", w.build}, {"check", w.check}, {"plan", w.plan}}
 	if w.request.Unpublished {
-		steps = steps[:2]
+		steps = steps[:3]
 	}
 	if !w.asks() {
 		steps = steps[1:]
@@ -255,20 +258,18 @@ func (w *drafting) build(ctx context.Context) error {
 			}
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return w.withhold()
+	return ctx.Err()
 }
 
-// withhold holds the assignments with a credential that the policy refuses, so that it is neither pushed nor shown.
-func (w *drafting) withhold() error {
+// check checks the files. It holds the assignments with a credential that the policy refuses, so that it is neither pushed nor shown.
+func (w *drafting) check(context.Context) error {
 	b := w.draft.Bundle
 	var err error
 	if w.checker, err = w.checkerOf(b.Snapshot); err != nil {
 		return err
 	}
-	exposed := w.checker.Exposed(w.files())
+	w.examine()
+	exposed := w.checker.Exposed(w.findings)
 	if len(exposed) == 0 {
 		return nil
 	}
@@ -285,7 +286,14 @@ func (w *drafting) withhold() error {
 		}
 	}
 	w.draft.Bundle = b.Withhold(reasons)
+	w.examine()
 	return nil
+}
+
+// examine checks the new and changed files.
+func (w *drafting) examine() {
+	files := w.files()
+	w.written, w.findings = len(files) > 0, w.checker.Check(files)
 }
 
 func (w *drafting) checkerOf(s *fleet.Snapshot) (*check.Checker, error) {
@@ -341,17 +349,13 @@ func (w *drafting) plan(context.Context) (err error) {
 	if d.Plan, err = plan.Compare(before, d.Loaded.Name(), d.Bundle); err == nil && w.checker.Hides() {
 		d.Plan.Redact(check.RedactYAML, check.RedactValue)
 	}
-	if err == nil {
-		d.Plan.WhatIf = d.WhatIf
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-func (w *drafting) check(context.Context) error {
-	d := w.draft
-	if written := w.files(); len(written) > 0 || !d.Plan.Empty() {
+	d.Plan.WhatIf = d.WhatIf
+	if w.written || !d.Plan.Empty() {
 		_, problems := check.PolicyOf(d.Loaded.Snapshot)
-		d.Findings = w.checker.Check(written)
+		d.Findings = w.findings
 		d.Plan.Problems = fleet.SortProblems(append(d.Plan.Problems, problems...))
 	}
 	if w.base != nil {
