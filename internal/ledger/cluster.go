@@ -49,7 +49,9 @@ type ClusterQuery struct {
 	ReportedBy string
 	// AsOf selects the registrations in force then; zero means now.
 	AsOf time.Time
-	// After is the name of the last cluster of the previous page.
+	// Natural orders clusters as people count: large-2 comes before large-10. Otherwise they are ordered by the bytes of their names.
+	Natural bool
+	// After is the name of the last cluster of the previous page; with Natural, its key in package natural.
 	After string
 	Limit int // 0 means all
 }

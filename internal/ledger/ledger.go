@@ -44,7 +44,7 @@ type Clusters interface {
 	// Reset forgets what a cluster reported last: its heartbeat, its clock and the states of its reconcilers, until it reports
 	// again. Observations until at stay as history; later ones, of a wrong clock, are deleted. Registrations stay.
 	Reset(ctx context.Context, cluster string, at time.Time) error
-	// Clusters returns the clusters that match a query, by name.
+	// Clusters returns the clusters that match a query, in the order of their names.
 	Clusters(ctx context.Context, q ClusterQuery) ([]Cluster, error)
 	// ClusterByCredential returns the registered cluster whose credential has this hash.
 	// It returns [ErrNotFound] if the registration was revoked or replaced.

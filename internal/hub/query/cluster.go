@@ -136,7 +136,8 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 	if err := o.knows(q.AsOf); err != nil {
 		return page, err
 	}
-	if _, err := q.Place(); err != nil {
+	place, err := q.Place()
+	if err != nil {
 		return page, err
 	}
 	if q.Environment != "" {
@@ -146,11 +147,15 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 	}
 	v := o.verdicts(q.AsOf)
 	var all []ledger.Cluster
-	var err error
-	if q.State != "" {
+	switch matching := (ledger.ClusterQuery{Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf}); {
+	case q.State != "":
 		all, err = v.inState(ctx, &q)
-	} else {
-		all, err = o.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: q.Environment, ClusterType: q.ClusterType, AsOf: q.AsOf})
+	case len(q.Labels) > 0:
+		all, err = o.Ledger.Clusters(ctx, matching)
+	default:
+		// One more than the page means that there is another page.
+		matching.Natural, matching.After, matching.Limit = true, place, q.limit()+1
+		all, err = o.Ledger.Clusters(ctx, matching)
 	}
 	if err != nil {
 		return page, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 // visibleLedger is the part of a ledger that a viewer sees. It implements each method of [Ledger] itself, so that a new one does not
@@ -87,6 +88,9 @@ func (l *visibleLedger) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]
 			return seen, nil
 		}
 		q.After = all[len(all)-1].Name
+		if q.Natural {
+			q.After = natural.Key(q.After)
+		}
 	}
 }
 

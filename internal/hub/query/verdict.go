@@ -34,7 +34,12 @@ func gateOf(v comply.Verdict) *Gate {
 var urgency = map[comply.State]int{comply.Broken: 1, comply.Offline: 2, comply.Missing: 3, comply.Behind: 4}
 
 func worst(all []comply.Reconciler, most int) []comply.Reconciler {
-	bad := slices.DeleteFunc(slices.Clone(all), func(r comply.Reconciler) bool { return r.State == comply.Reached })
+	var bad []comply.Reconciler
+	for i := range all {
+		if all[i].State != comply.Reached {
+			bad = append(bad, all[i])
+		}
+	}
 	slices.SortStableFunc(bad, func(a, b comply.Reconciler) int {
 		return cmp.Or(cmp.Compare(urgency[a.State], urgency[b.State]), a.Since.Compare(b.Since))
 	})

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
 func heartbeats(t *testing.T, l ledger.Ledger) {
@@ -20,6 +22,44 @@ func heartbeats(t *testing.T, l ledger.Ledger) {
 
 func member(environment string) []ledger.Membership {
 	return []ledger.Membership{{Environment: environment, ClusterType: "large"}}
+}
+
+// naturalOrder: pages in natural order add up to all clusters, of an environment with few members and of one with many.
+func naturalOrder(t *testing.T, l ledger.Ledger) {
+	for n := range 1100 {
+		memberships := []ledger.Membership{{Environment: "prod", ClusterType: []string{"large", "small"}[n%2]}}
+		if n%50 == 0 {
+			memberships = append(memberships, ledger.Membership{Environment: "dev", ClusterType: "small"})
+		}
+		must(t, l.Register(t.Context(), ledger.Registration{Cluster: fmt.Sprintf("c%d", n*7%1100), Memberships: memberships, At: at(1)}))
+	}
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "c7", Revoked: true, At: at(2)}))
+	take(t, l, report("c007", 3, 1, ledger.StateReady), report("b", 3, 1, ledger.StateReady))
+	for _, q := range []ledger.ClusterQuery{
+		{}, {Environment: "dev"}, {Environment: "prod"}, {Environment: "prod", ClusterType: "small"}, {ClusterType: "small"}, {Name: "c12"}, {Environment: "prod", AsOf: at(1)}, {Environment: "prod", AsOf: at(0)},
+	} {
+		want, err := l.Clusters(t.Context(), q)
+		must(t, err)
+		slices.SortFunc(want, func(a, b ledger.Cluster) int { return natural.Compare(a.Name, b.Name) })
+		q.Natural = true
+		for _, q.Limit = range []int{0, 37, 500} {
+			var got []ledger.Cluster
+			for q.After = ""; ; {
+				page, err := l.Clusters(t.Context(), q)
+				must(t, err)
+				got = append(got, page...)
+				if q.Limit == 0 || len(page) < q.Limit {
+					break
+				}
+				q.After = natural.Key(page[len(page)-1].Name)
+			}
+			equal(t, fmt.Sprintf("%+v", q), got, want)
+		}
+	}
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "a", At: at(4)}))
+	first, err := l.Clusters(t.Context(), ledger.ClusterQuery{Natural: true, Limit: 1})
+	must(t, err)
+	equal(t, "a new cluster", first[0].Name, "a")
 }
 
 func registrations(t *testing.T, l ledger.Ledger) {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"transitions", transitions},
 		{"heartbeats", heartbeats},
 		{"registrations", registrations},
+		{"clusters in natural order", naturalOrder},
 		{"clusters that another one reports for", reportedBy},
 		{"reset", reset},
 		{"credentials", credentials},

@@ -123,55 +123,55 @@ func inForce(asOf time.Time) int64 {
 
 // Clusters implements [ledger.Clusters].
 func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error) {
-	w := where{args: []any{inForce(q.AsOf)}}
-	w.text("c.name = ?", q.Name)
-	w.text("c.name > ?", q.After)
-	if q.ReportedBy != "" {
-		w.text("g.reported_by = ?", q.ReportedBy)
-		w.conditions = append(w.conditions, "g.revoked = 0")
+	read := s.clusters
+	if q.Natural {
+		read = s.naturalClusters
 	}
-	if q.Environment != "" || q.ClusterType != "" {
-		condition, err := s.memberCondition(ctx, &w, q)
-		if err != nil {
-			return nil, fmt.Errorf("count members: %w", err)
-		}
-		w.conditions = append(w.conditions, condition)
-	}
-	rows, err := query(ctx, s.Read, scanCluster, queries.Get("selectClusters")+w.String()+" ORDER BY c.name"+limit(q.Limit), w.args...)
+	clusters, err := read(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
-	}
-	clusters, err := s.withMemberships(ctx, rows)
-	if err != nil {
-		return nil, fmt.Errorf("read memberships: %w", err)
 	}
 	return clusters, nil
 }
 
-// fewMembers is the number of members that are found and sorted faster than pages of all clusters are searched for them.
-const fewMembers = 2000
+// clusters returns the clusters that match a query, by name.
+func (s *Store) clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error) {
+	w := clusterConditions(q)
+	w.text("c.name > ?", q.After)
+	if q.Environment != "" || q.ClusterType != "" {
+		var m where
+		m.args = w.args
+		m.member(q)
+		w.args = m.args
+		w.conditions = append(w.conditions, "g.id IN (SELECT registration_id FROM membership"+m.String()+")")
+	}
+	return s.readClusters(ctx, w, q.Limit)
+}
 
-// memberCondition returns the condition that a cluster is a member. A page of many members is read in the order of names, which ends
-// with the page; the condition then does not let SQLite start with the memberships.
-func (s *Store) memberCondition(ctx context.Context, w *where, q ledger.ClusterQuery) (string, error) {
-	var m where
-	m.text("environment = ?", q.Environment)
-	m.text("cluster_type = ?", q.ClusterType)
-	count := 0
-	if q.Limit > 0 {
-		some := "SELECT COUNT(*) FROM (SELECT 1 FROM membership" + m.String() + limit(fewMembers) + ") some"
-		if err := s.Read.QueryRowContext(ctx, some, m.args...).Scan(&count); err != nil {
-			return "", err
-		}
+// clusterConditions returns the conditions of a query, without those on memberships and pages.
+func clusterConditions(q ledger.ClusterQuery) where {
+	w := where{args: []any{inForce(q.AsOf)}}
+	w.text("c.name = ?", q.Name)
+	w.text("g.reported_by = ?", q.ReportedBy)
+	if q.ReportedBy != "" || q.Environment != "" || q.ClusterType != "" {
+		w.conditions = append(w.conditions, "g.revoked = 0")
 	}
-	m = where{args: w.args}
-	m.text("environment = ?", q.Environment)
-	m.text("cluster_type = ?", q.ClusterType)
-	w.args = m.args
-	if count < fewMembers {
-		return "g.revoked = 0 AND g.id IN (SELECT registration_id FROM membership" + m.String() + ")", nil
+	return w
+}
+
+// member adds the conditions on a membership.
+func (w *where) member(q ledger.ClusterQuery) {
+	w.text("environment = ?", q.Environment)
+	w.text("cluster_type = ?", q.ClusterType)
+}
+
+// readClusters returns the first clusters that match conditions, by name; 0 means all.
+func (s *Store) readClusters(ctx context.Context, w where, most int) ([]ledger.Cluster, error) {
+	rows, err := query(ctx, s.Read, scanCluster, queries.Get("selectClusters")+w.String()+" ORDER BY c.name"+limit(most), w.args...)
+	if err != nil {
+		return nil, err
 	}
-	return "COALESCE(g.revoked, 1) = 0 AND EXISTS (SELECT 1 FROM membership m" + m.String() + " AND m.registration_id = g.id)", nil
+	return s.withMemberships(ctx, rows)
 }
 
 // withMemberships adds the memberships of clusters. It reads the whole range of registrations, because

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -156,7 +157,12 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 		}
 		args = []any{q.Environment, ledger.CleanRepository(q.Source.Repository), q.Source.Ref, ledger.CleanPath(q.Source.Path)}
 	}
-	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
+	read := func() ([]ledger.MemberCount, error) { return query(ctx, s.Read, scanMemberCount, text, args...) }
+	if q == (ledger.MembersQuery{Environment: q.Environment}) {
+		uncached := read
+		read = func() ([]ledger.MemberCount, error) { return s.members.of(ctx, s, q.Environment, uncached) }
+	}
+	all, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("count members of %q: %w", q.Environment, err)
 	}
@@ -164,6 +170,40 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.State.Severity(), b.State.Severity()))
 	})
 	return all, nil
+}
+
+// memberCounts are the numbers of members of environments. Many pages need them, and they only change with a registration.
+type memberCounts struct {
+	mu            sync.Mutex
+	registrations int
+	counts        map[string][]ledger.MemberCount
+}
+
+// of returns the counts of an environment. It reads them again if there are more registrations: none is ever deleted, and each changes
+// with a new one only.
+func (m *memberCounts) of(ctx context.Context, s *Store, environment string, read func() ([]ledger.MemberCount, error)) ([]ledger.MemberCount, error) {
+	var registrations int
+	if err := s.Read.QueryRowContext(ctx, queries.Get("countRegistrations")).Scan(&registrations); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	counts, ok := m.counts[environment]
+	ok = ok && m.registrations == registrations
+	m.mu.Unlock()
+	if ok {
+		return slices.Clone(counts), nil
+	}
+	counts, err := read()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.counts == nil || m.registrations != registrations {
+		m.registrations, m.counts = registrations, map[string][]ledger.MemberCount{}
+	}
+	m.counts[environment] = slices.Clone(counts)
+	return counts, nil
 }
 
 func membersText(q ledger.MembersQuery) string {

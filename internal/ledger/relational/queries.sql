@@ -163,6 +163,9 @@ JOIN outcome o ON o.source_id = s.id
 LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
 LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number;
 
+-- name: countRegistrations
+SELECT COUNT(*) FROM registration;
+
 -- name: countMembers
 SELECT m.cluster_type, 0, COUNT(*) FROM membership m JOIN registration g ON g.id = m.registration_id
 WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0;
@@ -312,6 +315,9 @@ UNION SELECT environment FROM promotion WHERE environment NOT LIKE '%/%' ORDER B
 
 -- name: workloadNames
 SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1;
+
+-- name: countClusters
+SELECT COUNT(*) FROM cluster;
 
 -- name: clusterNames
 SELECT name FROM cluster ORDER BY 1;

@@ -36,6 +36,8 @@ type Options struct {
 type Store struct {
 	Options
 	database Database
+	natural  naturalNames
+	members  memberCounts
 
 	requests chan *request
 	stop     context.CancelFunc
