@@ -43,8 +43,8 @@ func newOperator(t *terminal.Terminal) *cobra.Command {
     Secrets      ─┘                  └─► plans of pull requests, status, events
 
 A ControlPlane names a control plane repository, or lets the objects of its namespace be the documents. The pull requests are those of
-"kalypso schedule --pull-request". With a ledger, commits are promoted as by "kalypso promote round". Several replicas elect a leader by
-a Lease.
+"kalypso schedule --pull-request". With a ledger, commits are promoted as by "kalypso promote round", and applications are delivered.
+Several replicas elect a leader by a Lease.
 
 A namespace is a tenant: a ControlPlane uses Secrets and objects of its own namespace only, and https URLs, or those of the servers
 that --allow lists. Its ledger is a PostgreSQL database on a server that --allow lists.`,
@@ -64,7 +64,7 @@ that --allow lists. Its ledger is a PostgreSQL database on a server that --allow
 	flags.StringVar(&c.data, "data", "", "a `folder` for clones of repositories (default: a temporary folder)")
 	flags.Int64Var(&c.maxClones, "max-clones", 1<<30, "the `size` of a namespace's clones, in bytes, above which they are removed")
 	flags.StringSliceVar(&c.allow, "allow", nil, "a `server` that ControlPlanes may use, such as https://github.com or postgres://db.example.com; repeatable (default: all https URLs, and no database)")
-	flags.StringSliceVar(&c.verifyHosts, "verify-host", nil, "a private `host` that verifications may send requests to; repeatable (default: public hosts only)")
+	flags.StringSliceVar(&c.verifyHosts, "verify-host", nil, "a private `host` that verifications may send requests to, and that charts may be read from; repeatable (default: public hosts only)")
 	flags.DurationVar(&c.settle, "settle", time.Minute, "how `long` after a push the checks of others may take to appear")
 	flags.IntVar(&c.maxAssignments, "max-assignments", 200, "the `number` of assignments of an environment above which no Assignment objects are written")
 	return cmd

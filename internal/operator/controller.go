@@ -193,9 +193,14 @@ func (r *run) rounds(ctx context.Context) error {
 	if err := r.writeAssignments(ctx, written); err != nil {
 		failures = append(failures, err)
 	}
-	if err := r.promote(ctx); ctx.Err() != nil {
+	err = r.promote(ctx)
+	if err == nil {
+		err = r.deliver(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	} else if err != nil {
+	case err != nil:
 		failures = append(failures, err)
 	}
 	if err := r.planPullRequests(ctx); err != nil {

@@ -48,6 +48,7 @@ type planes struct {
 	planned      int
 	promoted     *promote.Outcome
 	promotions   int
+	deliveries   Deliveries
 }
 
 func (p *planes) Open(a Access) (Tenant, error) {
@@ -69,6 +70,10 @@ func (p *planes) Round(_ context.Context, documents *Documents, environment stri
 func (p *planes) Promote(context.Context) (*promote.Outcome, error) {
 	p.promotions++
 	return p.promoted, p.errs["promotion"]
+}
+
+func (p *planes) Deliver(context.Context) (Deliveries, error) {
+	return p.deliveries, p.errs["deliveries"]
 }
 
 func (p *planes) PlanPullRequests(context.Context) (PullRequests, error) {

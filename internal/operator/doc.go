@@ -4,10 +4,12 @@
 //	                objects of its namespace ─┘                 │                      └─► status, events, Assignments
 //	                                                            └─► promotion, by its ledger
 //
-// A round is that of "kalypso schedule --pull-request". After the rounds, commits are promoted as by "kalypso promote round" if the ControlPlane has
-// a ledger, and the open pull requests of the control plane are planned. The custom resources are a front door: everything that lasts is in Git,
-// on the forge and in the ledger, so an operator can be killed at any time, and the next one continues. Several replicas elect a leader; the others
-// wait. A leader that comes back late does no harm: pushes carry the commit that they replace, and steps in the ledger are recorded once.
+// A round is that of "kalypso schedule --pull-request". After the rounds, if the ControlPlane has a ledger, commits are promoted as by "kalypso promote
+// round", and applications are delivered. Then the open pull requests of the control plane are planned.
+//
+// The custom resources are a front door: everything that lasts is in Git, on the forge and in the ledger, so an operator can be killed at any time, and
+// the next one continues. Several replicas elect a leader; the others wait. A leader that comes back late does no harm: pushes carry the commit that
+// they replace, and concurrent rounds of promotion lead to the same state.
 //
 // # Tenants
 //

@@ -30,6 +30,8 @@ const (
 	ReasonLedger = "LedgerUnusable"
 	// ReasonPromotionFailed means that a round of promotion failed. Environments are scheduled all the same.
 	ReasonPromotionFailed = "PromotionFailed"
+	// ReasonDeliveryFailed means that the applications of the control plane cannot be delivered at all. Environments are scheduled all the same.
+	ReasonDeliveryFailed = "DeliveryFailed"
 	// ReasonNotAllowed means that the operator's configuration does not allow a URL.
 	ReasonNotAllowed = "NotAllowed"
 )

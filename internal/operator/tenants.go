@@ -3,10 +3,12 @@ package operator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -31,6 +33,9 @@ type Tenant interface {
 	// Promote runs a round of promotion, by the results of the last rounds of the environments. The error is an [ErrLedger] if the ledger cannot be
 	// used, and an [ErrNotAllowed] if its address is not allowed. The outcome is not nil if only some environments have an error.
 	Promote(ctx context.Context) (*promote.Outcome, error)
+	// Deliver runs a round of each application that the control plane registers, by the results of the last rounds and after [Tenant.Promote]. It
+	// returns what it knows also if the context ends: the next call goes on with the others.
+	Deliver(ctx context.Context) (Deliveries, error)
 	// PlanPullRequests posts on the open pull requests of a control plane in a repository what they change. Those that it has planned at the same
 	// head and base are left out. It returns what it knows also if the context ends: the next call goes on with the others.
 	PlanPullRequests(ctx context.Context) (PullRequests, error)
@@ -45,6 +50,26 @@ type PullRequests struct {
 	Failed []string
 	// Did lists what was done, in order.
 	Did []string
+}
+
+// Deliveries are the applications of a control plane.
+type Deliveries struct {
+	// Applications are those that have had a round, in any order. Left is for how many the time was too short.
+	Applications []*query.Application
+	Left         int
+	// Problems are registrations that cannot be read.
+	Problems []string
+	// Did lists what was done, in order.
+	Did []string
+	// Next is when another round is needed without an event; zero for never.
+	Next time.Time
+}
+
+// Wake sets Next, unless another round is needed before. A zero time does nothing.
+func (d *Deliveries) Wake(at time.Time) {
+	if !at.IsZero() && (d.Next.IsZero() || at.Before(d.Next)) {
+		d.Next = at
+	}
 }
 
 // Access is what a control plane is read and written with.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -76,6 +77,11 @@ func (c *Chain) Platform(loader *schedule.Loader, rollouts promote.Rollouts) *pr
 // some environments have an error.
 func (c *Chain) Round(ctx context.Context, loader *schedule.Loader, rollouts promote.Rollouts) (*promote.Outcome, error) {
 	return c.Promoter.Round(ctx, c.Platform(loader, &recordedRollouts{c, rollouts}))
+}
+
+// Application returns the chain of an application, which has the ledger, the repositories and the verifications of the control plane.
+func (c *Chain) Application(d *deliver.Deliverer) *deliver.Chain {
+	return &deliver.Chain{Deliverer: d, Promoter: c.Promoter, Lines: Lines{Client: c.Committer.Client}, Ledger: c.Ledger, Branches: c.rings, Now: c.Now}
 }
 
 // recordedRollouts records what the GitOps branches of an environment want, once its round has succeeded.

@@ -107,6 +107,14 @@ type ControlPlaneLedger struct {
 	Chain []string `json:"chain,omitempty"`
 }
 
+// ControlPlaneApplications defines whether the applications of a control plane are delivered.
+type ControlPlaneApplications struct {
+	// Deliver delivers the applications that the control plane registers and that have a Delivery next to their Workload: it keeps their pull
+	// requests up to date, and promotes their commits. Default: false.
+	// +optional
+	Deliver bool `json:"deliver,omitempty"`
+}
+
 // +kubebuilder:validation:Enum=Branches;All;None
 
 // PlannedPullRequests is which pull requests of a control plane are planned.
@@ -124,6 +132,7 @@ const (
 
 // +kubebuilder:validation:XValidation:rule="!has(self.ledger) || has(self.source.repository)",message="a ledger goes with source.repository: objects have no commits to promote"
 // +kubebuilder:validation:XValidation:rule="!has(self.ledger) || !has(self.environments)",message="a ledger goes with all environments: a chain cannot be promoted in parts"
+// +kubebuilder:validation:XValidation:rule="!has(self.applications) || has(self.ledger)",message="applications are delivered with a ledger: it has their builds"
 
 // ControlPlaneSpec defines which environments the operator schedules, from which documents, and where it opens pull requests.
 type ControlPlaneSpec struct {
@@ -165,6 +174,10 @@ type ControlPlaneSpec struct {
 	// Ledger promotes the commits of the control plane along the chain of its environments. Default: nothing is promoted.
 	// +optional
 	Ledger *ControlPlaneLedger `json:"ledger,omitempty"`
+
+	// Applications defines whether the applications of the control plane are delivered, which needs a ledger.
+	// +optional
+	Applications *ControlPlaneApplications `json:"applications,omitempty"`
 }
 
 // EnvironmentCounts are the numbers of an environment's last round.
@@ -224,6 +237,56 @@ type RingPromotion struct {
 	// Reason describes the state of the commit, and what the next one waits for.
 	// +optional
 	Reason string `json:"reason,omitempty"`
+}
+
+// ApplicationStatus is the result of an application's last round.
+type ApplicationStatus struct {
+	// Name is that of its Workload.
+	Name string `json:"name"`
+
+	// Workspace owns the application.
+	// +optional
+	Workspace string `json:"workspace,omitempty"`
+
+	// Environments are the first eight environments of its chain.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Environments []ApplicationEnvironmentStatus `json:"environments,omitempty"`
+
+	// Error is why the last round failed. The other fields are those of the last successful round.
+	// +optional
+	Error string `json:"error,omitempty"`
+}
+
+// ApplicationEnvironmentStatus is the state of an application in an environment.
+type ApplicationEnvironmentStatus struct {
+	// Name of the environment.
+	Name string `json:"name"`
+
+	// Phase is the progress of the commit.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+
+	// Commit is the commit of the source that the environment has.
+	// +optional
+	Commit string `json:"commit,omitempty"`
+
+	// Version is that of the commit's build.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Reason describes the state of the commit, and what the next one waits for.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// PullRequest is the URL of the open pull request.
+	// +optional
+	PullRequest string `json:"pullRequest,omitempty"`
+
+	// Error is why the last round failed in the environment.
+	// +optional
+	Error string `json:"error,omitempty"`
 }
 
 // EnvironmentStatus is the result of an environment's last round.
@@ -292,6 +355,16 @@ type ControlPlaneStatus struct {
 	// PlannedPullRequests is how many open pull requests of the control plane have their plan, and why others have none.
 	// +optional
 	PlannedPullRequests string `json:"plannedPullRequests,omitempty"`
+
+	// Deliveries is one line about all applications, and why one is not delivered.
+	// +optional
+	Deliveries string `json:"deliveries,omitempty"`
+
+	// Applications are the first fifty applications, by name.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Applications []ApplicationStatus `json:"applications,omitempty"`
 }
 
 // +kubebuilder:object:root=true
@@ -304,7 +377,7 @@ type ControlPlaneStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // ControlPlane makes the operator schedule the environments of a control plane, as "kalypso schedule --pull-request" does, and plan the pull requests
-// of its repository. With a ledger, it promotes commits, as "kalypso promote round" does. Everything that it refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
+// of its repository. With a ledger, it promotes commits, as "kalypso promote round" does, and delivers applications. Everything that it refers to is in its namespace. Deleting it removes no deployment, branch or pull request.
 type ControlPlane struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -28,12 +28,16 @@ type promotion struct {
 	// rounds are the results of the last rounds, by environment.
 	mu     sync.Mutex
 	rounds map[string]scheduled
+	// names are the environments of the control plane.
+	names []string
 }
 
 // scheduled is the result of an environment's last round.
 type scheduled struct {
 	outcome *schedule.Outcome
 	err     error
+	// read is the result of the last round that could read the environment; nil before it.
+	read *schedule.Outcome
 }
 
 // note keeps the result of an environment's round for promotion.
@@ -43,7 +47,11 @@ func (p *promotion) note(environment string, o *schedule.Outcome, err error) {
 	if p.rounds == nil {
 		p.rounds = map[string]scheduled{}
 	}
-	p.rounds[environment] = scheduled{o, err}
+	read := p.rounds[environment].read
+	if err == nil && o != nil && o.Loaded != nil {
+		read = o
+	}
+	p.rounds[environment] = scheduled{o, err, read}
 }
 
 var _ promote.Rollouts = (*promotion)(nil)
@@ -56,10 +64,11 @@ func (p *promotion) Rollout(_ context.Context, environment string) (*schedule.Ou
 	return last.outcome, last.err
 }
 
-// forget forgets the rounds of environments that the control plane does not have any more.
-func (p *promotion) forget(names []string) {
+// keep forgets the rounds of environments that the control plane does not have any more.
+func (p *promotion) keep(names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.names = names
 	maps.DeleteFunc(p.rounds, func(name string, _ scheduled) bool { return !slices.Contains(names, name) })
 }
 

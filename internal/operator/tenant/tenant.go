@@ -33,6 +33,9 @@ type Tenant struct {
 	checks  *checks // of the namespace
 	// promotion is used only if the control plane has a ledger.
 	promotion promotion
+	// deliveries is used only if its applications are delivered, and only by Deliver.
+	deliveries  deliveries
+	verifyHosts []string
 	// planned are the open pull requests of the control plane, by number. Only PlanPullRequests uses it.
 	planned map[int]planned
 
@@ -109,7 +112,7 @@ func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents
 		return nil, err
 	}
 	names = schedule.WithUnreadable(names, problems, before)
-	t.promotion.forget(names)
+	t.promotion.keep(names)
 	return names, nil
 }
 

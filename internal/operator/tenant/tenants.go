@@ -38,7 +38,8 @@ type Options struct {
 	Allowed Allowed
 	// Answer is how long the database of a ledger may take to accept a connection, and to be opened. Default: 15 seconds.
 	Answer time.Duration
-	// VerifyHosts are the private names and addresses that verifications may send requests to. Default: public ones only.
+	// VerifyHosts are the private names and addresses that verifications may send requests to, and that charts and digests of images may be read
+	// from. Default: public ones only.
 	VerifyHosts []string
 	// Settle is how long the checks of others may take to appear after a push. Default: [forge.DefaultSettle].
 	Settle *time.Duration
@@ -195,7 +196,7 @@ func (t *Tenants) connect(a operator.Access) (*Tenant, error) {
 		access: a, folder: folder, client: client, forges: forges,
 		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 		cache:   &fleet.Cache{}, memory: &schedule.Memory{}, charts: &t.charts,
-		allowed: t.Allowed, answer: t.Answer, checks: t.checksOf(a.Name.Namespace),
+		allowed: t.Allowed, answer: t.Answer, verifyHosts: t.VerifyHosts, checks: t.checksOf(a.Name.Namespace),
 	}, nil
 }
 

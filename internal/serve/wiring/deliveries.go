@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/http"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -98,7 +95,7 @@ func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *s
 	}
 	d := &deliveries{
 		flows: flows, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
-		charts:   &remote.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: remote.EnvironmentCredential(flows.Client.Env)},
+		charts:   &remote.Client{Cache: cache, HTTP: (&verify.Runner{Hosts: config.Verify.Hosts}).Client(), Credential: remote.EnvironmentCredential(flows.Client.Env)},
 		renderer: flows.charts(), memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.charts, d.scans.changed)
@@ -321,24 +318,4 @@ func (p boardPolicies) Dependencies(_ context.Context, environment string) (*del
 	return &deliver.Dependencies{
 		Snapshot: last.Loaded.Snapshot, Decisions: last.Bundle.Decisions, Uninstalled: func(workload, target string) bool { return away[workload+"/"+target] },
 	}, nil
-}
-
-// publicClient fetches charts from public addresses and listed hosts only, like verifications: applications name the
-// addresses, and must not make the server send requests to its own network.
-func publicClient(listed []string) *http.Client {
-	rules := &verify.Runner{Hosts: listed}
-	return &http.Client{
-		Timeout: time.Minute,
-		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				host, _, err := net.SplitHostPort(address)
-				if err != nil {
-					return nil, err
-				}
-				dialer := net.Dialer{Timeout: 30 * time.Second, Control: func(_, at string, _ syscall.RawConn) error { return rules.Permit(host, at) }}
-				return dialer.DialContext(ctx, network, address)
-			},
-			TLSHandshakeTimeout: 30 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
-		},
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
@@ -248,9 +249,9 @@ func TestChartsComeFromPublicAddresses(t *testing.T) {
 		return err
 	}
 	port := here.URL[strings.LastIndex(here.URL, ":"):]
-	listed := publicClient([]string{"localhost"})
+	listed := (&verify.Runner{Hosts: []string{"localhost"}}).Client()
 	for _, url := range []string{here.URL, "http://10.0.0.1", "http://169.254.169.254", "http://168.63.129.16", "http://192.0.0.192", "http://100.64.1.1"} {
-		for name, client := range map[string]*http.Client{"nothing is listed": publicClient(nil), "another is listed": listed} {
+		for name, client := range map[string]*http.Client{"nothing is listed": (&verify.Runner{}).Client(), "another is listed": listed} {
 			if err := ask(client, url); err == nil || !strings.Contains(err.Error(), "verify.hosts") {
 				t.Errorf("%s, where %s: got %v", url, name, err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -34,7 +35,7 @@ func newPlatformPublisher(config *serve.Config, version string, env func(name st
 			hosts = append(hosts, at.Hostname())
 		}
 	}
-	client := publicClient(hosts)
+	client := (&verify.Runner{Hosts: hosts}).Client()
 	client.Timeout = publishTime
 	p := &platformPublisher{version: version}
 	p.client = &remote.Client{HTTP: client, Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}
