@@ -10,6 +10,8 @@ import (
 const (
 	// minDelta and maxDelta bound the sizes of blobs that are stored as deltas: smaller ones gain nothing, and indexes of lines are kept in memory.
 	minDelta, maxDelta = 64, 1<<16 - 1
+	// smallDelta is the size of a delta that takes no more space than a blob of about twice the size that is compressed.
+	smallDelta = 192
 	// maxBases bounds the number of bases.
 	maxBases = 1 << 10
 	// maxBeginning bounds what blobs have to share to be compared.
@@ -40,7 +42,7 @@ func (d *deltas) of(hash plumbing.Hash, content []byte) (base plumbing.Hash, del
 	key := beginning(content)
 	if known := d.bases[string(key)]; known != nil {
 		d.delta = known.appendDelta(d.delta[:0], content)
-		if len(d.delta) <= len(content)/2 {
+		if len(d.delta) <= max(len(content)/2, min(len(content), smallDelta)) {
 			return known.hash, d.delta, true
 		}
 	}

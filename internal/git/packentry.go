@@ -207,9 +207,9 @@ func (e *entry) read(limit int64) (packed, error) {
 	return e.packed, err
 }
 
-// readAll reads a content of the given size. A size that is only said does not take memory.
+// readAll reads a content of the given size. A large size does not take memory before there is as much content.
 func readAll(r io.Reader, size int64) ([]byte, error) {
-	const usual = 1 << 20
+	const usual = 8 << 20
 	if size <= usual {
 		content := make([]byte, size)
 		_, err := io.ReadFull(r, content)

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -109,8 +108,8 @@ type ID = [20]byte
 func (t *Tree) Root() ID { return ID(t.root) }
 
 // Each calls yield for the entries of a folder with an ID, folders included, in Git's order. It is [Tree.List] for callers that read most of a
-// large tree: nothing is cached, and the name is only valid during the call. The error is ErrInvalid for plain folders.
-func (t *Tree) Each(ctx context.Context, folder ID, yield func(name []byte, id ID, mode Mode)) error {
+// large tree: nothing is cached, and names share the memory of their folder. The error is ErrInvalid for plain folders.
+func (t *Tree) Each(ctx context.Context, folder ID, yield func(name string, id ID, mode Mode)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (t *Tree) Each(ctx context.Context, folder ID, yield func(name []byte, id I
 	}
 	content, err := t.repo.store().object(folder, plumbing.TreeObject, maxStructure)
 	if err == nil {
-		err = eachEntry(content, func(name []byte, hash plumbing.Hash, mode Mode) { yield(name, ID(hash), mode) })
+		err = eachEntry(content, func(name string, hash plumbing.Hash, mode Mode) { yield(name, ID(hash), mode) })
 	}
 	if err != nil {
 		return t.repo.readError(ctx, op, err)
@@ -326,8 +325,8 @@ func (s *store) tree(hash plumbing.Hash) ([]treeEntry, error) {
 
 func parseTree(content []byte) ([]treeEntry, error) {
 	var entries []treeEntry
-	err := eachEntry(content, func(name []byte, hash plumbing.Hash, mode Mode) {
-		entries = append(entries, treeEntry{name: string(name), hash: hash, mode: mode})
+	err := eachEntry(content, func(name string, hash plumbing.Hash, mode Mode) {
+		entries = append(entries, treeEntry{name: name, hash: hash, mode: mode})
 	})
 	if err != nil {
 		return nil, err
@@ -335,21 +334,23 @@ func parseTree(content []byte) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// eachEntry reads lines of the form "<octal mode> <name>\0<20 bytes of hash>".
-func eachEntry(content []byte, yield func(name []byte, hash plumbing.Hash, mode Mode)) error {
-	for len(content) > 0 {
-		space := bytes.IndexByte(content, ' ')
-		end := bytes.IndexByte(content, 0)
-		if space < 0 || end < space || len(content) < end+21 {
+// eachEntry reads lines of the form "<octal mode> <name>\0<20 bytes of hash>". The names share one string.
+func eachEntry(content []byte, yield func(name string, hash plumbing.Hash, mode Mode)) error {
+	for rest := string(content); rest != ""; {
+		space := strings.IndexByte(rest, ' ')
+		end := strings.IndexByte(rest, 0)
+		if space < 0 || end < space || len(rest) < end+21 {
 			return fmt.Errorf("%w: malformed tree", errDamaged)
 		}
-		name := content[space+1 : end]
-		mode, ok := modes[string(bytes.TrimLeft(content[:space], "0"))]
+		name := rest[space+1 : end]
+		mode, ok := modes[strings.TrimLeft(rest[:space], "0")]
 		if !ok || !safeName(name) {
-			return errors.Join(errDamaged, fmt.Errorf("tree has the entry %q of mode %q", name, content[:space]))
+			return errors.Join(errDamaged, fmt.Errorf("tree has the entry %q of mode %q", name, rest[:space]))
 		}
-		yield(name, plumbing.Hash(content[end+1:end+21]), mode)
-		content = content[end+21:]
+		var hash plumbing.Hash
+		copy(hash[:], rest[end+1:])
+		yield(name, hash, mode)
+		rest = rest[end+21:]
 	}
 	return nil
 }
@@ -363,19 +364,6 @@ var modes = map[string]Mode{
 var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", Subfolder: "40000"}
 
 // safeName reports whether a name is valid for an entry of a tree. Git itself refuses to check out other names.
-func safeName[T string | []byte](name T) bool {
-	switch len(name) {
-	case 0:
-		return false
-	case 1, 2, 4:
-		if text := string(name); text == "." || text == ".." || strings.EqualFold(text, ".git") {
-			return false
-		}
-	}
-	for i := range len(name) {
-		if name[i] == '/' {
-			return false
-		}
-	}
-	return true
+func safeName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
 }

@@ -198,14 +198,14 @@ func TestEachIsListWithoutPaths(t *testing.T) {
 	r := open(t, newClient(t, nil), made.dir)
 	tree := r.Tree(resolve(t, r, "main", ""))
 	var got []Entry
-	err := tree.Each(t.Context(), tree.Root(), func(name []byte, id ID, mode Mode) {
-		got = append(got, Entry{Path: string(name), Hash: plumbing.Hash(id).String(), Mode: mode, Size: -1})
+	err := tree.Each(t.Context(), tree.Root(), func(name string, id ID, mode Mode) {
+		got = append(got, Entry{Path: name, Hash: plumbing.Hash(id).String(), Mode: mode, Size: -1})
 	})
 	want, listErr := tree.List(t.Context(), Entry{})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil || listErr != nil {
 		t.Error(diff, err, listErr)
 	}
-	err = tree.Each(t.Context(), ID{1}, func([]byte, ID, Mode) {})
+	err = tree.Each(t.Context(), ID{1}, func(string, ID, Mode) {})
 	wantKind(t, err, ErrCorrupt)
 	folder, err := Folder(made.dir)
 	if err != nil {

@@ -33,11 +33,16 @@ func newWriter(s *store) *writer {
 // add collects an object and returns its hash.
 func (w *writer) add(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	hash := objectHash(kind, content)
+	w.addKnown(hash, kind, content)
+	return hash
+}
+
+// addKnown collects an object whose hash is known.
+func (w *writer) addKnown(hash plumbing.Hash, kind plumbing.ObjectType, content []byte) {
 	if _, known := w.pending[hash]; !known {
 		w.pending[hash] = pendingObject{kind, content}
 		w.order = append(w.order, hash)
 	}
-	return hash
 }
 
 // change is a change at one path: new content, or nil to delete.
@@ -172,7 +177,7 @@ func (w *writer) putFile(entries map[string]treeEntry, prefix string, c change) 
 	if exists && e.hash == hash && e.mode == mode {
 		return nil
 	}
-	w.add(plumbing.BlobObject, c.content)
+	w.addKnown(hash, plumbing.BlobObject, c.content)
 	entries[name] = treeEntry{name: name, hash: hash, mode: mode}
 	return nil
 }

@@ -141,8 +141,8 @@ func (t resolvedTree) branch(ctx context.Context) bundle.Branch {
 	top := bundle.NewTree(t.tree.Root())
 	list := func(folder bundle.Hash) ([]bundle.TreeEntry, error) {
 		var entries []bundle.TreeEntry
-		err := t.tree.Each(ctx, folder, func(name []byte, id git.ID, mode git.Mode) {
-			e := bundle.TreeEntry{Name: string(name), Hash: id}
+		err := t.tree.Each(ctx, folder, func(name string, id git.ID, mode git.Mode) {
+			e := bundle.TreeEntry{Name: name, Hash: id}
 			if mode == git.Subfolder {
 				e.Tree = bundle.NewTree(id)
 			}

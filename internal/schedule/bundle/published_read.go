@@ -208,9 +208,14 @@ func (r *publishedReader) recorded(f *Folder, at string, inv *inventory, t, befo
 
 // current returns the files of a recorded assignment that exist in its folder, and adds the drift.
 func (f *Folder) current(at string, entry *inventoryAssignment, t *Tree) []File {
-	files := make([]File, 0, len(entry.Files))
+	files, folder := make([]File, 0, len(entry.Files)), at+"/"+entry.Target+"/"
+	var all strings.Builder // one string for the paths of all files
+	all.Grow(len(entry.Files) * (len(folder) + len(namespaceName) + len(configYAMLName)))
 	for _, written := range entry.Files {
-		file := at + "/" + entry.Target + "/" + written.Name
+		from := all.Len()
+		all.WriteString(folder)
+		all.WriteString(written.Name)
+		file := all.String()[from:]
 		now, ok := t.entry(written.Name)
 		if ok = ok && now.Tree == nil; !ok || now.Hash != written.Hash {
 			f.drift = append(f.drift, Drift{Path: file, Deleted: !ok})
