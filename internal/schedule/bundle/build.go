@@ -34,6 +34,8 @@ type Bundle struct {
 	Problems []fleet.Problem
 
 	published *Published
+	// unchanged are the folders that have exactly the files of published ones, which are the values.
+	unchanged map[*Folder]*Folder
 
 	settled []fleet.Digest // of the inputs of the folders that were not built, see [Options.Settled]
 
@@ -107,7 +109,9 @@ func BuildWith(s *fleet.Snapshot, published *Published, previous *Bundle, o Opti
 	b.renderCharts(folders)
 	parallel(len(folders), func(_ int, i int) { folders[i].finish() })
 	b.postpone(folders)
-	return b.bundle(folders)
+	result := b.bundle(folders)
+	result.findUnchanged(previous)
+	return result
 }
 
 // builder holds what the folders of one build share.
@@ -304,7 +308,10 @@ func (b *builder) tracking() File {
 }
 
 // Files calls yield for each of our files that the branch should hold, folder by folder, until yield returns false.
-func (b *Bundle) Files(yield func(File) bool) {
+func (b *Bundle) Files(yield func(File) bool) { b.filesWithout(nil, yield) }
+
+// filesWithout is Files without those of some folders.
+func (b *Bundle) filesWithout(folders map[*Folder]*Folder, yield func(File) bool) {
 	if b.Tracking.Path != "" && !yield(b.Tracking) {
 		return
 	}
@@ -319,7 +326,7 @@ func (b *Bundle) Files(yield func(File) bool) {
 		}
 	}
 	for _, f := range b.Folders {
-		if !f.files(yield) {
+		if folders[f] == nil && !f.files(yield) {
 			return
 		}
 	}
@@ -375,7 +382,7 @@ func standing(folders []*Folder, yield func(placement.Pair, []string) bool) {
 // Changes returns the changes that turn the published branch into the bundle, sorted by path.
 func (b *Bundle) Changes() []Change {
 	var changes []Change
-	b.Files(func(f File) bool {
+	b.filesWithout(b.unchanged, func(f File) bool {
 		old, _ := b.published.Hash(f.Path)
 		if f.Written() && old != f.Hash {
 			changes = append(changes, Change{Path: f.Path, Content: f.Content(), Old: old})
@@ -389,7 +396,9 @@ func (b *Bundle) Changes() []Change {
 	changes = append(changes, b.deletedRings()...)
 	if b.published != nil {
 		for _, f := range b.published.Folders {
-			changes = append(changes, deletions(f, findFolder(b.Folders, f.Name))...)
+			if wanted := findFolder(b.Folders, f.Name); wanted == nil || b.unchanged[wanted] != f {
+				changes = append(changes, deletions(f, wanted)...)
+			}
 		}
 	}
 	slices.SortFunc(changes, func(x, y Change) int { return cmp.Compare(x.Path, y.Path) })

@@ -45,9 +45,5 @@ func (b *Bundle) Settled() []fleet.Digest {
 // could differ in.
 func (f *Folder) isPublished(published *Folder) bool {
 	return published != nil && !published.adopted && len(published.drifted) == 0 && len(f.problems) == 0 && len(f.removed) == 0 && f.held == nil &&
-		f.Readme.Path == published.Readme.Path && f.Readme.Hash == published.Readme.Hash &&
-		f.Inventory.Path == published.Inventory.Path && f.Inventory.Hash == published.Inventory.Hash &&
-		slices.EqualFunc(f.Assignments, published.Assignments, func(now, was Assignment) bool {
-			return now.Target == was.Target && slices.EqualFunc(now.Files, was.Files, func(a, b File) bool { return a.Path == b.Path && a.Hash == b.Hash })
-		})
+		f.hasFilesOf(published)
 }
