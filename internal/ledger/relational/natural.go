@@ -77,7 +77,7 @@ func (s *Store) hasFewMembers(ctx context.Context, q ledger.ClusterQuery) (bool,
 	var w where
 	w.member(q)
 	var count int
-	err := s.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM membership"+w.String()+limit(fewMembers)+") some", w.args...).Scan(&count)
+	err := s.Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM membership"+w.String()+limit(fewMembers)+") few", w.args...).Scan(&count)
 	return count < fewMembers, err
 }
 
