@@ -31,10 +31,10 @@ const fleetSQL = `
 INSERT INTO branch (id, repository, ref, kind, environment, head)
 WITH RECURSIVE k (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM k WHERE k < :reconcilers)
 SELECT k, 'https://git.example.com/r' || k, 'prod', CASE k WHEN 1 THEN 'platform' ELSE 'application' END, 'prod', :facts FROM k;
-INSERT INTO source (id, branch_id, path) SELECT id, id, 'p' FROM branch;
+INSERT INTO source (id, branch_id, path) SELECT id, id, CASE id WHEN 1 THEN 'large' ELSE 'p' END FROM branch;
 INSERT INTO gitops_commit (branch_id, number, sha, source_commit, committed, recorded)
 WITH RECURSIVE j (j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM j WHERE j < :facts)
-SELECT b.id, j.j, 'c' || j.j, '', 0, 0 FROM branch b CROSS JOIN j;
+SELECT b.id, j.j, ':revision' || (100000 + j.j), '', 0, 0 FROM branch b CROSS JOIN j;
 INSERT INTO version (branch_id, opened, closed, workload, workspace, target, environment, path, version, build, commit_sha, built)
 SELECT branch_id, number, number + 1, 'w' || branch_id, 'team', 't', 'prod', 'p', 'v' || number, '', '', 1 FROM gitops_commit WHERE branch_id > 1;
 INSERT INTO assignment (branch_id, opened, closed, cluster_type, target, workload, workspace, environment)
@@ -59,6 +59,12 @@ FROM reconciler r CROSS JOIN gitops_commit j WHERE j.branch_id = 1;
 INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received)
 SELECT r.id, (r.id - 1) % :reconcilers + 1, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + :facts,
        :start + :facts * :step, :start + :facts * :step, :start + :facts * :step FROM reconciler r;`
+
+// revisionPrefix begins the hashes of the fleet's commits; six digits follow.
+const revisionPrefix = "c0ffee0000000000000000000000000000"
+
+// Revision returns the hash of a commit of the fleet, by its number from 1.
+func Revision(number int) string { return revisionPrefix + strconv.Itoa(100000+number) }
 
 // Bench fills a ledger and runs the benchmarks on it. LEDGER_CLUSTERS sets the size.
 func Bench(b *testing.B, store *relational.Store) {
@@ -141,7 +147,7 @@ func number(b testing.TB, variable string, otherwise int) int {
 // fillFleet fills a ledger with facts about each reconciler, one after each step of time.
 func fillFleet(b testing.TB, store *relational.Store, clusters, reconcilers, facts int, step time.Duration) {
 	b.Helper()
-	text := strings.NewReplacer(":clusters", strconv.Itoa(clusters), ":reconcilers", strconv.Itoa(reconcilers),
+	text := strings.NewReplacer(":revision", revisionPrefix, ":clusters", strconv.Itoa(clusters), ":reconcilers", strconv.Itoa(reconcilers),
 		":facts", strconv.Itoa(facts), ":step", strconv.FormatInt(step.Microseconds(), 10), ":start", strconv.FormatInt(start.UnixMicro(), 10)).Replace(fleetSQL)
 	began := time.Now()
 	for statement := range strings.SplitSeq(text, ";\n") {
@@ -317,7 +323,7 @@ func clusterReports(cluster, reconcilers int, revision string, observed time.Tim
 		reports[k] = ledger.Report{
 			Reconciler: ledger.ReconcilerID{Cluster: fmt.Sprintf("c%d", 100001+cluster), Kind: "Kustomization", Namespace: "flux-system", Name: fmt.Sprintf("r%d", k+1)},
 			Outcome: ledger.Outcome{
-				Source:   ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", k+1), Ref: "prod", Path: "p"},
+				Source:   ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", k+1), Ref: "prod", Path: []string{"large", "p"}[min(k, 1)]},
 				Revision: revision, State: ledger.StateReady, Message: "Applied revision: prod@sha1:" + revision,
 			},
 			Observed: observed, Received: observed.Add(time.Second),

@@ -60,7 +60,7 @@ func (w *world) failSome(b *testing.B) {
 			reports = append(reports, ledger.Report{
 				Reconciler: ledger.ReconcilerID{Cluster: fmt.Sprintf("c%d", 100001+i), Kind: "Kustomization", Namespace: "flux-system", Name: fmt.Sprintf("r%d", n)},
 				Outcome: ledger.Outcome{
-					Source: ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", n), Ref: "prod", Path: "p"}, Revision: "c1", State: ledger.StateFailed, Message: "no image",
+					Source: ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", n), Ref: "prod", Path: "p"}, Revision: ledgertest.Revision(1), State: ledger.StateFailed, Message: "no image",
 				},
 				Observed: noon, Received: noon,
 			})
