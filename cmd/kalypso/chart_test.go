@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -160,7 +161,7 @@ func checkChart(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range checker.Check(map[string][]byte{"kalypso.yaml": made}) {
+	for _, f := range checker.Check(maps.All(map[string][]byte{"kalypso.yaml": made})) {
 		t.Errorf("%s", f)
 	}
 	checkServeConfiguration(t, made)

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,19 +30,37 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
-	unused := spareMemory(os.Args[1:])
+	if short(os.Args[1:]) {
+		collectLater()
+	}
 	code := execute(ctx, terminal.New(os.Environ(), os.Stdin, os.Stdout, os.Stderr), os.Args[0], os.Args[1:])
-	runtime.KeepAlive(unused)
 	os.Exit(code)
 }
 
-// spareMemory returns memory to keep, untouched, while a command runs. The system provides no pages for it, but the garbage
-// collector starts later: a short command would otherwise spend a third of its time there. Long-running commands have none.
-func spareMemory(args []string) []byte {
-	if len(args) == 0 || slices.Contains([]string{"serve", "agent", "sample"}, args[0]) {
-		return nil
+// short reports whether a command line is not that of a program that runs on and on.
+func short(args []string) bool {
+	return len(args) > 0 && !slices.Contains([]string{"serve", "agent", "sample"}, args[0])
+}
+
+// Memory that a short command may use before its garbage is collected, and the size of the heap from which on it is collected as usual.
+const (
+	spareMemory = 128 << 20
+	largeHeap   = 256 << 20
+)
+
+// collectLater makes the garbage collector start later: a short command would otherwise spend a third of its time there. It keeps memory
+// untouched, for which the system provides no pages, until a collection finds a large heap.
+func collectLater() {
+	type collection struct{ spare []byte }
+	var ended func(*collection)
+	ended = func(c *collection) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		if live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() < spareMemory+largeHeap {
+			runtime.SetFinalizer(c, ended) // the next collection finds it again
+		}
 	}
-	return make([]byte, 128<<20)
+	runtime.SetFinalizer(&collection{make([]byte, spareMemory)}, ended)
 }
 
 // run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".

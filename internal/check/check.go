@@ -3,6 +3,7 @@ package check
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"runtime"
@@ -107,21 +108,42 @@ func New(policy Policy) (*Checker, error) {
 	return c, nil
 }
 
-// Check returns the sorted findings of all rules in files, path to content. It is deterministic.
-func (c *Checker) Check(files map[string][]byte) []Finding {
-	names := slices.Sorted(maps.Keys(files))
-	found := make([][]Finding, len(names))
+// Check returns the sorted findings of all rules in files, path to content. It is deterministic, and keeps only some of the files in memory.
+func (c *Checker) Check(files iter.Seq2[string, []byte]) []Finding {
+	found := slices.Clone(c.broken)
+	var some []file
+	size := 0
+	for path, content := range files {
+		some, size = append(some, file{path, content}), size+len(content)
+		if size > maxBatch {
+			found, some, size = append(found, c.each(some)...), some[:0], 0
+		}
+	}
+	return oneOfEachKind(sorted(append(found, c.each(some)...)))
+}
+
+type file struct {
+	path    string
+	content []byte
+}
+
+// maxBatch is the size of the files that are checked at the same time, in bytes.
+const maxBatch = 4 << 20
+
+// each checks files on all cores.
+func (c *Checker) each(files []file) []Finding {
+	found := make([][]Finding, len(files))
 	var wait sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(names))
+	workers := min(runtime.GOMAXPROCS(0), len(files))
 	for worker := range workers {
 		wait.Go(func() {
-			for i := worker; i < len(names); i += workers {
-				found[i] = c.once(names[i], files[names[i]])
+			for i := worker; i < len(files); i += workers {
+				found[i] = c.once(files[i].path, files[i].content)
 			}
 		})
 	}
 	wait.Wait()
-	return oneOfEachKind(sorted(append(slices.Clone(c.broken), slices.Concat(found...)...)))
+	return slices.Concat(found...)
 }
 
 // oneOfEachKind keeps one finding for each kind without a schema.

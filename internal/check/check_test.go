@@ -82,7 +82,7 @@ func run(t *testing.T, archive *txtar.Archive) string {
 	if rights != nil {
 		return show(append(broken, checker.Outside(manifests, *rights)...))
 	}
-	return show(append(broken, checker.Check(manifests)...))
+	return show(append(broken, checker.Check(maps.All(manifests))...))
 }
 
 func show(findings []Finding) string {
@@ -113,8 +113,8 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		files := map[string][]byte{"a.yaml": data}
-		first := checker.Check(files)
-		if diff := cmp.Diff(first, checker.Check(files)); diff != "" {
+		first := checker.Check(maps.All(files))
+		if diff := cmp.Diff(first, checker.Check(maps.All(files))); diff != "" {
 			t.Errorf("two answers:\n%s", diff)
 		}
 		checker.Outside(files, Rights{Known: true, Namespaces: []string{"own"}})
@@ -130,9 +130,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	// A made-up token in the format of a well-known forge, split so that secret scanners do not report this file.
 	token := "ghp_" + "q7Zt3LmX9vBc2NkR8sWyD4fGh6JpE1uA0iTo"
-	findings := checker.Check(map[string][]byte{
+	findings := checker.Check(maps.All(map[string][]byte{
 		"config.yaml": fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  token: %s\n", token),
-	})
+	}))
 	if len(findings) != 1 || findings[0].Rule != RuleSecret || findings[0].Line != 5 || findings[0].Level != Refuse {
 		t.Errorf("findings: %+v", findings)
 	}
@@ -172,10 +172,10 @@ func BenchmarkCheck(b *testing.B) {
 	for i := range 20 {
 		files[fmt.Sprintf("%02d.yaml", i)] = fmt.Appendf(nil, deployment, i)
 	}
-	checker.Check(files)
+	checker.Check(maps.All(files))
 	b.ResetTimer()
 	for b.Loop() {
-		checker.Check(files)
+		checker.Check(maps.All(files))
 	}
 }
 
@@ -202,7 +202,7 @@ func BenchmarkCheckNew(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := 0; b.Loop(); i++ {
-		checker.Check(map[string][]byte{"web.yaml": fmt.Appendf(nil, deployment, i)})
+		checker.Check(maps.All(map[string][]byte{"web.yaml": fmt.Appendf(nil, deployment, i)}))
 	}
 }
 

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 )
@@ -16,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	findings := checker.Check(map[string][]byte{"web.yaml": []byte(`apiVersion: v1
+	findings := checker.Check(maps.All(map[string][]byte{"web.yaml": []byte(`apiVersion: v1
 kind: Pod
 metadata: {name: web}
 spec:
@@ -26,7 +27,7 @@ spec:
     image: web:latest
     resources: {limits: {memory: 64Mi, cpu: 1}}
     securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
-`)})
+`)}))
 	for _, f := range findings {
 		fmt.Println(f.Level, f)
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"strings"
 	"testing"
 )
@@ -41,7 +42,7 @@ func TestExpressionsOfKubernetes(t *testing.T) {
 
 func own(c *Checker) []string {
 	var found []string
-	for _, f := range c.Check(map[string][]byte{"web.yaml": []byte(ruled)}) {
+	for _, f := range c.Check(maps.All(map[string][]byte{"web.yaml": []byte(ruled)})) {
 		if f.Rule == "own" {
 			found = append(found, f.Message)
 		}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +72,7 @@ scans: [{name: `+name+`, what: images, command: {args: [trivy]}}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if Worst(checker.Check(nil)) != Refuse {
+		if Worst(checker.Check(maps.All[map[string][]byte](nil))) != Refuse {
 			t.Errorf("%s: something passes", name)
 		}
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func TestFindingsOfAStructure(t *testing.T) {
 	}
 	for i, kind := range []string{"ClusterIP", "LoadBalancer", "ClusterIP", "NodePort", "ClusterIP", "NodePort"} {
 		name := fmt.Sprintf("web-%d", i)
-		found := checker.Check(map[string][]byte{name + ".yaml": fmt.Appendf(nil, text, name, kind)})
+		found := checker.Check(maps.All(map[string][]byte{name + ".yaml": fmt.Appendf(nil, text, name, kind)}))
 		if wrong := kind == "NodePort"; wrong != (len(found) == 1) {
 			t.Errorf("%s %s: %+v", name, kind, found)
 		} else if wrong && (found[0].File != name+".yaml" || found[0].Line != 1 || found[0].Object != "Service "+name) {

@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -310,7 +311,7 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 	if err != nil {
 		return fmt.Errorf("prepare the checks: %w", err)
 	}
-	draft.Findings = append(checker.Credentials(others), checker.Check(files)...)
+	draft.Findings = append(checker.Credentials(others), checker.Check(maps.All(files))...)
 	outside, err := d.outside(ctx, draft, checker, files)
 	if err != nil {
 		return err

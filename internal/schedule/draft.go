@@ -3,6 +3,8 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -292,8 +294,15 @@ func (w *drafting) check(context.Context) error {
 
 // examine checks the new and changed files.
 func (w *drafting) examine() {
-	files := w.files()
-	w.written, w.findings = len(files) > 0, w.checker.Check(files)
+	w.written = false
+	w.findings = w.checker.Check(func(yield func(string, []byte) bool) {
+		for path, content := range w.files() {
+			w.written = true
+			if !yield(path, content) {
+				return
+			}
+		}
+	})
 }
 
 func (w *drafting) checkerOf(s *fleet.Snapshot) (*check.Checker, error) {
@@ -305,13 +314,18 @@ func (w *drafting) checkerOf(s *fleet.Snapshot) (*check.Checker, error) {
 	return checker, nil
 }
 
-// files returns the new and changed files, by path.
-func (w *drafting) files() map[string][]byte {
+// files returns the new and changed files, path to content.
+func (w *drafting) files() iter.Seq2[string, []byte] {
 	if w.base != nil {
-		return w.draft.Bundle.WrittenSince(w.baseBundle)
+		return maps.All(w.draft.Bundle.WrittenSince(w.baseBundle))
 	}
-	written, _ := Edits(w.draft.Bundle.Changes())
-	return written
+	return func(yield func(string, []byte) bool) {
+		for f := range w.draft.Bundle.Written {
+			if !yield(f.Path, f.Content()) {
+				return
+			}
+		}
+	}
 }
 
 // credential is the problem of an assignment with a credential in a file. Its position is where the credential is

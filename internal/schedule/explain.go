@@ -120,7 +120,7 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 	if len(files) == 0 {
 		return e, nil
 	}
-	e.Findings = checker.Check(files)
+	e.Findings = checker.Check(maps.All(files))
 	return e, nil
 }
 

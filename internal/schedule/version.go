@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -303,7 +304,7 @@ func (v *Versions) seal(draft *Draft) (*solution.Version, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}
-	d.Checks = solution.NewChecks(solution.PolicyPlatform, checker.Check(manifests))
+	d.Checks = solution.NewChecks(solution.PolicyPlatform, checker.Check(maps.All(manifests)))
 	return solution.Seal(d, files)
 }
 

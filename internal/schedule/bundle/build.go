@@ -379,16 +379,21 @@ func standing(folders []*Folder, yield func(placement.Pair, []string) bool) {
 	}
 }
 
+// Written yields the files that are new or different from the published ones, folder by folder.
+func (b *Bundle) Written(yield func(File) bool) {
+	b.filesWithout(b.unchanged, func(f File) bool {
+		old, _ := b.published.Hash(f.Path)
+		return !f.Written() || old == f.Hash || yield(f)
+	})
+}
+
 // Changes returns the changes that turn the published branch into the bundle, sorted by path.
 func (b *Bundle) Changes() []Change {
 	var changes []Change
-	b.filesWithout(b.unchanged, func(f File) bool {
+	for f := range b.Written {
 		old, _ := b.published.Hash(f.Path)
-		if f.Written() && old != f.Hash {
-			changes = append(changes, Change{Path: f.Path, Content: f.Content(), Old: old})
-		}
-		return true
-	})
+		changes = append(changes, Change{Path: f.Path, Content: f.Content(), Old: old})
+	}
 	if stale := b.published.staleTracking(); stale.Path != "" && b.Tracking.Path != "" {
 		changes = append(changes, Change{Path: stale.Path, Old: stale.Hash})
 	}

@@ -156,14 +156,14 @@ func fileChanges(was, is []bundle.File) []FileChange {
 	for len(was) > 0 || len(is) > 0 {
 		switch {
 		case len(is) == 0 || len(was) > 0 && was[0].Path < is[0].Path:
-			changes = append(changes, FileChange{Op: Removed, Path: was[0].Path, before: was[0]})
+			changes = append(changes, FileChange{Op: Removed, Path: was[0].Path, before: &was[0]})
 			was = was[1:]
 		case len(was) == 0 || is[0].Path < was[0].Path:
-			changes = append(changes, FileChange{Op: Added, Path: is[0].Path, after: is[0]})
+			changes = append(changes, FileChange{Op: Added, Path: is[0].Path, after: &is[0]})
 			is = is[1:]
 		default:
 			if was[0].Hash != is[0].Hash {
-				changes = append(changes, FileChange{Op: Changed, Path: is[0].Path, before: was[0], after: is[0]})
+				changes = append(changes, FileChange{Op: Changed, Path: is[0].Path, before: &was[0], after: &is[0]})
 			}
 			was, is = was[1:], is[1:]
 		}

@@ -184,7 +184,7 @@ type FileChange struct {
 	Op   Op     `json:"op"`
 	Path string `json:"path"`
 
-	before, after bundle.File
+	before, after *bundle.File // of the folders; nil if the state does not have it
 }
 
 // ClusterType is what happens to the folder of one cluster type, or of one cluster with values of its own.

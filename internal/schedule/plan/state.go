@@ -42,10 +42,10 @@ func ringsAfter(b *bundle.Bundle) *bundle.Rings {
 	return b.Rings
 }
 
-// content returns the content of a file; nil if the state does not have it, and the path is empty.
-func (s State) content(f bundle.File) ([]byte, error) {
+// content returns the content of a file; nil if the state does not have it.
+func (s State) content(f *bundle.File) ([]byte, error) {
 	switch {
-	case f.Path == "":
+	case f == nil:
 		return nil, nil
 	case f.Written():
 		return f.Content(), nil
