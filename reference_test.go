@@ -22,7 +22,7 @@ var documented = []struct {
 	{"configuration.md", "internal/schedule/config/match.go", "", `label\w+ += "(.+)"`},
 	{"files.md", "internal/schedule/plan/budget.go", "", `RefusalReason = "(.+)"`},
 	{"files.md", "internal/schedule/bundle/inventory.go", `(?s)\ntype inventory struct.*?\n}`, `json:"(\w+)"`},
-	{"files.md", "internal/schedule/bundle/inventory.go", `(?s)\ntype inventoryAssignment struct.*?\n}`, `json:"(\w+)[",]`},
+	{"files.md", "internal/schedule/bundle/inventory.go", `(?s)\ntype encodedAssignment struct.*?\n}`, `json:"(\w+)"`},
 	{"files.md", "internal/schedule/bundle/file.go", "", `(?:Name|YAML|Sh) += "(.+)"`},
 	{"repositories.md", "internal/git/doc.go", "", `\b((?:KALYPSO_GIT|GITHUB|GH|GITLAB|CI)_[A-Z_]+|NETRC)\b`},
 	{"repositories.md", "internal/fleet/kinds.go", "", `kind[A-Z]\w+ += "(\w+)"`},

@@ -4,8 +4,8 @@ package repository
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,13 +78,7 @@ func (f gitOpsFleet) create(b *testing.B, dir string) {
 			fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
 		})
 	}
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := io.WriteString(stream, "done\n"); err == nil {
-		err = stream.Close()
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := errors.Join(w.Flush(), stream.Close(), cmd.Wait()); err != nil {
 		b.Fatal(err)
 	}
 }

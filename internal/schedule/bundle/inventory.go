@@ -57,16 +57,19 @@ type inventoryAssignment struct {
 	Files []TreeEntry
 }
 
+// encodedAssignment is the JSON form of an assignment.
+type encodedAssignment struct {
+	Workload     string            `json:"workload"`
+	Workspace    string            `json:"workspace"`
+	Registration string            `json:"registration"`
+	Policies     []string          `json:"policies"`
+	Sources      string            `json:"sources"`
+	Files        map[string]string `json:"files"`
+}
+
 // UnmarshalJSON decodes an object with the targets as keys.
 func (l *inventoryAssignments) UnmarshalJSON(content []byte) error {
-	var entries map[string]struct {
-		Workload     string            `json:"workload"`
-		Workspace    string            `json:"workspace"`
-		Registration string            `json:"registration"`
-		Policies     []string          `json:"policies"`
-		Sources      string            `json:"sources"`
-		Files        map[string]string `json:"files"`
-	}
+	var entries map[string]encodedAssignment
 	if err := json.Unmarshal(content, &entries); err != nil {
 		return err
 	}

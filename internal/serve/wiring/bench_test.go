@@ -88,7 +88,7 @@ func BenchmarkRoundOfOneValue(b *testing.B) {
 	}
 }
 
-// BenchmarkReadingALargeGitOpsBranch reads 102,000 files in 34,000 folders after one of them changed.
+// BenchmarkReadingALargeGitOpsBranch reads 102,000 files in 34,000 folders after one of them changed, without knowing the others.
 func BenchmarkReadingALargeGitOpsBranch(b *testing.B) {
 	w, _ := newLargeWorld(b, largefleet.Spec{Targets: 1000, ClusterTypes: 34})
 	n := 0
