@@ -20,6 +20,12 @@
 //
 // Commits can be signed with SSH or OpenPGP keys: see [Signer].
 //
+// # Objects
+//
+// Objects are read from packs and from files of single objects, and each is checked against its hash. A commit with many changes writes a pack,
+// in which similar manifests are deltas of each other, together with its index. Packs and indexes appear whole, so a process that is
+// killed leaves nothing that is read. Sizes, chains of deltas, and the number and depth of folders are bounded, because repositories can be hostile.
+//
 // # Credentials
 //
 // A credential is only sent to its own host, over https or to this machine, and never after a redirect to

@@ -2,8 +2,10 @@ package git
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,5 +124,32 @@ func TestPushToEmptyRemote(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"a/b": "1"}, contents(t, r.Tree(resolve(t, r, "main", "")))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Servers take manifests that are deltas of each other, and other clients get them back.
+func TestPushOfDeltas(t *testing.T) {
+	s := newServer(t)
+	_, url := s.publish("gitops.git", someFiles)
+	bare := &testRepo{t: t, dir: filepath.Join(s.root, "gitops.git")}
+	bare.git("config", "receive.fsckObjects", "true")
+	put := map[string]string{}
+	for i := range 150 {
+		put[fmt.Sprintf("many/%03d.yaml", i)] = fmt.Sprintf("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: config-%d\ndata:\n%s", i, strings.Repeat("  key: value\n", 30))
+	}
+	for _, limit := range []string{"1", "10000"} { // the server keeps the pack, or unpacks it
+		bare.git("config", "receive.unpackLimit", limit)
+		r := open(t, newClient(t, s.env()), url)
+		c := mustCommit(t, r, request(resolve(t, r, "main", ""), put))
+		if err := r.Push(t.Context(), "deltas-"+limit, "", c); err != nil {
+			t.Fatal(err)
+		}
+		bare.git("fsck", "--strict")
+		other := open(t, newClient(t, s.env()), url)
+		want := maps.Clone(put)
+		maps.Copy(want, someFiles)
+		if diff := cmp.Diff(want, contents(t, other.Tree(resolve(t, other, "deltas-"+limit, "")))); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

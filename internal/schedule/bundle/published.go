@@ -71,7 +71,7 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	if err := p.readRings(branch.Root, exists); err != nil {
 		return nil, err
 	}
-	r.disown()
+	p.Problems = append(p.Problems, r.disowned...)
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
 	p.tracking = TrackingPath
 	if p.shares(exists) {

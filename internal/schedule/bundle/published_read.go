@@ -251,9 +251,6 @@ func (f *Folder) adopt(at string, t *Tree) {
 	}
 }
 
-// disown adds the problems of folders that belong to other environments.
-func (r *publishedReader) disown() { r.p.Problems = append(r.p.Problems, r.disowned...) }
-
 func decodeSources(texts []string) *Sources {
 	refs := make([]fleet.Ref, 0, len(texts))
 	for _, text := range texts {
