@@ -22,7 +22,7 @@ const (
 // deliver runs a round of each application, and sets their status. An application that cannot be delivered is no failure of the control plane: it
 // belongs to another team.
 func (r *run) deliver(ctx context.Context) error {
-	if a := r.plane.Spec.Applications; a == nil || !a.Deliver || r.plane.Spec.Ledger == nil {
+	if a := r.plane.Spec.Applications; a == nil || !a.Deliver || r.plane.Spec.Ledger == nil || r.plane.Spec.Source.Repository == "" {
 		r.plane.Status.Applications, r.plane.Status.Deliveries = nil, ""
 		return nil
 	}
@@ -57,7 +57,7 @@ func applicationStatus(a *query.Application) v1alpha1.ApplicationStatus {
 	s := v1alpha1.ApplicationStatus{Name: a.Name, Workspace: a.Workspace, Error: shortened(a.Error, maxReason)}
 	for _, e := range a.Environments[:min(len(a.Environments), maxChain)] {
 		is := v1alpha1.ApplicationEnvironmentStatus{
-			Name: e.Environment, Phase: string(e.Phase), Reason: shortened(e.Reason, maxReason), Error: shortened(e.Error, maxReason),
+			Name: e.Environment, Phase: phaseText(e.Phase), Reason: shortened(e.Reason, maxReason), Error: shortened(e.Error, maxReason),
 		}
 		if e.Build != nil {
 			is.Commit, is.Version = e.Build.Commit, shortened(e.Build.Version, maxReason)

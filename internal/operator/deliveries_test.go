@@ -34,7 +34,7 @@ func TestApplicationStatus(t *testing.T) {
 					Environment: "dev", Phase: decide.Deploying, Reason: "0 of 1 cluster runs it", Build: &deliver.Build{Commit: "one", Version: "1.0.1"},
 					Change: &query.Change{URL: "https://git.example.com/7"},
 				},
-				{Environment: "prod", Phase: decide.Empty, Error: "the branch is protected"},
+				{Environment: "prod", Phase: decide.NoClusters, Error: "the branch is protected"},
 			}},
 			{Name: "bank", Subject: "a", Error: strings.Repeat("x", 300), Environments: make([]query.ApplicationEnvironment, 12)},
 		},
@@ -46,7 +46,7 @@ func TestApplicationStatus(t *testing.T) {
 	}
 	want := v1alpha1.ApplicationStatus{Name: "shop", Workspace: "shops", Environments: []v1alpha1.ApplicationEnvironmentStatus{
 		{Name: "dev", Phase: "deploying", Commit: "one", Version: "1.0.1", Reason: "0 of 1 cluster runs it", PullRequest: "https://git.example.com/7"},
-		{Name: "prod", Phase: "empty", Error: "the branch is protected"},
+		{Name: "prod", Phase: "noClusters", Error: "the branch is protected"},
 	}}
 	if diff := cmp.Diff(want, p.Status.Applications[1]); diff != "" {
 		t.Errorf("application (-want +got):\n%s", diff)

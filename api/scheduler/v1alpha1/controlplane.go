@@ -195,7 +195,8 @@ type EnvironmentCounts struct {
 
 // EnvironmentPromotion is what is promoted to an environment, and what the next commit waits for.
 type EnvironmentPromotion struct {
-	// Phase is the progress of the promoted commit: waiting, proposed, deploying, verifying, deployed, failed, or unknown.
+	// Phase is the progress of the promoted commit: empty, promoted, refused, proposed, deploying, noClusters, verifying, deployed, failed or
+	// aborted. It is unknown if the environment could not be read.
 	Phase string `json:"phase"`
 
 	// Commit is the promoted commit of the base branch.
