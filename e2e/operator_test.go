@@ -47,6 +47,8 @@ func TestOperator(t *testing.T) {
 		{"two replicas run with the rights of the chart, one of them as leader", o.start},
 		{"a missing Secret is named", o.missingSecret},
 		{"each environment gets a pull request, and a status", o.fromGit},
+		{"a pull request of the control plane is planned", o.planned},
+		{"a ledger on a server that is not allowed promotes nothing, and environments are scheduled", o.ledgerNotAllowed},
 		{"a Secret of another namespace is not used", o.otherNamespace},
 		{"a missing right is named", o.missingRight},
 		{"the API server is restarted", o.restart},
@@ -283,6 +285,42 @@ func (o *operated) fromGit(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// planned opens a pull request on the control plane, and wants its plan there and in the status.
+func (o *operated) planned(t *testing.T) {
+	must(t, o.repositories["control-plane"].Grant(t.Context(), o.bot, "write")) // for statuses and comments on its pull requests
+	o.preview(t)
+	eventually(t, "the status counts the pull request", func(ctx context.Context) error {
+		plane, err := o.cluster.Get(ctx, controlPlanes, tenantA, "shop")
+		if err != nil {
+			return err
+		}
+		if is, _, _ := unstructured.NestedString(plane.Object, "status", "plannedPullRequests"); is != "1 planned" {
+			return fmt.Errorf("it says %q", is)
+		}
+		return nil
+	})
+}
+
+func (o *operated) ledgerNotAllowed(t *testing.T) {
+	plane := o.plane(tenantA, o.git())
+	must(t, unstructured.SetNestedField(plane.Object, "ledger", "spec", "ledger", "secretRef", "name"))
+	must(t, o.cluster.Apply(t.Context(), plane))
+	o.wantReady(t, tenantA, "False", "SecretUnusable", `no Secret "ledger" in namespace "team-a"`)
+	secret := o.secret(tenantA, "ledger")
+	secret.Object["stringData"] = map[string]any{"url": "postgres://shop:" + o.bot.Token + "@db.example.com/ledger"}
+	must(t, o.cluster.Apply(t.Context(), secret))
+	found := o.wantReady(t, tenantA, "False", "NotAllowed", "postgres://db.example.com")
+	if summary, _, _ := unstructured.NestedString(found.Object, "status", "summary"); !strings.HasPrefix(summary, "2 environments, 16 assignments") {
+		t.Errorf("the summary is %q", summary)
+	}
+	if stalled := harness.Condition(found, "Stalled"); stalled["status"] == "True" {
+		t.Errorf("the status is %v", found.Object["status"])
+	}
+	must(t, o.cluster.Delete(t.Context(), secret))
+	must(t, o.cluster.Apply(t.Context(), o.plane(tenantA, o.git())))
+	o.wantReady(t, tenantA, "True", "Succeeded", "2 environments, 16 assignments")
 }
 
 func (o *operated) otherNamespace(t *testing.T) {
