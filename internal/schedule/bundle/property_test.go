@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,13 +71,13 @@ func TestSettledIsFull(t *testing.T) {
 		}
 		return []any{b.Changes(), b.Problems, hashes, b.Count(), len(b.Removed)}
 	}
-	used := 0
+	var used atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		known := map[fleet.Digest]bool{}
 		settled := func(d fleet.Digest) bool {
 			if known[d] {
-				used++
+				used.Add(1)
 			}
 			return known[d]
 		}
@@ -98,8 +99,8 @@ func TestSettledIsFull(t *testing.T) {
 			}
 		}
 	})
-	if used < 10 {
-		t.Errorf("only %d folders were settled", used)
+	if n := used.Load(); n < 10 {
+		t.Errorf("only %d folders were settled", n)
 	}
 }
 

@@ -174,15 +174,16 @@ func (p *picking) fits(i int32) bool {
 	return p.r.s.capacity.fits(p.target, p.r.c.clusterTypes[i])
 }
 
-// keep reserves the published places of a target that the policy still allows. Whatever the policy prefers now, they are given up only
-// when another place is found; otherwise a new assignment could take them, and the target would have none.
+// keep reserves the places of a target that are published for the policy and that it still allows. Whatever the policy prefers now, they are given
+// up only when another place is found; otherwise a new assignment could take them, and the target would have none.
 func (s *solver) keep(r *rules, k int) {
 	target := r.c.targets[k]
-	if !slices.ContainsFunc(s.choices[r.number][k].eligible, func(i int32) bool { return s.standing.prefers(r.number, target, r.c.clusterTypes[i]) }) {
+	own := func(i int32) bool { return s.standing.own(r.number, target, r.c.clusterTypes[i]) }
+	if !slices.ContainsFunc(s.choices[r.number][k].eligible, own) {
 		return
 	}
 	p := s.pick(r, k)
-	kept := slices.DeleteFunc(slices.Clone(p.candidates), func(c candidate) bool { return !c.published })
+	kept := slices.DeleteFunc(slices.Clone(p.candidates), func(c candidate) bool { return !own(c.i) })
 	slices.SortFunc(kept, func(a, b candidate) int {
 		switch {
 		case p.before(a, b, 0, 0):
