@@ -27,6 +27,8 @@ type detector struct {
 	rules []config.Rule
 	// literals has texts for each rule of which every match has one; nil if that is not known.
 	literals [][]string
+	// inLine has for each rule whether every match is within a line.
+	inLine []bool
 	// always are the rules without keywords; of has the rules of each keyword. Both are indexes of rules.
 	always []int
 	of     map[string][]int
@@ -68,7 +70,7 @@ func newDetector(c config.Config, wanted func(id string) bool, others ...string)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q: %w", id, err)
 		}
-		d.literals = append(d.literals, literalsOf(parsed))
+		d.literals, d.inLine = append(d.literals, literalsOf(parsed)), append(d.inLine, isInLine(parsed))
 	}
 	for _, word := range others {
 		if _, known := d.of[word]; !known {
@@ -89,7 +91,7 @@ func (d *detector) detect(text string, left *int, seen func(lower []byte, from, 
 	for _, i := range d.possible([]byte(text), seen) {
 		r := &d.rules[i]
 		lines, counted := 0, 0 // line ends in text[:counted]
-		for _, at := range r.Regex.FindAllStringIndex(text, *left+1) {
+		for _, at := range d.matches(i, text, *left+1) {
 			if *left--; *left < 0 {
 				return found
 			}
@@ -106,6 +108,57 @@ func (d *detector) detect(text string, left *int, seen func(lower []byte, from, 
 		}
 	}
 	return found
+}
+
+// matches returns the places of at most so many matches of a rule.
+func (d *detector) matches(rule int, text string, most int) (all [][]int) {
+	pattern, literals := d.rules[rule].Regex, d.literals[rule]
+	if literals == nil || !d.inLine[rule] {
+		return pattern.FindAllStringIndex(text, most)
+	}
+	// Only lines with a literal can have a match: that is much less of a large text.
+	next := make([]int, len(literals)) // the first place of each literal after start
+	for start := 0; start < len(text) && len(all) < most; {
+		first := len(text)
+		for n, literal := range literals {
+			if next[n] <= start {
+				next[n] = len(text)
+				if at := strings.Index(text[start:], literal); at >= 0 {
+					next[n] = start + at
+				}
+			}
+			first = min(first, next[n])
+		}
+		if first == len(text) {
+			break
+		}
+		from, to := strings.LastIndexByte(text[:first], '\n')+1, len(text)
+		if at := strings.IndexByte(text[first:], '\n'); at >= 0 {
+			to = first + at
+		}
+		for _, at := range pattern.FindAllStringIndex(text[from:to], most-len(all)) {
+			all = append(all, []int{from + at[0], from + at[1]})
+		}
+		start = to + 1
+	}
+	return all
+}
+
+// isInLine reports whether a match of a pattern is always within a line, and depends on nothing outside of it.
+func isInLine(pattern *syntax.Regexp) bool {
+	switch pattern.Op {
+	case syntax.OpAnyChar, syntax.OpBeginText, syntax.OpEndText:
+		return false
+	case syntax.OpLiteral:
+		return !slices.Contains(pattern.Rune, '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(pattern.Rune); i += 2 {
+			if pattern.Rune[i] <= '\n' && '\n' <= pattern.Rune[i+1] {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(pattern.Sub, func(sub *syntax.Regexp) bool { return !isInLine(sub) })
 }
 
 // possible returns the rules that can match in a text, in their order.

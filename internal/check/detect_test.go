@@ -76,6 +76,39 @@ func TestDefaultConfig(t *testing.T) {
 	}
 }
 
+// TestMatchesInLines compares the matches in the lines with a literal with those in the whole text.
+func TestMatchesInLines(t *testing.T) {
+	d := must(t).specific
+	var rules []int
+	for i := range d.rules {
+		if d.inLine[i] && d.literals[i] != nil {
+			rules = append(rules, i)
+		}
+	}
+	if len(rules) < 50 {
+		t.Fatalf("only %d patterns are looked for in lines", len(rules))
+	}
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.SampledFrom(rules).Draw(t, "rule")
+		var b strings.Builder
+		for range rapid.IntRange(1, 8).Draw(t, "parts") {
+			b.WriteString(rapid.OneOf(
+				rapid.StringMatching(simplified(&d.rules[i])), rapid.SampledFrom(d.literals[i]), rapid.SampledFrom([]string{"\n", "\n\n", " ", "\"", "x", "\r\n", "a: b\n"}),
+			).Draw(t, "part"))
+		}
+		text, most := b.String(), rapid.IntRange(1, 4).Draw(t, "most")
+		want, got := d.rules[i].Regex.FindAllStringIndex(text, most), d.matches(i, text, most)
+		found += len(want)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s in %q (-whole +lines):\n%s", d.rules[i].RuleID, text, diff)
+		}
+	})
+	if found == 0 {
+		t.Error("nothing was found in any text")
+	}
+}
+
 // TestManyMatchesAreBounded: a line with more matches than are examined takes no more time than its length asks for, is a finding, and is
 // hidden as a whole.
 func TestManyMatchesAreBounded(t *testing.T) {
