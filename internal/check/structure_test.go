@@ -107,3 +107,32 @@ func TestFindingsOfAStructure(t *testing.T) {
 		}
 	}
 }
+
+// TestTheObjectsOfAListAreChecked hides in texts of one structure that they are Lists: the key of their kind is not written as usual.
+func TestTheObjectsOfAListAreChecked(t *testing.T) {
+	checker, err := New(Policy{Levels: map[string]Level{RuleSchema: Off}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "%s\nmetadata:\n  name: %s\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web\n  spec:\n    hostPID: true\n"
+	for _, head := range []string{"apiVersion: v1\nkind: List", "apiVersion: v1\n\"kind\": List", "apiVersion: v1\nkind : List", "'apiVersion': v1\n? kind\n: List"} {
+		for i := range 4 {
+			name := fmt.Sprintf("list-%c", 'a'+i)
+			found := checker.Check(maps.All(map[string][]byte{"list.yaml": fmt.Appendf(nil, text, head, name)}))
+			if !slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == RuleHostNamespaces }) {
+				t.Errorf("%q, file %d: %+v", head, i, found)
+			}
+		}
+	}
+}
+
+// TestStructuresAreBounded adds structures until no more are kept.
+func TestStructuresAreBounded(t *testing.T) {
+	var s structures
+	for i := range maxOutlines/maxStructureSize + 10 {
+		s.of(fmt.Appendf(nil, "%0*d", maxStructureSize, i))
+	}
+	if len(s.known) != maxOutlines/maxStructureSize {
+		t.Errorf("%d structures are kept", len(s.known))
+	}
+}
