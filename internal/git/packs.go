@@ -24,6 +24,8 @@ const (
 	maxChain = 4095
 	// maxBase bounds the size of a delta, and of the object that it is applied to.
 	maxBase = 1 << 29
+	// maxMade bounds the size of everything that the deltas of one object make.
+	maxMade = 1 << 34
 	// maxCachedBases bounds what is kept of such objects, in bytes.
 	maxCachedBases = 32 << 20
 )
@@ -84,7 +86,11 @@ func (p *packs) scan() error {
 		}
 		x := known[path]
 		if x == nil {
-			if x, err = openPack(path, filepath.Join(p.dir, e.Name())); err != nil {
+			x, err = openPack(path, filepath.Join(p.dir, e.Name()))
+			if errors.Is(err, os.ErrNotExist) {
+				continue // it was packed again
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -194,8 +200,9 @@ type chain struct {
 	packs  *packs
 	pack   *pack
 	deltas [][]byte
-	// size is the size of the deltas.
+	// size is the size of the deltas, made that of what they make.
 	size int
+	made int64
 	// offsets are those of the deltas, and of the object at the end.
 	offsets []int64
 }
@@ -224,7 +231,12 @@ func (c *chain) follow(offset, limit int64) (plumbing.ObjectType, []byte, error)
 			}
 		}
 		c.deltas = append(c.deltas, found.content)
-		if c.size += len(found.content); len(c.deltas) > maxChain || c.size > maxBase {
+		made, err := deltaSize(found.content)
+		if err != nil {
+			return 0, nil, err
+		}
+		c.size, c.made = c.size+len(found.content), c.made+made
+		if len(c.deltas) > maxChain || c.size > maxBase || c.made > maxMade {
 			return 0, nil, damagedPack(errors.New("too many deltas"))
 		}
 		// What deltas are applied to can be larger than the result.
@@ -336,6 +348,9 @@ func (c *baseCache) get(x *pack, offset int64) (plumbing.ObjectType, []byte) {
 }
 
 func (c *baseCache) put(x *pack, offset int64, kind plumbing.ObjectType, content []byte) {
+	if len(content) > maxCachedBases/2 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if key := (baseKey{x, offset}); c.recent[key].content == nil {

@@ -107,6 +107,52 @@ func TestRepackedMeanwhile(t *testing.T) {
 	}
 }
 
+// What deltas make before the object is bounded together, and what is kept of it, too.
+func TestHostileChains(t *testing.T) {
+	hash := plumbing.NewHash("01")
+	delta := binary.AppendUvarint([]byte{1}, maxBase)
+	entry := append(append(objectHeader(plumbing.REFDeltaObject, len(delta)), hash[:]...), appendStored(nil, delta)...)
+	dir := t.TempDir()
+	var idx bytes.Buffer
+	index := packIndex{objects: []packedObject{{hash: hash, offset: 12}}}
+	path := filepath.Join(dir, "pack-1")
+	if err := errors.Join(index.encode(&idx), os.WriteFile(path+".pack", append(make([]byte, 12), entry...), 0o600), os.WriteFile(path+".idx", idx.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p := &packs{dir: dir}
+	defer p.close()
+	x, offset, err := p.find(hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := chain{packs: p, pack: x}
+	if _, _, err := c.follow(offset, maxBase); !errors.Is(err, errDamaged) || len(c.deltas) != maxMade/maxBase+1 {
+		t.Errorf("%d deltas, %v", len(c.deltas), err)
+	}
+	p.bases.put(x, 1, plumbing.BlobObject, make([]byte, maxCachedBases/2))
+	p.bases.put(x, 2, plumbing.BlobObject, make([]byte, maxCachedBases/2+1))
+	if _, content := p.bases.get(x, 1); content == nil {
+		t.Error("an object is not kept")
+	}
+	if _, content := p.bases.get(x, 2); content != nil {
+		t.Error("an object that is too large is kept")
+	}
+}
+
+// An index that git removes while a folder is read is none: the object is looked for elsewhere.
+func TestIndexRemovedMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	// A link that leads nowhere is listed, and cannot be read.
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "pack-1.pack"), nil, 0o600), os.Symlink("gone", filepath.Join(dir, "pack-1.idx"))); err != nil {
+		t.Fatal(err)
+	}
+	p := &packs{dir: dir}
+	defer p.close()
+	if _, _, err := p.find(plumbing.NewHash("01")); !errors.Is(err, plumbing.ErrObjectNotFound) {
+		t.Error(err)
+	}
+}
+
 // Whatever a pack contains, reading it gives an error or a content, and takes no more memory than the limit.
 func FuzzPack(f *testing.F) {
 	var pack bytes.Buffer
