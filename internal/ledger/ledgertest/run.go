@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"unknown cluster, repository and commit", unknownIsCorrelatedLater},
 		{"pages of states", pages},
 		{"all states are those of the pages", allStates},
+		{"what is reported together is read together", readTogether},
 		{"states by cluster, workload and state", filters},
 		{"as of", asOf},
 		{"transitions", transitions},

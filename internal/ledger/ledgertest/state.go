@@ -1,8 +1,10 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -435,4 +437,48 @@ func outage(i ledger.Incident) string {
 		text += fmt.Sprintf(" to %d", minute(i.Restored))
 	}
 	return text
+}
+
+// readTogether: of the first and the last reconciler of the ledger, which are of one cluster, each report has one that is ready.
+func readTogether(t *testing.T, l ledger.Ledger) {
+	flip := func(minute int) []ledger.Report {
+		first, last := report("large-01", minute, 1, ledger.StateReady), report("large-01", minute, 1, ledger.StateFailed)
+		last.Reconciler.Name = "last"
+		if minute%2 == 0 {
+			first.State, last.State = last.State, first.State
+		}
+		return []ledger.Report{first, last}
+	}
+	take(t, l, flip(1)[0])
+	var others []ledger.Report
+	for i := range 2000 {
+		other := report("large-02", 1, 1, ledger.StateReady)
+		other.Reconciler.Name = fmt.Sprintf("other-%d", i)
+		others = append(others, other)
+	}
+	take(t, l, others...)
+	take(t, l, flip(1)...)
+	ctx, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() {
+		for minute := 2; ctx.Err() == nil; minute++ {
+			if err := l.Report(ctx, flip(minute)...); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 50 {
+		ready := 0
+		for _, s := range states(t, l, ledger.StateQuery{Repository: platform, Ref: "prod"}) {
+			if s.Reconciler.Cluster == "large-01" && s.State == ledger.StateReady {
+				ready++
+			}
+		}
+		if ready != 1 {
+			t.Fatalf("%d reconcilers are ready, want 1, as in each report", ready)
+		}
+	}
 }

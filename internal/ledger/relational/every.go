@@ -31,11 +31,11 @@ func scanOwnState(row scanner) (s ownState, err error) {
 	return s, err
 }
 
-// everyState returns all current states of sources. Several connections read a part of the reconcilers each. Outcomes are read once,
-// because returning them with each state takes databases longer than finding the states.
+// everyState returns all current states of sources. Several connections read a part each, which has whole clusters: what a cluster reported
+// together is read together. Outcomes are read once, because returning them with each state takes databases longer than finding the states.
 func (s *Store) everyState(ctx context.Context, q ledger.StateQuery) ([]ledger.ReconcilerState, error) {
 	var last int64
-	if err := s.Read.QueryRowContext(ctx, queries.Get("lastReconciler")).Scan(&last); err != nil {
+	if err := s.Read.QueryRowContext(ctx, queries.Get("lastCluster")).Scan(&last); err != nil {
 		return nil, err
 	}
 	parts := make([][]ownState, listers)
@@ -47,8 +47,8 @@ func (s *Store) everyState(ctx context.Context, q ledger.StateQuery) ([]ledger.R
 		}
 		group.Go(func() (err error) {
 			var w where
-			w.add("x.reconciler_id > ?", after)
-			w.add("x.reconciler_id <= ?", until)
+			w.add("r.cluster_id > ?", after)
+			w.add("r.cluster_id <= ?", until)
 			w.conditions = append(w.conditions, sourceConditions(&w, q)...)
 			parts[i], err = query(gctx, s.Read, scanOwnState,
 				queries.Get("everyBySource")+" AND "+strings.Join(w.conditions, " AND ")+" ORDER BY s.id, x.reconciler_id", w.args...)

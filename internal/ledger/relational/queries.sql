@@ -253,6 +253,9 @@ SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.envir
 FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
 
+-- name: lastCluster
+SELECT COALESCE(MAX(id), 0) FROM cluster;
+
 -- name: everyBySource
 -- Joined as in currentBySource, without what states have in common.
 SELECT c.name, r.kind, r.namespace, r.name, x.since, x.confirmed, x.received, x.outcome_id, x.source_id, x.reconciler_id
