@@ -79,7 +79,7 @@ func (a Allowed) ledgerURL(text string) (string, error) {
 const (
 	// maxRead is how many bytes the database may send for a round of promotion, and maxMessage for one of its messages. It may be any program:
 	// its tenant runs it.
-	maxRead    = 256 << 20
+	maxRead    = 64 << 20
 	maxMessage = 16 << 20
 )
 
