@@ -85,7 +85,9 @@ func readTypes(comments map[string]string, g *ast.GenDecl, keys map[string]strin
 				text = f.Comment
 			}
 			for _, name := range f.Names {
-				put(comments, key+"."+name.Name, text, name.Name)
+				if name.IsExported() { // the others are in no answer
+					put(comments, key+"."+name.Name, text, name.Name)
+				}
 			}
 		}
 	}
