@@ -109,8 +109,9 @@ func (p *promotion) promote(t *testing.T) {
 	p.wantLabel(t, "promotion")
 
 	said := p.said(t, commit)
+	// Whether a round sees the clusters deploy depends on how fast they are; cutOff has one that is not.
 	for _, environment := range []string{dev, stage} {
-		wantInOrder(t, said, environment+": pending Promoted", environment+": pending Deploying ", environment+": success Deployed")
+		wantInOrder(t, said, environment+": pending Promoted", environment+": success Deployed")
 	}
 	wantInOrder(t, said, "dev: success Deployed", "stage: pending Promoted")
 }
