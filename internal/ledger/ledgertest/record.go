@@ -24,7 +24,7 @@ func member(environment string) []ledger.Membership {
 	return []ledger.Membership{{Environment: environment, ClusterType: "large"}}
 }
 
-// naturalOrder: pages in natural order add up to all clusters, of an environment with few members and of one with many.
+// naturalOrder: pages in natural order add up to all clusters, of the ledger, an environment or a cluster type.
 func naturalOrder(t *testing.T, l ledger.Ledger) {
 	for n := range 1100 {
 		memberships := []ledger.Membership{{Environment: "prod", ClusterType: []string{"large", "small"}[n%2]}}

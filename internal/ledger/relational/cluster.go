@@ -139,11 +139,7 @@ func (s *Store) clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.C
 	w := clusterConditions(q)
 	w.text("c.name > ?", q.After)
 	if q.Environment != "" || q.ClusterType != "" {
-		var m where
-		m.args = w.args
-		m.member(q)
-		w.args = m.args
-		w.conditions = append(w.conditions, "g.id IN (SELECT registration_id FROM membership"+m.String()+")")
+		w.members(q)
 	}
 	return s.readClusters(ctx, w, q.Limit)
 }
@@ -163,6 +159,14 @@ func clusterConditions(q ledger.ClusterQuery) where {
 func (w *where) member(q ledger.ClusterQuery) {
 	w.text("environment = ?", q.Environment)
 	w.text("cluster_type = ?", q.ClusterType)
+}
+
+// members adds the condition that a registration has a membership.
+func (w *where) members(q ledger.ClusterQuery) {
+	m := where{args: w.args}
+	m.member(q)
+	w.args = m.args
+	w.conditions = append(w.conditions, "g.id IN (SELECT registration_id FROM membership"+m.String()+")")
 }
 
 // readClusters returns the first clusters that match conditions, by name; 0 means all.

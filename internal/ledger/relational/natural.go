@@ -33,22 +33,19 @@ func (n *naturalNames) all(ctx context.Context, s *Store) ([]string, error) {
 }
 
 const (
-	// fewMembers is the number of members that are read and sorted faster than the names of all clusters are searched for them.
-	fewMembers = 1000
+	// fewMembers is the number of members whose names are read and sorted for a page. With more of them, some are soon found among the
+	// names of all clusters.
+	fewMembers = 20_000
 	// namesTogether is how many names are searched at once.
 	namesTogether = 1000
 )
 
 // naturalClusters returns a page of clusters in the order of [natural.Compare].
 func (s *Store) naturalClusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error) {
-	few, err := s.hasFewMembers(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if few {
+	if q.Name != "" || q.ReportedBy != "" {
 		return s.sortedClusters(ctx, q)
 	}
-	names, err := s.natural.all(ctx, s)
+	names, err := s.candidates(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +63,23 @@ func (s *Store) naturalClusters(ctx context.Context, q ledger.ClusterQuery) ([]l
 	return found, nil
 }
 
-// hasFewMembers reports whether few clusters match a query.
-func (s *Store) hasFewMembers(ctx context.Context, q ledger.ClusterQuery) (bool, error) {
-	if q.Name != "" || q.ReportedBy != "" {
-		return true, nil
+// candidates returns the names, in order, among which are all clusters that match a query.
+func (s *Store) candidates(ctx context.Context, q ledger.ClusterQuery) ([]string, error) {
+	few, err := s.hasFewMembers(ctx, q)
+	if err != nil {
+		return nil, err
 	}
+	if !few {
+		return s.natural.all(ctx, s)
+	}
+	w := clusterConditions(q)
+	w.members(q)
+	names, err := query(ctx, s.Read, scanText, queries.Get("memberNames")+w.String(), w.args...)
+	return natural.Sort(names), err
+}
+
+// hasFewMembers reports whether a query wants members of an environment or cluster type that has few.
+func (s *Store) hasFewMembers(ctx context.Context, q ledger.ClusterQuery) (bool, error) {
 	if q.Environment == "" && q.ClusterType == "" {
 		return false, nil
 	}

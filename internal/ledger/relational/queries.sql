@@ -325,6 +325,9 @@ SELECT COUNT(*) FROM cluster;
 -- name: clusterNames
 SELECT name FROM cluster ORDER BY 1;
 
+-- name: memberNames
+SELECT c.name FROM cluster c JOIN registration g ON g.cluster_id = c.id AND g.at <= $1 AND g.until > $1;
+
 -- name: insertReceiver
 INSERT INTO receiver (name, since, read_until) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING;
 
