@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -25,6 +26,9 @@ var _ schedule.Settled = (*settledFolders)(nil)
 
 // maxSettled bounds the digests of an environment, as a multiple of those of its last plan: several branches are planned in turn.
 const maxSettled = 4
+
+// keepSettled is how long a file is kept that no plan writes.
+const keepSettled = 30 * 24 * time.Hour
 
 // newSettledFolders returns the digests in the user's cache folder; nil if there is none.
 func newSettledFolders() schedule.Settled {
@@ -87,6 +91,7 @@ func (s *settledFolders) Remember(r schedule.Request, settled []fleet.Digest) {
 	if err != nil || os.MkdirAll(s.folder, 0o700) != nil {
 		return
 	}
+	s.removeOld()
 	var text strings.Builder
 	text.WriteString(program + "\n")
 	seen := map[string]bool{}
@@ -109,5 +114,18 @@ func (s *settledFolders) Remember(r schedule.Request, settled []fleet.Digest) {
 	_, err = file.WriteString(text.String())
 	if closed := file.Close(); err != nil || closed != nil || os.Rename(file.Name(), s.file(r)) != nil {
 		_ = os.Remove(file.Name()) // nothing is remembered
+	}
+}
+
+// removeOld removes the files of control planes that are planned no more, and those of programs that were killed.
+func (s *settledFolders) removeOld() {
+	files, err := os.ReadDir(s.folder)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > keepSettled {
+			_ = os.Remove(filepath.Join(s.folder, f.Name())) // else a later plan does
+		}
 	}
 }

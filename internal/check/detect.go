@@ -85,8 +85,8 @@ func newDetector(c config.Config, wanted func(id string) bool, others ...string)
 const maxMatches = 2000
 
 // detect returns the credentials in a text, by rule and place. It takes each match that it examines from left, and stops when that is below 0.
-// It calls seen, which may be nil, with the text in lower case and the place of each keyword and other word in it.
-func (d *detector) detect(text string, left *int, seen func(lower []byte, from, to int)) []credential {
+// It calls seen, which may be nil, with the place of each keyword and other word. Places are those in the text in lower case.
+func (d *detector) detect(text string, left *int, seen func(from, to int)) []credential {
 	var found []credential
 	for _, i := range d.possible([]byte(text), seen) {
 		r := &d.rules[i]
@@ -162,14 +162,14 @@ func isInLine(pattern *syntax.Regexp) bool {
 }
 
 // possible returns the rules that can match in a text, in their order.
-func (d *detector) possible(text []byte, seen func(lower []byte, from, to int)) []int {
+func (d *detector) possible(text []byte, seen func(from, to int)) []int {
 	rules := slices.Clone(d.always)
 	lower := bytes.ToLower(text)
 	d.keywords.Walk(lower, func(last, n, _ int64) bool {
 		from, to := int(last-n+1), int(last+1)
 		rules = append(rules, d.of[string(lower[from:to])]...)
 		if seen != nil {
-			seen(lower, from, to)
+			seen(from, to)
 		}
 		return true
 	})

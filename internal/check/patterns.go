@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func newPatterns() (*patterns, error) {
 // find returns what gitleaks finds in the whole text. complete is false if there are more matches than [maxMatches].
 func (p *patterns) find(text string) (all []credential, complete bool) {
 	left, worded := maxMatches, !isASCII(text)
-	found := p.specific.detect(text, &left, func(lower []byte, from, to int) { worded = worded || isWordAt(lower, from, to) })
+	found := p.specific.detect(text, &left, func(from, to int) { worded = worded || isWordAt(text, from, to) })
 	named := found
 	if !worded {
 		return named, left >= 0
@@ -118,13 +117,12 @@ func windows(text string) []window {
 	return all
 }
 
-// isWordAt reports whether something in a text in lower case is a word that hasWord may find in its line.
-func isWordAt(lower []byte, from, to int) bool {
-	word := string(lower[from:to])
-	if word == "api" && (from == 0 || lower[from-1] == '\n') && bytes.HasPrefix(lower[to:], []byte("version:")) {
+// isWordAt reports whether something in a text of ASCII letters is a word that hasWord may find in its line.
+func isWordAt(text string, from, to int) bool {
+	if (from == 0 || text[from-1] == '\n') && strings.HasPrefix(text[from:], "apiVersion:") {
 		return false
 	}
-	return slices.Contains(words, word)
+	return slices.Contains(words, strings.ToLower(text[from:to]))
 }
 
 // isASCII reports whether a text has only ASCII letters. Some of the others fold to ASCII.

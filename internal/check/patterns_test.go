@@ -45,7 +45,7 @@ func TestLookingAtFewLinesMissesNothing(t *testing.T) {
 	all, some := whole(t), must(t)
 	const token, pat = "q8Jz3vN0xKd71LmPw5Rt", "ghp_" + "x8Kd2Lm9Pq4Rt7Vw1Zb3Nc5Jf6Hg0Ys8Ad2E" //nolint:gosec // invented
 	filler := []string{"spec:", "  replicas: 2", "", "- name: web", "apiVersion: v1", "kind: ConfigMap", "  - apiVersion: apps/v1", "x: \"", "# wörter", "\r"}
-	names := []string{"key", "  apiKey", "db_password", "SECRET", "my.token", "credentials", "access", "authx", "\"creds\"", "api", "apiVersion", "token: " + pat, "Kelvin_\u212aey"}
+	names := []string{"key", "  apiKey", "db_password", "SECRET", "my.token", "credentials", "access", "authx", "\"creds\"", "api", "apiVersion", "APIVERSION", "token: " + pat, "Kelvin_\u212aey"}
 	signs := []string{":", ": ", " = ", ",", ":\n\n", "\n\n\n:\n\n\n\n\n", "=>", " \n:\n ", "?=\n\n\n", "'\n:\n'\n"}
 	values := []string{token, "\"" + token + "\"", "aGVsbG8K" + token + "==", pat, "short", token + "\n" + token, token + "\\n", "example", token + ";"}
 	found := 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
@@ -15,8 +16,27 @@ import (
 // database runs batches on connections of a pool.
 type database struct{ pool *pgxpool.Pool }
 
-// Batch implements [relational.Database].
+// maxAttempts is how often a batch is tried that ends in deadlocks.
+const maxAttempts = 5
+
+// Batch implements [relational.Database]. It may call do more than once: PostgreSQL ends one of the batches that wait for each other.
 func (d *database) Batch(ctx context.Context, do func(context.Context, relational.Batch) error) error {
+	var err error
+	for range maxAttempts {
+		if err = d.attempt(ctx, do); !isDeadlock(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// isDeadlock reports whether PostgreSQL ended a transaction because of a deadlock.
+func isDeadlock(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "40P01" // deadlock_detected
+}
+
+func (d *database) attempt(ctx context.Context, do func(context.Context, relational.Batch) error) error {
 	tx, err := d.pool.Begin(ctx)
 	if err != nil {
 		return err
@@ -43,16 +63,17 @@ func rollback(tx pgx.Tx) error {
 // batch stores reports by columns: each statement gets arrays of values and joins them with the stored rows, in one round trip.
 // (Copying into a temporary table first writes everything twice and is not faster.)
 //
-// All batches lock rows in the same order, so that they cannot deadlock: new clusters by name, all clusters by id,
-// then sources, the clusters' rows, and last the outcomes by id.
+// All batches lock rows in the same order, so that they rarely deadlock: new clusters by name, all clusters by id,
+// then sources, the clusters' rows, and last the outcomes by id. Rows that other batches add meanwhile may be locked later.
 type batch struct {
 	tx     pgx.Tx
 	locked map[string]int64 // clusters
 }
 
-// begin blocks compaction, which could delete outcomes that the batch has found and not used yet.
+// begin blocks compaction, which could delete outcomes that the batch has found and not used yet. Batches of other servers wait for the
+// locks of this one, so it must not be idle.
 func (b *batch) begin(ctx context.Context) error {
-	_, err := b.tx.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d)", compactionLock))
+	_, err := b.tx.Exec(ctx, fmt.Sprintf("SELECT %s, pg_advisory_xact_lock_shared(%d)", noPause, compactionLock))
 	return err
 }
 

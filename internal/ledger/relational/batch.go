@@ -49,7 +49,8 @@ type Follower struct{ Source, Reconciler int64 }
 
 // Database is an opened and migrated database.
 type Database interface {
-	// Batch runs do in a transaction, with the context for its calls.
+	// Batch runs do in a transaction, with the context for its calls. A transaction that the database ends because of others is begun
+	// again, and do runs again.
 	Batch(ctx context.Context, do func(context.Context, Batch) error) error
 }
 
