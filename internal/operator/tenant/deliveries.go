@@ -99,12 +99,17 @@ func (t *Tenant) register(requests []deliver.Request) []*application {
 func (t *Tenant) deliver(ctx context.Context, d *deliver.Deliverer, a *application, result *operator.Deliveries) {
 	a.at = time.Now()
 	ctx = sandbox.For(ctx, t.access.Name.Namespace)
+	add := func(did []string) {
+		for _, what := range did {
+			result.Did = append(result.Did, a.request.Workload+": "+what)
+		}
+	}
 	found, err := t.promotion.chain.Application(d).Round(ctx, a.request)
+	add(found.Did) // even if time ended: it is done
 	if ctx.Err() != nil {
 		result.Left++
 		return
 	}
-	did := found.Did
 	if found.Promotion != nil {
 		result.Wake(found.Promotion.Next)
 	}
@@ -119,9 +124,7 @@ func (t *Tenant) deliver(ctx context.Context, d *deliver.Deliverer, a *applicati
 	if err == nil && unchecked != nil && ctx.Err() == nil {
 		err = fmt.Errorf("check the pull requests of its configuration: %w", unchecked)
 	}
-	for _, what := range slices.Concat(did, checked) {
-		result.Did = append(result.Did, a.request.Workload+": "+what)
-	}
+	add(checked)
 	a.state = query.Delivered(query.Round{
 		ControlPlane: t.access.Spec.Source.Repository, Request: a.request, Found: found, Err: err, At: a.at,
 	}, a.state)
