@@ -22,7 +22,11 @@ type program struct {
 	costs     []float64  // units of work of each traced block, by its number
 	runs      []sequence // texts and keys that are written by one call, by its number
 	actions   []action   // sorted by position
+	straight  *straight  // nil if the main template has to be executed
 }
+
+// straight is a main template without branches, loops and functions: one run, which needs no template engine.
+type straight struct{ block, run int }
 
 // action is a pipeline of the text, for messages.
 type action struct {

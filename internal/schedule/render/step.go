@@ -2,6 +2,7 @@ package render
 
 import (
 	"strconv"
+	"strings"
 	"text/template/parse"
 )
 
@@ -20,8 +21,19 @@ type step struct {
 
 	fallback *string // for an absent or empty value
 	quoted   bool
+	yaml     *yamlStep // instead, if conf
 	pos      parse.Pos
 }
+
+// yamlStep writes a configuration, or one of its values, as YAML: toYaml (stringify .ConfigData) | indent 2.
+type yamlStep struct {
+	stringify bool
+	newline   bool   // before the text, by nindent
+	indent    string // before each line
+}
+
+// maxIndent limits what is indented here.
+const maxIndent = 32
 
 // fields are the strings of the data, tables its maps.
 var (
@@ -50,6 +62,14 @@ func stepOf(n *parse.ActionNode, s scope) (step, bool) {
 	if len(n.Pipe.Decl) > 0 || len(cmds) == 0 {
 		return st, false
 	}
+	if value, calls := flatten(n.Pipe); value != nil {
+		if st.yaml = yamlOf(calls); st.yaml != nil {
+			keys := chain(value, s)
+			st.conf = len(keys) > 0 && len(keys) <= 2 && keys[0] == "ConfigData"
+			st.key = strings.Join(keys[min(1, len(keys)):], "")
+			return st, st.conf
+		}
+	}
 	if last := cmds[len(cmds)-1]; len(cmds) == 2 && len(last.Args) == 1 && calls(last, "quote") {
 		st.quoted = true
 		cmds = cmds[:1]
@@ -72,6 +92,59 @@ func stepOf(n *parse.ActionNode, s scope) (step, bool) {
 		return st, false
 	}
 	return st, st.reads(chain(args[len(args)-1], s))
+}
+
+// flatten returns the value that a pipeline begins with, and the functions that are called one after the other, each with
+// its arguments but the last.
+func flatten(pipe *parse.PipeNode) (value parse.Node, calls [][]parse.Node) {
+	for i, cmd := range pipe.Cmds {
+		args := cmd.Args
+		if i == 0 {
+			value, args = args[len(args)-1], args[:len(args)-1]
+			if inner, ok := value.(*parse.PipeNode); ok && len(inner.Decl) == 0 {
+				value, calls = flatten(inner)
+			}
+		}
+		if len(args) > 0 {
+			calls = append(calls, args)
+		}
+	}
+	return value, calls
+}
+
+// yamlOf returns the step that replaces calls, or nil.
+func yamlOf(calls [][]parse.Node) *yamlStep {
+	next := func(name string, args int) []parse.Node {
+		if len(calls) == 0 || len(calls[0]) != 1+args {
+			return nil
+		}
+		if function, ok := calls[0][0].(*parse.IdentifierNode); !ok || function.Ident != name {
+			return nil
+		}
+		call := calls[0]
+		calls = calls[1:]
+		return call
+	}
+	y := &yamlStep{stringify: next("stringify", 0) != nil}
+	if next("toYaml", 0) == nil {
+		return nil
+	}
+	indent := next("indent", 1)
+	if indent == nil {
+		indent = next("nindent", 1)
+		y.newline = indent != nil
+	}
+	if indent != nil {
+		width, ok := indent[1].(*parse.NumberNode)
+		if !ok || !width.IsInt || width.Int64 < 0 || width.Int64 > maxIndent {
+			return nil
+		}
+		y.indent = strings.Repeat(" ", int(width.Int64))
+	}
+	if len(calls) > 0 {
+		return nil
+	}
+	return y
 }
 
 func calls(cmd *parse.CommandNode, name string) bool {
@@ -150,6 +223,8 @@ func (e *stepError) Unwrap() error { return e.err }
 func (w *Worker) step(st *step) error {
 	text, found := "", true
 	switch {
+	case st.yaml != nil:
+		return w.stepYAML(st)
 	case st.field != nil:
 		text = st.field(w.data)
 	case st.table != nil:
@@ -192,4 +267,39 @@ func (w *Worker) stepAny(st *step, v any) error {
 		_, err = w.print(v)
 	}
 	return err
+}
+
+// stepYAML writes a configuration, or one of its values, as YAML.
+func (w *Worker) stepYAML(st *step) error {
+	var v any = w.data.ConfigData
+	if st.key != "" {
+		v = w.data.ConfigData[st.key]
+	}
+	var err error
+	if st.yaml.stringify {
+		if v, err = w.stringify(v); err != nil {
+			return err
+		}
+	}
+	text, err := w.toYAML(v)
+	if err != nil {
+		return err
+	}
+	lines := 1 + strings.Count(text, "\n")
+	if err := w.charge(workPerCall + float64(2*len(text)+lines*(1+len(st.yaml.indent)))); err != nil {
+		return err
+	}
+	start := len(w.out)
+	if st.yaml.newline {
+		w.out = append(w.out, '\n')
+	}
+	w.out = append(w.out, st.yaml.indent...)
+	for line := range strings.Lines(text) {
+		w.out = append(w.out, line...)
+		if strings.HasSuffix(line, "\n") {
+			w.out = append(w.out, st.yaml.indent...)
+		}
+	}
+	w.trace.printed(w.out, w.start, start)
+	return w.bounded()
 }

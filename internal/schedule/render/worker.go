@@ -21,6 +21,7 @@ type Worker struct {
 	bound    map[*program]*template.Template
 	evals    map[string]*program
 	memo     memo
+	mapping  mapping
 	patterns map[string]pattern
 	charts   RenderedCharts
 
@@ -101,11 +102,18 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 			err = fmt.Errorf("the template engine failed: %v", r)
 		}
 	}()
+	w.program, w.data, w.depth = p, d, 0
+	if p.straight != nil {
+		if _, err := w.enter(p.straight.block); err != nil {
+			return err
+		}
+		_, err := w.run(p.straight.run)
+		return err
+	}
 	t, err := w.bind(p)
 	if err != nil {
 		return err
 	}
-	w.program, w.data, w.depth = p, d, 0
 	if p.mutates {
 		if w.data, err = w.private(d); err != nil {
 			return err

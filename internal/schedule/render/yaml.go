@@ -81,7 +81,7 @@ func (w *Worker) stringified(m map[string]string) (uintptr, bool) {
 
 // toYAML returns a value as YAML, without the final newline.
 func (w *Worker) toYAML(v any) (string, error) {
-	return w.text("toYaml", v, marshal)
+	return w.text("toYaml", v, w.mapping.marshal)
 }
 
 // stringify returns a map whose values are strings: nested maps and lists as YAML.
