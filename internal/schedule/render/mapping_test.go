@@ -16,7 +16,7 @@ func TestMapping(t *testing.T) {
 		"", "word", "two words", "two  words", " word", "word ", "a: b", "a:b", "a :b", "a #b", "a#b", "#", "- a", "-a", "a -b", "a - b", "mysql://a:3306/db", "git@host:path", "/path", "a/",
 		"true", "True", "yes", "y", "N", "on", "~", "a~", "null", "nULL", "1", "0", "01", "12345678901234567890", "123456789012345678", "1.5", "1e3", "e3", ".5", "0x1f", "1_000", "12:30:45",
 		"2026-01-01", "=", "a=b", "a=", "<<", "!a", "&a", "*a", "%a", "@a", "`a", "'a'", "\"a\"", "{a}", "[a]", "a,b", "a\nb", "a\n", "a\n\n", "\n", "a\tb", "é", "\u2028", "\xff", "?", "? a", ":", "a:", "---", "...",
-		strings.Repeat("word ", 100), strings.Repeat("w", 300), true, false, nil, 1, -1, 0, int64(1 << 60), uint64(1 << 63), 1.5, 1e30,
+		strings.Repeat("word ", 100), strings.TrimSpace(strings.Repeat("word ", 1000)), "a ...", "NaN", "inf", "Infinity", "nan", "undefined", "None", strings.Repeat("w", 300), true, false, nil, 1, -1, 0, int64(1 << 60), uint64(1 << 63), 1.5, 1e30,
 		[]any{"a", 1},
 		map[string]any{"a": "b"},
 		map[string]any{},
