@@ -118,7 +118,7 @@ func benchmarkChange(b *testing.B, name string, states ...largefleet.Files) {
 	})
 }
 
-// BenchmarkFloor does only what is unavoidable for the same files: it executes the templates and hashes the output,
+// BenchmarkFloor does only what the libraries do for the same files: it executes the templates and hashes the output,
 // on all cores like Build. "bare" formats the configuration's YAML for each assignment, as the template does;
 // "shared" formats it once.
 func BenchmarkFloor(b *testing.B) {
