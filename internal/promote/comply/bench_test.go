@@ -3,6 +3,7 @@ package comply_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -51,4 +52,26 @@ func largeQuestion(clusters, perCluster int) comply.Question {
 	}
 	q.Expected = comply.ExpectPlatform(fleet, "dev", hub.Source{Repository: gitOps, Ref: "dev"}, comply.Folders{})
 	return q
+}
+
+// BenchmarkTimeline gives the timeline of an environment of 10,000 clusters, each with four outcomes and one silence.
+func BenchmarkTimeline(b *testing.B) {
+	q := comply.TimelineQuestion{Question: largeQuestion(10_000, 1)}
+	for _, o := range q.Observations {
+		for i, commit := range []string{"c4", "c4", "c5", "c5"} {
+			past := comply.Past{Observation: o}
+			past.Revision, past.Observed = revision(commit), at("10:00").Add(time.Duration(i)*time.Minute)
+			if past.Until = past.Observed.Add(time.Minute); i == 3 {
+				past.Until = time.Time{}
+			}
+			q.Outcomes = append(q.Outcomes, past)
+		}
+		q.Silences = append(q.Silences, comply.Silence{Cluster: o.Cluster, From: at("10:03"), To: at("10:09")})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if spans := comply.Timeline(q, at("10:10")); spans[len(spans)-1].Standing != comply.StandingHolds {
+			b.Fatal(spans)
+		}
+	}
 }

@@ -55,10 +55,7 @@ func Judge(q Question, now time.Time) Verdict {
 		j.mayChange(limit)
 		delayed = "; those that are suspended do not count until " + clock(limit, now)
 	}
-	v.Counts.Required = q.Gate.Require.of(v.Counts.Counted)
-	if failed := v.Counts.Failed; failed > 0 && failed <= q.Gate.MaxFailures.tolerated(v.Counts.Counted) {
-		v.Counts.Required = max(min(v.Counts.Required, v.Counts.Counted-failed), 1)
-	}
+	v.Counts.require(q.Gate)
 	v.Result = j.result(v.Counts)
 	v.Reason = reason(&v, q.Gate, now) + delayed
 	if v.Result == Passed {
@@ -69,6 +66,14 @@ func Judge(q Question, now time.Time) Verdict {
 	}
 	v.Next = j.next
 	return v
+}
+
+// require sets how many reconcilers are required. Those that may fail are not.
+func (c *Counts) require(gate Gate) {
+	c.Required = gate.Require.of(c.Counted)
+	if c.Failed > 0 && c.Failed <= gate.MaxFailures.tolerated(c.Counted) {
+		c.Required = max(min(c.Required, c.Counted-c.Failed), 1)
+	}
 }
 
 // judge is the state of [Judge].
