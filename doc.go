@@ -22,10 +22,11 @@
 //	internal/schedule/carry        published commit -> signed file -> repositories and registry behind an air gap
 //	internal/schedule              all of it in order: repositories -> draft -> pull request
 //
-//	internal/chart                 a chart, kustomization or manifests, with layered values -> objects of a target
+//	internal/chart                 what rendering takes and returns, as plain data; images and archives
 //	internal/chart/values          layered values
 //	internal/chart/remote          fetches charts, and looks up images
-//	internal/chart/sandbox         renders charts in a process with limits
+//	internal/chart/engine          a chart, kustomization or manifests, with layered values -> objects of a target
+//	internal/chart/sandbox         runs the engine in a process with limits
 //	internal/check                 manifests -> findings
 //	internal/check/scan            scans of images and charts, and what their results mean
 //	internal/check/scanner         runs those scans, once for each digest

@@ -170,6 +170,15 @@ var bannedEverywhere = []struct {
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
 		[]string{"internal/git", "internal/forge/local"},
 	},
+	// Charts are programs of others. The engine in a process with limits is also what keeps Helm out of nearly all test binaries.
+	{
+		ban{[]string{module + "/internal/chart/engine"}, "charts are untrusted: package sandbox renders them in a process with limits; internal/chart has the values that go in and come out"},
+		[]string{"internal/chart/sandbox", "internal/chart/charttest", "internal/chart/remote"},
+	},
+	{
+		ban{[]string{"helm.sh/helm/", "sigs.k8s.io/kustomize/"}, "Helm and kustomize are the largest libraries; what others need of them is in internal/chart, without them"},
+		[]string{"internal/chart/engine"},
+	},
 	{ban{[]string{"unsafe", "C"}, "the program builds without cgo and stays memory safe"}, nil},
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent/manifests"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/operator"
@@ -124,7 +125,7 @@ func renderedChart(t *testing.T, text string) ([]byte, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := chart.Load(files)
+	c, err := engine.Load(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,6 @@
 package chart
 
-import (
-	"bytes"
-	"cmp"
-	"errors"
-	"fmt"
-	"io"
-	"path"
-	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-)
+import "cmp"
 
 // Built is an image that CI built. At least one container must use it, or the target is not rendered:
 // a build that is said to be delivered and does not run is worse than an error.
@@ -24,9 +13,6 @@ type Built struct {
 	Digest     string `json:"digest,omitempty"`
 	// RepositoryValue is the path of the value that has the repository of a chart's image; optional.
 	RepositoryValue string `json:"repositoryValue,omitempty"`
-
-	// below is the end of the repository, without a registry that the chart adds; may be empty.
-	below string
 }
 
 // String returns the reference, as far as CI named it.
@@ -39,146 +25,4 @@ func (b Built) String() string {
 		text += "@" + b.Digest
 	}
 	return text
-}
-
-// reference splits the text of an image into its parts.
-func reference(image string) Built {
-	name, digest, _ := strings.Cut(image, "@")
-	tag := ""
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		name, tag = name[:i], name[i+1:]
-	}
-	return Built{Repository: name, Tag: tag, Digest: digest}
-}
-
-// is reports whether an image is the built one. A digest takes precedence over the tag, which charts then leave out.
-func (b Built) is(image string) bool {
-	r := reference(image)
-	if b.Repository != "" && r.Repository != b.Repository {
-		return false
-	}
-	if b.below != "" && r.Repository != b.below && !strings.HasSuffix(r.Repository, "/"+b.below) {
-		return false
-	}
-	if b.Digest != "" {
-		return r.Digest == b.Digest
-	}
-	return b.Tag == "" || r.Tag == b.Tag && r.Digest == ""
-}
-
-// in returns the reference to the build for a container that uses another build of the image; ok is false for other images.
-func (b Built) in(image string) (now string, ok bool) {
-	r := reference(image)
-	if r.Repository != b.Repository && r.Repository != b.Name && path.Base(r.Repository) != b.Name {
-		return "", false
-	}
-	b.Repository = cmp.Or(b.Repository, r.Repository)
-	return b.String(), true
-}
-
-// setImages replaces images in manifests by those that were built. Everything else keeps its bytes.
-func setImages(content string, built []Built) (string, error) {
-	if len(built) == 0 || !strings.Contains(content, "image") {
-		return content, nil
-	}
-	lines := strings.SplitAfter(content, "\n")
-	decoder := yaml.NewDecoder(bytes.NewReader([]byte(content)))
-	for {
-		var document yaml.Node
-		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-			return strings.Join(lines, ""), nil
-		} else if err != nil {
-			return content, nil //nolint:nilerr // reported where the objects are read
-		}
-		for _, node := range imageNodes(&document, nil) {
-			for _, b := range built {
-				now, ok := b.in(node.Value)
-				if !ok || now == node.Value {
-					continue
-				}
-				line := lines[node.Line-1]
-				from := min(max(node.Column-1, 0), len(line))
-				if !strings.Contains(line[from:], node.Value) {
-					return "", fmt.Errorf("line %d: the image %q cannot be replaced; write it on one line", node.Line, node.Value)
-				}
-				lines[node.Line-1] = line[:from] + strings.Replace(line[from:], node.Value, now, 1)
-				break
-			}
-		}
-	}
-}
-
-// imageNodes returns the texts of all fields "image", the last one of a line first, so that columns stay valid.
-func imageNodes(n *yaml.Node, found []*yaml.Node) []*yaml.Node {
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if value := n.Content[i+1]; n.Content[i].Value == "image" && value.Kind == yaml.ScalarNode {
-				found = append([]*yaml.Node{value}, found...)
-			}
-		}
-	}
-	for _, child := range n.Content {
-		found = imageNodes(child, found)
-	}
-	if n.Kind == yaml.DocumentNode {
-		slices.SortStableFunc(found, func(a, b *yaml.Node) int { return cmp.Or(a.Line-b.Line, b.Column-a.Column) })
-	}
-	return found
-}
-
-// uses returns an error unless every image that was built is in the manifests.
-func (m *Manifests) uses(built []Built) error {
-	for _, b := range built {
-		if slices.ContainsFunc(m.Images, b.is) || len(m.Images) == 0 && m.mentions(b) {
-			continue
-		}
-		return m.unused(b)
-	}
-	return nil
-}
-
-func (m *Manifests) unused(b Built) error {
-	return fmt.Errorf("no object uses the image %s that was built; the images are %s. In spec.images of the Delivery, "+
-		"write the values of the chart that hold it, or its name in the manifests", b, cmp.Or(strings.Join(m.Images, ", "), "none"))
-}
-
-// mentions reports whether an object has the tag or digest of a build as a text. Custom resources may have them in
-// fields of their own.
-func (m *Manifests) mentions(b Built) bool {
-	want := cmp.Or(b.Digest, b.Tag, b.Repository)
-	for _, text := range split(string(m.Content)) {
-		if d, err := read("", text); err == nil && mentions(d.fields, want) {
-			return true
-		}
-	}
-	return false
-}
-
-func mentions(v any, want string) bool {
-	switch v := v.(type) {
-	case string:
-		return v == want || strings.HasSuffix(v, ":"+want) || strings.HasSuffix(v, "@"+want)
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return mentions(item, want) })
-	case map[string]any:
-		for _, key := range sortedKeys(v) {
-			if key != "labels" && key != "annotations" && mentions(v[key], want) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// textAt returns the first value on a dotted path that is not a map, with its path; value is nil if there is none.
-func textAt(data map[string]any, dotted string) (at string, value any) {
-	steps := strings.Split(dotted, ".")
-	for i, step := range steps {
-		below, isMap := data[step].(map[string]any)
-		if data[step] != nil && !isMap {
-			return strings.Join(steps[:i+1], "."), data[step]
-		}
-		data = below
-	}
-	return "", nil
 }

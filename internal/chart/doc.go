@@ -1,34 +1,15 @@
-// Package chart renders what an application team delivers, a Helm chart, a kustomization or plain manifests,
-// for the targets of an environment.
+// Package chart holds what rendering takes and returns, as plain data: the files that an application team delivers, the
+// job of rendering them for the targets of an environment, and its result.
 //
-//	files of the chart ──Load──► Chart ─┐
-//	values.yaml files ──values.Compose──┴─► Render ──► Manifests: objects, images, bytes
-//	a Job is all of that for many targets ──Run──► Result
+//	Job: files, values, targets ──► package sandbox ──► Result: manifests, objects, images, problems
+//	                                     └─ package engine, with Helm and kustomize
 //
-// It is a pure function of bytes: no disk, no network, no cluster, no clock. Helm's own loader and engine render charts,
-// and kustomize builds kustomizations:
+// A [Job] can be sent to another process, and its [Job.Digests] say which targets an earlier [Result] already has.
 //
-//   - like helm template --include-crds --skip-tests with the given Kubernetes version and API versions:
-//     definitions first, then objects in the order of installation, then hooks, without notes.
-//     Hooks that run only on deletion or rollback are omitted as well, because reconcilers would apply them like
-//     any object, and so are those for events that Helm does not know. A notice lists them.
-//   - like kustomize build, without plugins, functions, charts and anything remote.
-//   - plain manifests unchanged, file by file in the order of their paths.
+// The package also has what other packages need to know about charts and images without rendering anything: it unpacks
+// archives ([Unpack]), divides text into documents ([Documents]), parses references to images ([ParseImage]) and finds the
+// images in manifests ([ImagesIn]). The functions that templates of charts and of the platform share are here as well,
+// because they must give the same bytes in both.
 //
-// # Same inputs, same bytes
-//
-// Templates can read only their inputs. They may call random functions (randAlphaNum, uuidv4, genCA, bcrypt and so on) and
-// the clock (now, ago), as defaults of values that are set. A chart with calls is rendered twice, with other results:
-// what differs is an error that names the value that avoids it, because a password belongs in a Secret of the target,
-// not in a commit. Dates are in UTC. keys and values are sorted. lookup finds nothing and getHostByName is empty,
-// as with helm template.
-//
-// # Charts are untrusted
-//
-// Files are bounded in number and size; paths that leave the chart and symbolic links are refused. Loops and nested
-// templates are metered: a counting call is inserted into every loop body and every template
-// before Helm's engine runs them (see guard.go). Data that contains itself is refused. An endless chart stops with an
-// error after [MaxWork]. A few functions can still build large values, such as a string that is doubled repeatedly;
-// only memory bounds them. To render untrusted charts, run a [Job] in a process with limits. Job and
-// [Result] are plain data for that.
+// Neither Helm nor kustomize is among its dependencies. Both are large, and a test of the module checks it.
 package chart

@@ -90,12 +90,12 @@ func (i Image) At(digest string) string { return i.Repository + "@" + digest }
 // images. Documents that are not maps have none.
 func ImagesIn(content []byte) ([]string, error) {
 	var images []string
-	for _, text := range split(string(content)) {
+	for _, text := range Documents(string(content)) {
 		var document any
 		if err := fleet.UnmarshalYAML([]byte(text), &document); err != nil {
 			return nil, plain(err)
 		}
-		images = appendImages(images, document)
+		images = AppendImages(images, document)
 	}
 	slices.Sort(images)
 	return slices.Compact(images), nil

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -72,6 +73,16 @@ type Target struct {
 	Options
 }
 
+// Options are what a chart sees besides its values.
+type Options struct {
+	// Release is the name of the release. Required.
+	Release string `json:"release"`
+	// Namespace is the namespace that templates see. Optional, since reconcilers set it.
+	Namespace string `json:"namespace,omitempty"`
+	// Kubernetes is what templates see of the clusters.
+	Kubernetes app.Kubernetes `json:"kubernetes,omitzero"`
+}
+
 // Result is the result for each target of a job, in their order.
 type Result struct {
 	Targets []Rendered `json:"targets"`
@@ -97,6 +108,14 @@ type Rendered struct {
 	// Unsettled reports that the process that should render the target failed for a reason that may not be the target's,
 	// so that another attempt can succeed. See [Result.Fail].
 	Unsettled bool `json:"-"`
+}
+
+// Idle is a value that was set for the rendering and changes nothing in the manifests.
+type Idle struct {
+	// Path is the path of the value.
+	Path string `json:"path"`
+	// Unknown reports that neither the values nor the templates of the chart have the key, so that it is probably misspelled.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // LimitError is the error of a process that reached one of its limits.
@@ -146,16 +165,6 @@ func (j *Job) Digests() []string {
 	return digests
 }
 
-// Run renders the targets, on all cores. Targets with the same inputs as in previous, an earlier result, are taken
-// from there. previous can be nil, and does not affect the result.
-func (j *Job) Run(previous *Result) *Result {
-	rest, result := j.Rest(previous)
-	if len(rest.Targets) > 0 {
-		result.Fill(rest.render())
-	}
-	return result
-}
-
 // Rest returns the job without the targets in an earlier result, and a result with those. A process renders the
 // rest, and [Result.Fill] adds it. Targets that could not be rendered are tried again.
 func (j *Job) Rest(previous *Result) (*Job, *Result) {
@@ -193,7 +202,7 @@ func (r *Result) Fill(rendered *Result) {
 		}
 		made, ok := byName[t.Name]
 		if !ok || made.Manifests == nil && len(made.Problems) == 0 {
-			made = Rendered{Name: t.Name, Problems: []fleet.Problem{failure(errors.New("it was not rendered"))}}
+			made = Rendered{Name: t.Name, Problems: []fleet.Problem{Failure(errors.New("it was not rendered"))}}
 		}
 		made.Digest = t.Digest
 		r.Targets[i] = made
@@ -207,11 +216,12 @@ func (r *Result) Fail(err error) {
 	settled := errors.As(err, &limit)
 	for i, t := range r.Targets {
 		if t.Manifests == nil && len(t.Problems) == 0 {
-			r.Targets[i].Problems, r.Targets[i].Unsettled = []fleet.Problem{failure(err)}, !settled
+			r.Targets[i].Problems, r.Targets[i].Unsettled = []fleet.Problem{Failure(err)}, !settled
 		}
 	}
 }
 
-func failure(err error) fleet.Problem {
+// Failure is the problem of a target that cannot be rendered.
+func Failure(err error) fleet.Problem {
 	return fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Message: err.Error(), Hint: "the target stays as published"}
 }

@@ -2,51 +2,24 @@ package chart
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 )
 
-// maxMessage is how many bytes of a library's error are shown, and maxText how many of a text for tpl in it.
+// messageStart and messageEnd are how many bytes of a library's error are kept. Errors end with their cause.
 const (
-	maxMessage = 1000
-	maxText    = 60
+	messageStart = 300
+	messageEnd   = 700
 )
 
-// quotedText matches the text for tpl that Helm repeats in its errors, before the cause.
-var quotedText = regexp.MustCompile(`(cannot parse template|tpl function execution for) "((?:[^"\\]|\\.)*)"`)
-
-// guardCall matches the calls that guard inserts.
-var guardCall = regexp.MustCompile(`\{\{(?:- )?(?:` + strings.Join([]string{guardStep, guardEnter, guardLeave}, "|") + `)(?: \d+)?(?: -)?\}\}`)
-
-// plain shortens an error of a library to one line, in the terms of the chart's author. The end of a long message is kept, because
-// errors end with their cause.
+// plain shortens an error of a library to one line.
 func plain(err error) error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	text = unguarded(guardCall.ReplaceAllString(text, ""))
-	text = quotedText.ReplaceAllStringFunc(text, func(found string) string {
-		parts := quotedText.FindStringSubmatch(found)
-		return parts[1] + ` "` + shorten(parts[2], maxText, 0) + `"`
-	})
-	return errors.New(shorten(text, maxMessage/3, maxMessage-maxMessage/3))
+	return errors.New(Shorten(strings.Join(strings.Fields(err.Error()), " "), messageStart, messageEnd))
 }
 
-// shorten keeps a number of bytes at the start and at the end of a text.
-func shorten(text string, start, end int) string {
+// Shorten keeps a number of bytes at the start and at the end of a text.
+func Shorten(text string, start, end int) string {
 	if len(text) <= start+end {
 		return text
 	}
 	return strings.ToValidUTF8(text[:start], "") + "..." + strings.ToValidUTF8(text[len(text)-end:], "")
-}
-
-// unguarded removes the calls around the operands of tpl.
-func unguarded(text string) string {
-	const call = "(" + guardText + " "
-	for {
-		at := strings.Index(text, call)
-		if at < 0 {
-			return text
-		}
-		end := operandEnd(text, at+len(call))
-		text = text[:at] + text[at+len(call):end] + strings.TrimPrefix(text[end:], ")")
-	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/konfig"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
 // reachable selects the files that kustomizations in folders can use: those that they name, and those that these name.
@@ -39,7 +40,7 @@ type reach struct {
 
 // folder follows the kustomization in a folder: its texts name files and folders, relative to it.
 func (r *reach) folder(folder string) error {
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
+	for _, name := range chart.KustomizationFiles {
 		at := path.Join(folder, name)
 		if key := [2]string{"", at}; r.entries[at] && !r.followed[key] {
 			r.followed[key], r.used[at] = true, true
@@ -93,7 +94,7 @@ func (r *reach) plugin(base, at string) error {
 		r.used[at] = true
 		return r.documents(at, func(document *yaml.Node) error { return r.node(base, document, false) })
 	}
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
+	for _, name := range chart.KustomizationFiles {
 		file := path.Join(at, name)
 		if !r.folders[at] || !r.entries[file] {
 			continue

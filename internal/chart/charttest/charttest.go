@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // InProcess renders in this process. Programs render in a process with limits instead: see package sandbox.
@@ -15,5 +16,8 @@ func (InProcess) Render(ctx context.Context, job *chart.Job, previous *chart.Res
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return job.Run(previous), nil
+	return engine.Run(job, previous), nil
 }
+
+// Run renders the targets of a job that are not in an earlier result, which can be nil.
+func Run(job *chart.Job, previous *chart.Result) *chart.Result { return engine.Run(job, previous) }

@@ -14,6 +14,8 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -75,7 +77,7 @@ func TestVersions(t *testing.T) {
 			if f.Version != want || f.Name != "redis" || f.Digest != remotetest.Digest(archives[want]) {
 				t.Errorf("%s %s: got %s %s %s, want %s", kind, asked, f.Name, f.Version, f.Digest, want)
 			}
-			if c, err := chart.Load(f.Files); err != nil || c.Name != "redis" {
+			if c, err := engine.Load(f.Files); err != nil || c.Name != "redis" {
 				t.Errorf("%s %s: %v", kind, asked, err)
 			}
 		}
@@ -232,7 +234,7 @@ func TestDependencies(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	job := chart.Job{Form: chart.FormChart, Files: f.Files, Targets: []chart.Target{{Name: "t", Options: chart.Options{Release: "r"}}}}
-	rendered := job.Run(nil).Targets[0]
+	rendered := charttest.Run(&job, nil).Targets[0]
 	if rendered.Manifests == nil {
 		t.Fatal(rendered.Problems)
 	}

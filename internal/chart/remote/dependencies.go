@@ -9,6 +9,7 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // maxDepth is the maximum depth of dependencies that have to be fetched.
@@ -28,7 +29,7 @@ type repository struct {
 
 func (c *Client) local(ctx context.Context, r repository, depth int) (*Fetched, error) {
 	own := r.below()
-	loaded, err := chart.Load(own)
+	loaded, err := engine.Load(own)
 	if err != nil {
 		return nil, fmt.Errorf("read chart in %q: %w", r.folder, err)
 	}
@@ -56,7 +57,7 @@ func (r repository) below() []chart.File {
 // complete adds a chart's missing dependencies to its folder charts.
 // home is the location of a chart in a folder. Nil for one that was fetched.
 func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, depth int) error {
-	loaded, err := chart.Load(f.Files)
+	loaded, err := engine.Load(f.Files)
 	if err != nil {
 		return fmt.Errorf("read chart %q: %w", f.Name, err)
 	}
@@ -74,7 +75,7 @@ func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, dep
 	if len(missing) == 0 {
 		return nil
 	}
-	if loaded, err = chart.Load(f.Files); err != nil {
+	if loaded, err = engine.Load(f.Files); err != nil {
 		return fmt.Errorf("read chart %q: %w", f.Name, err)
 	}
 	if still := loaded.Missing(); len(still) > 0 {
@@ -84,7 +85,7 @@ func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, dep
 }
 
 // dependency fetches one dependency of a chart.
-func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repository, depth int) (*Fetched, error) {
+func (c *Client) dependency(ctx context.Context, d engine.Dependency, home *repository, depth int) (*Fetched, error) {
 	if !plainName(d.Name) {
 		return nil, fmt.Errorf("%q is not the name of a chart", d.Name)
 	}
@@ -105,7 +106,7 @@ func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repos
 	return c.fetch(ctx, app.Chart{Repository: d.Repository, Name: d.Name, Version: d.Version}, depth)
 }
 
-func (f *Fetched) add(d chart.Dependency, dependency *Fetched) {
+func (f *Fetched) add(d engine.Dependency, dependency *Fetched) {
 	folder := path.Join("charts", dependency.Name+"-"+strings.ReplaceAll(dependency.Version, "/", "-"))
 	for _, file := range dependency.Files {
 		file.Path = path.Join(folder, file.Path)

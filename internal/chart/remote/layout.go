@@ -20,6 +20,7 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // chartConfigType is the media type of the configuration of a chart in a registry.
@@ -122,7 +123,7 @@ func (l *Layout) Chart(ctx context.Context, ref app.Chart) (ChartArtifact, error
 	if err != nil {
 		return ChartArtifact{}, fmt.Errorf("unpack chart %q %s: %w", p.name, resolved.Version, err)
 	}
-	loaded, err := chart.Load(files)
+	loaded, err := engine.Load(files)
 	if err != nil {
 		return ChartArtifact{}, fmt.Errorf("read chart %q %s: %w", p.name, resolved.Version, err)
 	}
@@ -145,7 +146,7 @@ func (l *Layout) Chart(ctx context.Context, ref app.Chart) (ChartArtifact, error
 }
 
 // pack adds an archive like "helm push", without a time, so that equal archives have equal digests.
-func (l *Layout) pack(ctx context.Context, loaded *chart.Chart, archive []byte) (ocispec.Descriptor, error) {
+func (l *Layout) pack(ctx context.Context, loaded *engine.Chart, archive []byte) (ocispec.Descriptor, error) {
 	config, err := json.Marshal(map[string]string{"name": loaded.Name, "version": loaded.Version, "apiVersion": "v2"})
 	if err != nil {
 		return ocispec.Descriptor{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 )
 
@@ -46,7 +47,7 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(j.Run(nil), got); diff != "" {
+	if diff := cmp.Diff(engine.Run(j, nil), got); diff != "" {
 		t.Errorf("-here +there:\n%s", diff)
 	}
 	r.Program = "nowhere" // nothing is left to render

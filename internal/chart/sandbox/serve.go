@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // The limits that a process receives, and sets for itself.
@@ -43,13 +44,13 @@ func serve(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(io.LimitReader(in, maxJob)).Decode(&job); err != nil {
 		return fmt.Errorf("read job: %w", err)
 	}
-	if err := json.NewEncoder(out).Encode(job.Run(nil)); err != nil {
+	if err := json.NewEncoder(out).Encode(engine.Run(&job, nil)); err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
 	return nil
 }
 
-// maxStack is the maximum stack of a goroutine, in bytes. chart.MaxNesting levels use a small part of it.
+// maxStack is the maximum stack of a goroutine, in bytes. The engine's limit on nesting uses a small part of it.
 const maxStack = 256 << 20
 
 // confine limits this process. It does nothing without the variables, which is useful for trying the command by hand.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"pgregory.net/rapid"
 	sigs "sigs.k8s.io/yaml"
 
@@ -37,23 +36,6 @@ func layer(t *rapid.T, name string, data map[string]any) *values.Layer {
 		t.Fatalf("%v\n%s", problems, text)
 	}
 	return l
-}
-
-// The composed values of several files equal Helm's.
-func TestMergeIsHelms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		trees := rapid.SliceOfN(tree(2), 0, 4).Draw(t, "trees")
-		want := map[string]any{}
-		var layers []*values.Layer
-		for i, data := range trees {
-			want = loader.MergeMaps(want, data)
-			layers = append(layers, layer(t, string(rune('a'+i)), data))
-		}
-		composed := values.Compose(layers, nil)
-		if diff := cmp.Diff(want, composed.Data); diff != "" {
-			t.Errorf("-helm +got:\n%s", diff)
-		}
-	})
 }
 
 // An empty layer has no effect, and neither does repeating a layer, also on top of others.

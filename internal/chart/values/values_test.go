@@ -119,11 +119,11 @@ func compose(t *testing.T, folder values.Folder, layers map[string]*values.Layer
 		stack = append(stack, layers[file])
 	}
 	if set, ok := files["set"]; ok {
-		layer, err := values.ParseSet("--set", strings.TrimSpace(string(set)))
-		if err != nil {
+		data := map[string]any{}
+		if err := fleet.UnmarshalYAML(set, &data); err != nil {
 			t.Fatal(err)
 		}
-		stack = append(stack, layer)
+		stack = append(stack, values.LayerOf("--set", data))
 	}
 	vars := values.Vars{}
 	for line := range strings.Lines(string(files["vars"])) {

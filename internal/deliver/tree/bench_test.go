@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 )
 
@@ -65,10 +66,10 @@ func build(b *testing.B, r *chart.Result, published *tree.Published) *tree.Tree 
 func BenchmarkRound(b *testing.B) {
 	job := fleet100()
 	branch := branch{}
-	branch.apply(build(b, job.Run(nil), nil).Changes())
+	branch.apply(build(b, charttest.Run(job, nil), nil).Changes())
 	job.Config["values.yaml"] = []byte("replicas: 3\n")
 	for b.Loop() {
-		if got := len(build(b, job.Run(nil), branch.published(b)).Changes()); got != 201 {
+		if got := len(build(b, charttest.Run(job, nil), branch.published(b)).Changes()); got != 201 {
 			b.Fatalf("got %d changes, want 201", got)
 		}
 	}
@@ -77,14 +78,14 @@ func BenchmarkRound(b *testing.B) {
 // BenchmarkRoundOfOneValue does the same if the values of one target changed since the previous result.
 func BenchmarkRoundOfOneValue(b *testing.B) {
 	job := fleet100()
-	before := job.Run(nil)
+	before := charttest.Run(job, nil)
 	branch := branch{}
 	branch.apply(build(b, before, nil).Changes())
 	n := 0
 	for b.Loop() {
 		n++
 		job.Config["target-042/values.yaml"] = fmt.Appendf(nil, "name: changed-%d\n", n)
-		if got := len(build(b, job.Run(before), branch.published(b)).Changes()); got != 3 {
+		if got := len(build(b, charttest.Run(job, before), branch.published(b)).Changes()); got != 3 {
 			b.Fatalf("got %d changes, want 3", got)
 		}
 	}

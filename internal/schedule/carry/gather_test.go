@@ -17,6 +17,7 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/schedule/carry"
 )
 
@@ -80,7 +81,7 @@ func (registries) Chart(_ context.Context, ref app.Chart) (carry.Artifact, strin
 type renderer struct{}
 
 func (renderer) Render(_ context.Context, job *chart.Job, _ *chart.Result) (*chart.Result, error) {
-	return job.Run(nil), nil
+	return charttest.Run(job, nil), nil
 }
 
 func pod(image string) string {
@@ -192,7 +193,7 @@ type counted struct{ jobs int }
 
 func (c *counted) Render(_ context.Context, job *chart.Job, _ *chart.Result) (*chart.Result, error) {
 	c.jobs++
-	return job.Run(nil), nil
+	return charttest.Run(job, nil), nil
 }
 
 // TestGatherNamesWhatIsMissing, and that each can be allowed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
@@ -29,7 +30,7 @@ func outcome(t *testing.T, templates []*fleet.Template, d Data, eval string) str
 	t.Helper()
 	var b strings.Builder
 	l, problems := NewLibrary(&fleet.Snapshot{Templates: templates}, nil)
-	run := func(job *chart.Job) *chart.Result { return job.Run(nil) }
+	run := func(job *chart.Job) *chart.Result { return charttest.Run(job, nil) }
 	describe(&b, append(problems, l.LoadCharts(run)...)...)
 	w := l.Worker()
 	for _, source := range templates {

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	helm "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	release "helm.sh/helm/v4/pkg/release/v1"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// defaultKubernetes is the version of Kubernetes that charts see unless the environment sets another.
+const defaultKubernetes = "v1.37.0"
+
+// Render renders the chart with the values of a target. schema is the application's own; optional.
+// It returns manifests unless a problem is an error. Values that violate a schema are errors,
+// all of which are reported at once.
+func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o chart.Options) (*chart.Manifests, []fleet.Problem) {
+	manifests, problems, err := c.render(composed, schema, o)
+	if err != nil {
+		problems = append(problems, fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Position: fleet.Position{Source: "chart", File: c.Name},
+			Message: err.Error(), Hint: "correct the chart, or the values it is rendered with",
+		})
+		manifests = nil
+	}
+	return manifests, fleet.SortProblems(problems)
+}
+
+func (c *Chart) render(composed *values.Composed, schema *values.Schema, o chart.Options) (m *chart.Manifests, problems []fleet.Problem, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, plain(fmt.Errorf("helm failed: %v", r))
+		}
+	}()
+	ch, visible, err := c.visible(composed, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if problems := c.check(ch, visible, composed, schema); len(problems) > 0 {
+		return nil, problems, nil
+	}
+	var random chance
+	files, err := execute(ch, visible, &random, newMeter())
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(random.called) > 0 {
+		if problems := c.unsettled(composed, o, files); len(problems) > 0 {
+			return nil, problems, nil
+		}
+	}
+	return collect(ch, files)
+}
+
+// visible returns a copy of the chart with the dependencies that the values select, and what its templates see.
+func (c *Chart) visible(composed *values.Composed, o chart.Options) (*helm.Chart, common.Values, error) {
+	caps, err := capabilities(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if missing := c.Missing(); len(missing) > 0 {
+		return nil, nil, fmt.Errorf("the chart depends on %q, which is not in its folder charts", missing[0].Name)
+	}
+	if wanted := c.loaded.Metadata.KubeVersion; wanted != "" && !util.IsCompatibleRange(wanted, caps.KubeVersion.String()) {
+		return nil, nil, fmt.Errorf("the chart requires Kubernetes %s, but the clusters have %s", wanted, caps.KubeVersion.Version)
+	}
+	ch := copyOf(c.loaded)
+	if err := util.ProcessDependencies(ch, composed.Data); err != nil {
+		return nil, nil, plain(err)
+	}
+	visible, err := commonutil.ToRenderValuesWithSchemaValidation(ch, composed.Data,
+		common.ReleaseOptions{Name: o.Release, Namespace: o.Namespace, Revision: 1, IsInstall: true}, caps, true)
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	return ch, visible, nil
+}
+
+// check checks the values against every schema that applies.
+func (c *Chart) check(ch *helm.Chart, visible common.Values, composed *values.Composed, schema *values.Schema) []fleet.Problem {
+	all, err := visible.Table("Values")
+	if err != nil {
+		return nil // a chart without values
+	}
+	problems := c.checkChart(ch, all, composed, "")
+	if schema != nil {
+		problems = append(problems, schema.Check(all, composed, "")...)
+	}
+	return problems
+}
+
+// checkChart checks the values of a chart and of its dependencies, each against its own schema.
+func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *values.Composed, below string) []fleet.Problem {
+	var problems []fleet.Problem
+	if len(ch.Schema) > 0 {
+		switch found := c.schemas[sha256.Sum256(ch.Schema)]; {
+		case found.err != nil:
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityError, Kind: fleet.KindConfigSchema, Position: fleet.Position{Source: "chart", File: path.Join(ch.ChartFullPath(), "values.schema.json")},
+				Message: found.err.Error(), Hint: "correct the schema",
+			})
+		case found.schema != nil:
+			problems = append(problems, found.schema.Check(visible, composed, below)...)
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		// Named like values, so that two dependencies with the same name (by an alias) do not share a path.
+		if own, ok := visible[d.Name()].(map[string]any); ok {
+			problems = append(problems, c.checkChart(d, own, composed, values.Join(below, d.Name()))...)
+		}
+	}
+	return problems
+}
+
+// execute runs the templates, and returns the output of each file.
+func execute(ch *helm.Chart, visible common.Values, random *chance, m *meter) (map[string]string, error) {
+	e := engine.Engine{CustomTemplateFuncs: overrides()}
+	maps.Copy(e.CustomTemplateFuncs, random.functions())
+	maps.Copy(e.CustomTemplateFuncs, m.functions())
+	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one needs a context, only for lookups in a cluster
+	switch {
+	case m.exceeded != nil:
+		return nil, m.exceeded
+	case err != nil:
+		return nil, plain(err)
+	}
+	size := 0
+	for name, text := range files {
+		if size += len(text); size > MaxOutput {
+			return nil, fmt.Errorf("the manifests have more than %d MiB", MaxOutput>>20)
+		}
+		if strings.HasSuffix(name, "NOTES.txt") {
+			delete(files, name)
+		}
+	}
+	return files, nil
+}
+
+// collect orders the manifests: definitions, then objects in installation order, then hooks.
+func collect(ch *helm.Chart, files map[string]string) (*chart.Manifests, []fleet.Problem, error) {
+	objects, hooks, err := sorted(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	var w writer
+	for _, crd := range ch.CRDObjects() {
+		w.add(crd.Filename, string(crd.File.Data))
+	}
+	for _, o := range objects {
+		w.put(o)
+	}
+	w.trim()
+	var notices []fleet.Problem
+	for _, h := range hooks {
+		switch {
+		case slices.ContainsFunc(h.events, installs):
+			w.put(h.document)
+			if h.runsOnce() {
+				notices = append(notices, h.stays(templatesOf(ch)))
+			}
+		case slices.Contains(h.events, release.HookTest): // omitted without a notice, as with --skip-tests
+		default:
+			notices = append(notices, h.leftOut())
+		}
+	}
+	m, err := w.manifests()
+	return m, notices, err
+}
