@@ -47,6 +47,11 @@ race: ## run the tests of concurrent packages with the race detector, without lo
 fuzz: ## run each fuzz target with some thousand inputs
 	tools/fuzz
 
+# Each judge is a module of its own with the code of those who define what is right.
+.PHONY: judges
+judges: ## compare with the programs that define what is right, such as kstatus
+	for judge in judges/*/; do go -C $$judge test -count=1 -vet=off . || exit 1; done
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities, where their database can be reached
 	tools/vuln

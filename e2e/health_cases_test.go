@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -38,7 +39,7 @@ func TestHealthOfPublishedCases(t *testing.T) {
 		if err := yaml.Unmarshal(text, &u.Object); err != nil || u.GetKind() == "" {
 			return // a case that is not one object
 		}
-		reports := reconciler.Reports(u, func(string, string, string) *unstructured.Unstructured { return nil }, nil)
+		reports := reconciler.Reports(u, func(string, string, string) *unstructured.Unstructured { return nil }, nil, time.Now())
 		if len(reports) == 0 {
 			return
 		}

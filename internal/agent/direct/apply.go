@@ -303,7 +303,7 @@ func (w *work) established(ctx context.Context, target *hub.Delivery, objects []
 				return err
 			}
 			if current != nil {
-				if s, _ := w.Status(current.Object); s == hub.StateReady {
+				if s, _ := w.Status(current.Object, w.Now()); s == hub.StateReady {
 					break
 				}
 			}

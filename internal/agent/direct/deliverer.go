@@ -21,7 +21,7 @@ type Deliverer struct {
 	Log     *slog.Logger     // required
 	Now     func() time.Time // required
 	// Status returns the state of an object by the rules of kstatus. // required
-	Status func(object map[string]any) (hub.State, string)
+	Status func(object map[string]any, now time.Time) (hub.State, string)
 
 	// told is when the reports were made.
 	told    time.Time

@@ -143,7 +143,11 @@ func deployment(image string) string {
 // run sets the status of the Deployment as its controller would.
 func (w *world) run(available int64) {
 	w.machine.edit("/apis/apps/v1/namespaces/dev-shop/deployments/web", func(o map[string]any) {
-		o["status"] = map[string]any{"observedGeneration": 1, "updatedReplicas": 1, "availableReplicas": available}
+		is := map[bool]string{true: "True", false: "False"}[available > 0]
+		o["status"] = map[string]any{
+			"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": available, "availableReplicas": available,
+			"conditions": []any{map[string]any{"type": "Available", "status": is}},
+		}
 	})
 }
 
@@ -165,7 +169,7 @@ func TestRollsBackWhatDoesNotBecomeHealthy(t *testing.T) {
 		w.run(0)
 		w.set(shop, "c", spec, deployment("v2"), configMap("new", "1"))
 		w.settle(d, f)
-		w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "not all replicas")
+		w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "0 of 1 replicas are available")
 		w.now = w.now.Add(3 * time.Minute)
 		w.settle(d, nil)
 		if !rollback {
@@ -176,7 +180,7 @@ func TestRollsBackWhatDoesNotBecomeHealthy(t *testing.T) {
 		w.run(1)
 		w.settle(d, f) // the server repeats what was rejected
 		w.wantObjects("dev-shop", "web")
-		w.wantReport(d, shop, hub.StateFailed, "ccc", "bbb", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: not all replicas are updated and available; rolled back to bbbbbbb")
+		w.wantReport(d, shop, hub.StateFailed, "ccc", "bbb", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: 0 of 1 replicas are available; rolled back to bbbbbbb")
 		if got := fmt.Sprint(w.machine.objects["/apis/apps/v1/namespaces/dev-shop/deployments/web"]["spec"]); !strings.Contains(got, "v1") {
 			t.Errorf("got %s, want the version before", got)
 		}
@@ -226,7 +230,7 @@ func TestCommitsOfOtherTargets(t *testing.T) {
 	}
 	w.run(1)
 	w.settle(d, f)
-	w.wantReport(d, shop, hub.StateFailed, "666", "111", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: not all replicas are updated and available; rolled back to 1111111")
+	w.wantReport(d, shop, hub.StateFailed, "666", "111", "did not become healthy within 3m0s: Deployment dev-shop/web is progressing: 0 of 1 replicas are available; rolled back to 1111111")
 	if applied != 3 {
 		t.Errorf("applied %d times, want three times", applied)
 	}
@@ -266,7 +270,7 @@ func TestAnOutageIsNotARollout(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	d, f = w.start()
 	w.settle(d, f)
-	w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "not all replicas")
+	w.wantReport(d, shop, hub.StateProgressing, "ccc", "ccc", "0 of 1 replicas are available")
 	w.run(1)
 	w.settle(d, f)
 	w.wantReport(d, shop, hub.StateReady, "ccc", "ccc", "")

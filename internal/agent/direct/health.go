@@ -84,7 +84,7 @@ func (w *work) health(ctx context.Context, s *state) (found []hub.ObjectHealth, 
 			object.Message = "does not exist"
 			w.track.applyAt = time.Time{} // it was removed by another client: apply it again
 		default:
-			state, text := w.Status(u.Object)
+			state, text := w.Status(u.Object, w.Now())
 			if state == hub.StateReady {
 				continue
 			}

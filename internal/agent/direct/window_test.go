@@ -130,7 +130,7 @@ func TestWhatBeganInAWindowIsFinished(t *testing.T) {
 	w.run(0)
 	w.set(shop, "d", spec, deployment("v2"))
 	w.settle(d, f)
-	w.wantReport(d, shop, hub.StateProgressing, "ddd", "ddd", "not all replicas")
+	w.wantReport(d, shop, hub.StateProgressing, "ddd", "ddd", "0 of 1 replicas are available")
 	w.at(4)
 	w.settle(d, f)
 	w.wantReport(d, shop, hub.StateFailed, "ddd", "ccc", "rolled back to ccccccc")

@@ -15,7 +15,7 @@ func TestStatus(t *testing.T) {
 		"{kind: Deployment, apiVersion: apps/v1, metadata: {generation: 1}}": hub.StateProgressing,
 		"{kind: Deployment, apiVersion: apps/v1, metadata: {generation: 2}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1}}": hub.StateProgressing,
 		"{kind: Deployment, apiVersion: apps/v1, metadata: {generation: 2}, spec: {replicas: 1}, status: {observedGeneration: 2, replicas: 2, updatedReplicas: 1, availableReplicas: 1}}": hub.StateProgressing,
-		"{kind: Deployment, apiVersion: apps/v1, metadata: {generation: 2}, spec: {replicas: 1}, status: {observedGeneration: 2, replicas: 1, updatedReplicas: 1, availableReplicas: 1}}": hub.StateReady,
+		"{kind: Deployment, apiVersion: apps/v1, metadata: {generation: 2}, spec: {replicas: 1}, status: {observedGeneration: 2, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Available, status: 'True'}]}}": hub.StateReady,
 		"{kind: Deployment, apiVersion: apps/v1, status: {observedGeneration: 2, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}":                  hub.StateFailed,
 		"{kind: Job, apiVersion: batch/v1}":                                                                                                  hub.StateProgressing,
 		"{kind: Job, apiVersion: batch/v1, status: {startTime: now}}":                                                                        hub.StateReady,
@@ -27,7 +27,7 @@ func TestStatus(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 			t.Fatal(err)
 		}
-		if got, why := Status(o); got != want {
+		if got, why := Status(o, noon); got != want {
 			t.Errorf("%s: got %s (%s), want %s", text, got, why, want)
 		}
 	}

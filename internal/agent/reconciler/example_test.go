@@ -2,6 +2,7 @@ package reconciler_test
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,7 +22,7 @@ func ExampleReports() {
 			"health": map[string]any{"status": "Degraded", "message": "web exceeded its progress deadline"},
 		},
 	}}
-	for _, r := range reconciler.Reports(app, nil, nil) {
+	for _, r := range reconciler.Reports(app, nil, nil, time.Now()) {
 		fmt.Println(r.Kind, r.Namespace, r.Name)
 		fmt.Println("follows", r.Repository, r.Ref, r.Path)
 		fmt.Println("is", r.State, "at", r.Revision[:7]+":", r.Message)

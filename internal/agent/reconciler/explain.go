@@ -182,7 +182,7 @@ func (e *explainer) explain(ctx context.Context, of hub.ObjectHealth) (reason, e
 	}
 	o := object(u.Object)
 	if of.Health == "" {
-		if found.health = workloadHealth(o); found.health == hub.HealthHealthy {
+		if found.health = workloadHealth(o, found.at); found.health == hub.HealthHealthy {
 			return found, nil
 		}
 	}

@@ -1,6 +1,8 @@
 package reconciler
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -10,8 +12,9 @@ import (
 type Find func(kind, namespace, name string) *unstructured.Unstructured
 
 // Reports returns the reports of an object, without the time. It accepts any content; unknown values are empty. Flux sources and
-// what Fleet makes of a GitRepo have no reports, because they are not reconcilers. Without made, nothing of that is known.
-func Reports(u *unstructured.Unstructured, find Find, made Made) []hub.Report {
+// what Fleet makes of a GitRepo have no reports, because they are not reconcilers. Without made, nothing of that is known. An object that
+// waits for something can count as failed after a while, so reports depend on the time.
+func Reports(u *unstructured.Unstructured, find Find, made Made, now time.Time) []hub.Report {
 	o := object(u.Object)
 	var reports []hub.Report
 	switch group := u.GroupVersionKind().Group; {
@@ -28,7 +31,7 @@ func Reports(u *unstructured.Unstructured, find Find, made Made) []hub.Report {
 	case group == fleetGroup && (u.GetKind() == "Bundle" || u.GetKind() == "BundleDeployment"):
 		return nil
 	default:
-		reports = []hub.Report{conditioned(o)}
+		reports = []hub.Report{conditioned(o, now)}
 	}
 	for i := range reports {
 		r := &reports[i]

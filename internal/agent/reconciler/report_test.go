@@ -94,7 +94,7 @@ func said(t *testing.T, objects []*unstructured.Unstructured) string {
 	t.Helper()
 	var text bytes.Buffer
 	for _, u := range objects {
-		for _, r := range Reports(u, finder(objects), maker(objects)) {
+		for _, r := range Reports(u, finder(objects), maker(objects), noon) {
 			wantFit(t, r)
 			encoder := json.NewEncoder(&text)
 			encoder.SetIndent("", "  ")
@@ -151,7 +151,7 @@ func FuzzReports(f *testing.F) {
 			"apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo", "metadata": map[string]any{"namespace": "fleet-local", "name": "x"},
 			"spec": map[string]any{"repo": "https://example.com/x"}, "status": map[string]any{"commit": "c", "gitJobStatus": "Current"},
 		}}
-		for _, r := range slices.Concat(Reports(u, find, made), Reports(trim(u, kindOf(u)), find, made), Reports(repo, find, made)) {
+		for _, r := range slices.Concat(Reports(u, find, made, noon), Reports(trim(u, kindOf(u)), find, made, noon), Reports(repo, find, made, noon)) {
 			wantFit(t, r)
 		}
 	})

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"slices"
+	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
@@ -54,10 +55,9 @@ func withoutSuspects(objects []hub.ObjectHealth) []hub.ObjectHealth {
 	return hub.Unhealthy(slices.DeleteFunc(objects, func(o hub.ObjectHealth) bool { return o.Health == "" }))
 }
 
-// workloadHealth returns the health of a workload or pod, by its conditions.
-func workloadHealth(o object) hub.Health {
-	switch o.text("kind") {
-	case "Job":
+// workloadHealth returns the health of a workload or pod: that of [Status], but a Job is not healthy while it runs.
+func workloadHealth(o object, now time.Time) hub.Health {
+	if o.groupKind() == "batch/Job" {
 		switch {
 		case o.condition("Failed").status == "True":
 			return hub.HealthDegraded
@@ -65,16 +65,8 @@ func workloadHealth(o object) hub.Health {
 			return hub.HealthHealthy
 		}
 		return hub.HealthProgressing
-	case "Pod":
-		switch phase := o.text("status", "phase"); {
-		case phase == "Failed":
-			return hub.HealthDegraded
-		case phase == "Succeeded", o.condition("Ready").status == "True":
-			return hub.HealthHealthy
-		}
-		return hub.HealthProgressing
 	}
-	switch state, _ := kstatus(o); state {
+	switch state, _ := Status(o, now); state {
 	case hub.StateReady:
 		return hub.HealthHealthy
 	case hub.StateFailed:

@@ -36,7 +36,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {namespace: shop, name: fine}
 spec: {selector: {matchLabels: {app: fine}}}
-status: {updatedReplicas: 1, availableReplicas: 1, replicas: 1}
+status: {observedGeneration: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, replicas: 1, conditions: [{type: Available, status: "True"}]}
 `
 
 // TestSuspects: of an Application that does not say which of its objects is not healthy, the agent finds out.

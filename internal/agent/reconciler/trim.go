@@ -13,18 +13,14 @@ import (
 // a HelmRelease.
 func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	kept := map[string]any{"metadata": map[string]any{}}
-	for _, name := range []string{"name", "namespace", "generation", "deletionTimestamp", "resourceVersion"} {
+	for _, name := range []string{"name", "namespace", "generation", "creationTimestamp", "deletionTimestamp", "resourceVersion"} {
 		keep(u.Object, kept, []string{"metadata", name})
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		keep(u.Object, kept, []string{name})
 	}
 	if len(k.keeps) == 0 {
-		for _, path := range [][]string{
-			fields("status.conditions"), fields("status.observedGeneration"), fields("spec.replicas"), fields("status.updatedReplicas"),
-			fields("status.replicas"), fields("status.availableReplicas"), fields("status.desiredNumberScheduled"), fields("status.updatedNumberScheduled"),
-			fields("status.numberAvailable"),
-		} {
+		for _, path := range statusFields {
 			keep(u.Object, kept, path)
 		}
 		keepAnnotations(u.Object, kept)
@@ -38,6 +34,17 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 	trimResources(kept)
 	trimManagers(kept)
 	return &unstructured.Unstructured{Object: kept}
+}
+
+// statusFields are the fields that [Status] reads.
+var statusFields = [][]string{
+	fields("status.conditions"), fields("status.observedGeneration"), fields("spec.replicas"), fields("status.replicas"),
+	fields("status.updatedReplicas"), fields("status.readyReplicas"), fields("status.availableReplicas"), fields("status.currentReplicas"),
+	fields("status.fullyLabeledReplicas"), fields("status.currentRevision"), fields("status.updateRevision"),
+	fields("status.desiredNumberScheduled"), fields("status.currentNumberScheduled"), fields("status.updatedNumberScheduled"),
+	fields("status.numberAvailable"), fields("status.numberReady"), fields("spec.updateStrategy"), fields("spec.progressDeadlineSeconds"),
+	fields("status.phase"), fields("status.reason"), fields("status.message"), fields("status.startTime"), fields("status.containerStatuses"),
+	fields("spec.type"), fields("spec.clusterIP"),
 }
 
 // trimResources removes the resources of an application that are healthy, and of those without a health all but [suspects]. An

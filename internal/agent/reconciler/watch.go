@@ -272,13 +272,13 @@ func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, m
 		}
 		s.Unassigned[destination]++
 	case cluster == "":
-		reports := Reports(u, find, made)
+		reports := Reports(u, find, made, time.Now())
 		if u.GetKind() == applicationKind {
 			suspect(reports, u.Object)
 		}
 		s.Reports = append(s.Reports, reports...)
 	default:
-		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made)...)
+		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made, time.Now())...)
 	}
 }
 

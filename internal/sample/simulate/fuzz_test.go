@@ -45,7 +45,7 @@ func FuzzObjects(f *testing.F) {
 			}
 		}
 		for e := range m.store.sorted() {
-			_ = reconciler.Reports(e.compose(noon), m.find, nil)
+			_ = reconciler.Reports(e.compose(noon), m.find, nil, time.Now())
 			m.greet(e)
 			if err := writeTable(io.Discard, []*entry{e}, selection{all: true}, noon); err != nil {
 				t.Error(err)

@@ -14,7 +14,7 @@ import (
 func (m *machine) reportsNow() []hub.Report {
 	var all []hub.Report
 	for _, f := range m.followers {
-		all = append(all, reconciler.Reports(f.compose(m.now), m.find, nil)...)
+		all = append(all, reconciler.Reports(f.compose(m.now), m.find, nil, m.now)...)
 	}
 	return all
 }
