@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
@@ -101,8 +102,38 @@ func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
+// nearest bounds the ancestors that descends reads. More of them take longer to read than git takes to start.
+const nearest = 16
+
+// descends reports whether old is among the nearest ancestors of a commit. Most branches are only a few commits ahead, so git
+// is needed only if this is false: then old may still be further away.
+func (b bare) descends(commit, old plumbing.Hash) bool {
+	queue := []plumbing.Hash{commit}
+	for i := 0; i < len(queue) && i < nearest; i++ {
+		c, err := object.GetCommit(b, queue[i])
+		if err != nil {
+			return false // git explains it
+		}
+		for _, parent := range c.ParentHashes {
+			if parent == old {
+				return true
+			}
+			if !slices.Contains(queue, parent) {
+				queue = append(queue, parent)
+			}
+		}
+	}
+	return false
+}
+
 // mergeBase returns the best common ancestor of two commits. It returns the zero hash if there is none.
 func (b bare) mergeBase(ctx context.Context, one, other plumbing.Hash) (plumbing.Hash, error) {
+	switch {
+	case b.descends(other, one):
+		return one, nil
+	case b.descends(one, other):
+		return other, nil
+	}
 	output, ok, err := b.run(ctx, "", "merge-base", one.String(), other.String())
 	if err != nil || !ok {
 		return plumbing.ZeroHash, err
@@ -115,6 +146,12 @@ func (b bare) contains(ctx context.Context, commit, other plumbing.Hash) (bool, 
 	if commit.IsZero() || commit == other {
 		return commit == other && !commit.IsZero(), nil
 	}
+	switch {
+	case b.descends(commit, other):
+		return true, nil
+	case b.descends(other, commit):
+		return false, nil
+	}
 	_, ok, err := b.run(ctx, "", "merge-base", "--is-ancestor", other.String(), commit.String())
 	return ok, err
 }
@@ -122,6 +159,13 @@ func (b bare) contains(ctx context.Context, commit, other plumbing.Hash) (bool, 
 // mergeTrees merges two commits and returns the tree. It stores the tree in the folder written, or in the repository if empty.
 // The error [forge.ErrConflict] names the files with conflicting changes.
 func (b bare) mergeTrees(ctx context.Context, written string, base, head plumbing.Hash) (plumbing.Hash, error) {
+	if b.descends(head, base) {
+		c, err := object.GetCommit(b, head)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		return c.TreeHash, nil // only one side has changes
+	}
 	output, ok, err := b.run(ctx, written, "merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "--no-messages", "-z",
 		base.String(), head.String())
 	if err != nil {

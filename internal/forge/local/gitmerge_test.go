@@ -204,6 +204,37 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Git answers for ancestors that are too far away to be read one by one, and says the same.
+func TestNearAndFarAncestors(t *testing.T) {
+	objects := emptyRepository(t)
+	var line []plumbing.Hash
+	for i := range nearest + 4 {
+		line = append(line, files{"name": fmt.Sprint(i)}.commit(t, objects, line[max(0, i-1):]...))
+	}
+	old := line[0]
+	for _, distance := range []int{1, 2, nearest - 1, nearest, nearest + 1, nearest + 3} {
+		young := line[distance]
+		if got := objects.descends(young, old); got != (distance <= nearest) {
+			t.Errorf("distance %d: descends says %v", distance, got)
+		}
+		if is, err := objects.contains(t.Context(), young, old); err != nil || !is {
+			t.Errorf("distance %d: the younger one contains the older one: got %v, %v", distance, is, err)
+		}
+		if is, err := objects.contains(t.Context(), old, young); err != nil || is {
+			t.Errorf("distance %d: the older one contains the younger one: got %v, %v", distance, is, err)
+		}
+		for _, sides := range [][2]plumbing.Hash{{old, young}, {young, old}} {
+			if base, err := objects.mergeBase(t.Context(), sides[0], sides[1]); err != nil || base != old {
+				t.Errorf("distance %d: merge base %s, %v; want %s", distance, base, err, old)
+			}
+			tree, err := objects.mergeTrees(t.Context(), "", sides[0], sides[1])
+			if want := must(object.GetCommit(objects, young)).TreeHash; err != nil || tree != want {
+				t.Errorf("distance %d: merged %s, %v; want %s", distance, tree, err, want)
+			}
+		}
+	}
+}
+
 // A repository's configuration and attributes do not affect a merge,
 // and checking whether a merge is possible stores nothing.
 func TestMergeRunsNoPrograms(t *testing.T) {
