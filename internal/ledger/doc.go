@@ -28,7 +28,7 @@
 //
 // # Shape
 //
-// A [Ledger] is the sum of small interfaces; callers declare the part they need. [Backuper] is optional.
+// A [Ledger] is the sum of small interfaces; callers declare the part they need. [Backuper] and [Pinger] are optional.
 // All writes are idempotent. Text is stored unchanged; callers limit its length and write each repository in one spelling.
 // Package ledgertest has the rules as tests, which every adapter passes.
 package ledger

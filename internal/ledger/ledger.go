@@ -161,3 +161,9 @@ type Backuper interface {
 	// Backup writes a ledger of the same kind to a file. It creates the folder. It is an error if the file exists.
 	Backup(ctx context.Context, file string) error
 }
+
+// Pinger is a ledger whose database can be away while the program runs.
+type Pinger interface {
+	// Ping returns an error if the database does not answer.
+	Ping(ctx context.Context) error
+}

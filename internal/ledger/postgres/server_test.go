@@ -49,6 +49,7 @@ func TestServer(t *testing.T) {
 		ledgertest.FigureViews(t, l, l.Read)
 	})
 	t.Run("grafana", func(t *testing.T) { grafana(t, server) })
+	t.Run("away", func(t *testing.T) { away(t, server) })
 	t.Run("restart", func(t *testing.T) { restart(t, server) })
 }
 
@@ -179,5 +180,21 @@ func restart(t *testing.T, server *postgrestest.Server) {
 	facts, err := l.Transitions(t.Context(), ledger.TransitionQuery{Cluster: "large-01"})
 	if err != nil || len(facts) != rounds {
 		t.Errorf("%d transitions, %v, want %d", len(facts), err, rounds)
+	}
+}
+
+// away: a database that is stopped does not answer, and answers again without a new start of the program.
+func away(t *testing.T, server *postgrestest.Server) {
+	l := open(t, server.Create(t, "away"))
+	if err := l.Ping(t.Context()); err != nil {
+		t.Error("the database runs:", err)
+	}
+	server.While(t, func() {
+		if err := l.Ping(t.Context()); err == nil {
+			t.Error("a stopped database answers")
+		}
+	})
+	if err := l.Ping(t.Context()); err != nil {
+		t.Error("the database runs again:", err)
 	}
 }

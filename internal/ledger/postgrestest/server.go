@@ -112,7 +112,14 @@ func (s *Server) stop() {
 // Restart stops the server abruptly and starts it again.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
+	s.While(tb, func() {})
+}
+
+// While calls do while the server is stopped.
+func (s *Server) While(tb testing.TB, do func()) {
+	tb.Helper()
 	s.stop()
+	do()
 	s.run(tb)
 }
 

@@ -176,6 +176,6 @@ func tooMany(wait time.Duration) error {
 // unavailable hides the cause from the client; errors.Unwrap returns it for the log.
 func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", &Refusal{
-		Kind: ErrUnavailable, Shown: true, What: "your identity cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
+		Kind: ErrUnavailable, Shown: true, What: "the server's database does not answer, so your identity cannot be checked", Next: "try again", RetryAfter: time.Second,
 	}, err)
 }

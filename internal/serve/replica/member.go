@@ -73,6 +73,8 @@ type Member struct {
 	// last is the number of the last note that was read, readAt when.
 	last   int64
 	readAt time.Time
+	// deaf means that the last attempt to read notes failed. Only exchange uses it.
+	deaf   bool
 	losses int
 	// beats counts the renewals. Only beat uses it.
 	beats int

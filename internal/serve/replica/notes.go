@@ -34,10 +34,15 @@ func (m *Member) exchange(ctx context.Context) {
 	}
 	notes, last, err := m.Ledger.Notes(ctx, m.last)
 	if err != nil {
-		if ctx.Err() == nil {
-			m.Log.Warn("read the notes of other replicas", "error", err)
+		if ctx.Err() == nil && !m.deaf {
+			m.deaf = true // once: it is tried again many times a second
+			m.Log.Warn("cannot read the notes of other replicas; trying again until it works", "error", err)
 		}
 		return
+	}
+	if m.deaf {
+		m.deaf = false
+		m.Log.Info("read the notes of other replicas again")
 	}
 	missed := time.Since(m.readAt) > ledger.NotesKept/2
 	m.last, m.readAt = last, time.Now()

@@ -22,6 +22,9 @@ func (s *Server) health() serve.Health {
 	if s.disk.full() {
 		h.Unready = append(h.Unready, "the disk is full: reports and commands cannot be stored")
 	}
+	if !s.pulse.away().IsZero() {
+		h.Unready = append(h.Unready, "the ledger's database does not answer: reports and commands cannot be stored, and nothing can be read")
+	}
 	if s.API != nil && s.API.DeliveriesRefused != "" {
 		h.Warnings = append(h.Warnings, s.API.DeliveriesRefused)
 	}
@@ -48,6 +51,12 @@ func (s *Server) alerts() []web.Alert {
 		all = append(all, web.Alert{
 			What: "The server's disk is full: reports and commands cannot be stored",
 			Next: "Free space on the disk of the data folder and of the ledger. Agents keep their reports and send them again.",
+		})
+	}
+	if since := s.pulse.away(); !since.IsZero() {
+		all = append(all, web.Alert{
+			What: "The ledger's database does not answer: reports and commands cannot be stored", Since: since,
+			Next: "Check the database and the connection to it. Agents keep their reports and send them again.",
 		})
 	}
 	all = append(all, sourceAlerts(s.Flows.Client.Unavailable())...)

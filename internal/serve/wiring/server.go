@@ -83,6 +83,7 @@ type Server struct {
 	// replica is this server among those that share the ledger; nil if none can.
 	replica *replica.Member
 	disk    *disk
+	pulse   *pulse
 	// registry is the embedded registry; nil if the configuration does not want it.
 	registry *embedded.Registry
 	// graphs are the parts of Azure whose clusters report there.
@@ -215,6 +216,7 @@ func (s *Server) openLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = open.Ledger(ctx, s.Config.Ledger); err != nil {
 		return err
 	}
+	s.pulse = newPulse(s.Ledger)
 	s.onClose(func() { _ = s.Ledger.Close() }) // everything that was accepted is stored
 	if err := s.joinReplicas(ctx); err != nil {
 		return err
