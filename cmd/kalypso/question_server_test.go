@@ -164,7 +164,7 @@ func TestStatusWatchesAServer(t *testing.T) {
 	}
 	if err := q.ledger.RecordStep(ctx, ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: "https://git.example/control-plane", Commit: strings.Repeat("2", 40), Environment: "prod"},
-		Kind:        "decided", Reason: "1 of 2 clusters behind", At: time.Now(), Detail: []byte(`{"phase":"deploying"}`),
+		Kind:        "stateChanged", Reason: "1 of 2 clusters behind", At: time.Now(), Detail: []byte(`{"phase":"deploying"}`),
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func applicationStatus(a *query.Application) v1alpha1.ApplicationStatus {
 	s := v1alpha1.ApplicationStatus{Name: a.Name, Workspace: a.Workspace, Error: shortened(a.Error, maxReason)}
 	for _, e := range a.Environments[:min(len(a.Environments), maxChain)] {
 		is := v1alpha1.ApplicationEnvironmentStatus{
-			Name: e.Environment, Phase: phaseText(e.Phase), Reason: shortened(e.Reason, maxReason), Error: shortened(e.Error, maxReason),
+			Name: e.Environment, Phase: string(e.Phase), Reason: shortened(e.Reason, maxReason), Error: shortened(e.Error, maxReason),
 		}
 		if e.Build != nil {
 			is.Commit, is.Version = e.Build.Commit, shortened(e.Build.Version, maxReason)

@@ -116,24 +116,16 @@ const (
 
 // promotionStatus returns the status of an environment's promotion.
 func promotionStatus(s *promote.Standing) *v1alpha1.EnvironmentPromotion {
-	p := &v1alpha1.EnvironmentPromotion{Phase: phaseText(s.Phase), Commit: s.Commit, Next: s.Candidate, Reason: message(s.Reason)}
+	p := &v1alpha1.EnvironmentPromotion{Phase: string(s.Phase), Commit: s.Commit, Next: s.Candidate, Reason: message(s.Reason)}
 	if i := slices.IndexFunc(s.Proposals, func(o promote.Proposal) bool { return o.State == decide.ProposalOpen }); i >= 0 {
 		p.PullRequest = s.Proposals[i].URL
 	}
 	for _, ring := range s.Rings {
 		if ring.Phase != decide.Deployed && len(p.Rings) < maxRings {
-			p.Rings = append(p.Rings, v1alpha1.RingPromotion{Name: ring.Name, Phase: phaseText(ring.Phase), Commit: ring.Commit, Reason: shortened(ring.Reason, maxReason)})
+			p.Rings = append(p.Rings, v1alpha1.RingPromotion{Name: ring.Name, Phase: string(ring.Phase), Commit: ring.Commit, Reason: shortened(ring.Reason, maxReason)})
 		}
 	}
 	return p
-}
-
-// phaseText returns the word of a status for a phase.
-func phaseText(p decide.Phase) string {
-	if p == decide.NoClusters {
-		return "noClusters"
-	}
-	return string(p)
 }
 
 // promotionSummary returns how many environments are in which phase: "2 deployed, 1 failed". It is empty without promotion.

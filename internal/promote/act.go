@@ -219,7 +219,7 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 	case decide.RunCheck:
 		return r.check(ctx, a)
 	case decide.CompleteRequest:
-		err := r.record(ctx, a.Environment, place.Commit, Completed, "", Detail{Order: a.ID})
+		err := r.record(ctx, a.Environment, place.Commit, Completed, "", Detail{Request: a.ID})
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 	case decide.Promote:
 		m := Move{Environment: a.Environment, From: a.From, Commit: a.Commit, Approval: a.By}
 		if o := r.environment(a.Environment).Request; o != nil && o.Commit == a.Commit {
-			m.Reason = strings.TrimSuffix(fmt.Sprintf("ordered by %s: %s", o.By, o.Why), ": ")
+			m.Reason = strings.TrimSuffix(fmt.Sprintf("requested by %s: %s", o.By, o.Why), ": ")
 		}
 		return r.move(ctx, m)
 	case decide.ProposeRollback:

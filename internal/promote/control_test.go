@@ -42,7 +42,7 @@ func TestWordsAreChecked(t *testing.T) {
 	steps, err := l.Steps(t.Context(), ledger.StepQuery{})
 	want := []ledger.Step{{
 		PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: sha("one"), Environment: "dev"},
-		Kind:        "ordered", By: "anna", Reason: "line break [31m https://x/", At: noon,
+		Kind:        "requested", By: "anna", Reason: "line break [31m https://x/", At: noon,
 	}}
 	if diff := cmp.Diff(want, steps); diff != "" || err != nil {
 		t.Errorf("steps (-want +got):\n%s%v", diff, err)
@@ -86,7 +86,7 @@ func TestOrdersAreForCommitsOfMain(t *testing.T) {
 	if err := c.Order(gone, word("one")); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits for the answer: %v", err)
 	}
-	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "ordered"})
+	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "requested"})
 	if len(steps) != 2 || err != nil {
 		t.Errorf("orders: %v, %v; want those of the commits of main and of what nobody knows", steps, err)
 	}

@@ -12,25 +12,25 @@ func TestLastGood(t *testing.T) {
 		steps []string // newest first, as kind and commit
 		want  string
 	}{
-		"the one before":                    {[]string{"arrived 3", "entered 3", "arrived 2", "entered 2", "arrived 1"}, "2"},
-		"not one that failed since":         {[]string{"entered 3", "failed 2", "arrived 2", "entered 2", "arrived 1", "entered 1"}, "1"},
-		"not the present one":               {[]string{"failed 2", "arrived 2", "entered 2", "arrived 1", "entered 1"}, "1"},
-		"one that ran well again":           {[]string{"entered 3", "arrived 2", "entered 2", "failed 1", "arrived 1"}, "2"},
-		"nothing ran well before":           {[]string{"arrived 1", "entered 1"}, ""},
-		"nothing is known of what is there": {[]string{"arrived 1"}, ""},
+		"the one before":                    {[]string{"deployed 3", "started 3", "deployed 2", "started 2", "deployed 1"}, "2"},
+		"not one that failed since":         {[]string{"started 3", "failed 2", "deployed 2", "started 2", "deployed 1", "started 1"}, "1"},
+		"not the present one":               {[]string{"failed 2", "deployed 2", "started 2", "deployed 1", "started 1"}, "1"},
+		"one that ran well again":           {[]string{"started 3", "deployed 2", "started 2", "failed 1", "deployed 1"}, "2"},
+		"nothing ran well before":           {[]string{"deployed 1", "started 1"}, ""},
+		"nothing is known of what is there": {[]string{"deployed 1"}, ""},
 		"a second rollback goes further back": {[]string{
-			"entered 2", "entered 3", "arrived 3", "entered 2", "arrived 2", "entered 1", "arrived 1", "entered 0", "arrived 0",
+			"started 2", "started 3", "deployed 3", "started 2", "deployed 2", "started 1", "deployed 1", "started 0", "deployed 0",
 		}, "1"},
 		"after a rollback that was deployed": {[]string{
-			"arrived 2", "entered 2", "arrived 3", "entered 3", "arrived 2", "entered 2", "arrived 1", "entered 1",
+			"deployed 2", "started 2", "deployed 3", "started 3", "deployed 2", "started 2", "deployed 1", "started 1",
 		}, "1"},
 		"a fix after a rollback": {[]string{
-			"entered 4", "arrived 2", "entered 2", "failed 3", "arrived 3", "entered 3", "arrived 2", "entered 2", "arrived 1", "entered 1",
+			"started 4", "deployed 2", "started 2", "failed 3", "deployed 3", "started 3", "deployed 2", "started 2", "deployed 1", "started 1",
 		}, "2"},
 		"a commit that was promoted again": {[]string{
-			"entered 4", "arrived 3", "entered 3", "arrived 2", "entered 2", "failed 3", "entered 3", "arrived 2", "entered 2",
+			"started 4", "deployed 3", "started 3", "deployed 2", "started 2", "failed 3", "started 3", "deployed 2", "started 2",
 		}, "3"},
-		"other steps do not matter": {[]string{"decided 3", "entered 3", "shown 2", "arrived 2", "entered 2"}, "2"},
+		"other steps do not matter": {[]string{"stateChanged 3", "started 3", "statusPosted 2", "deployed 2", "started 2"}, "2"},
 	} {
 		var steps []ledger.Step
 		for _, s := range test.steps {

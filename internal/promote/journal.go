@@ -238,7 +238,7 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 		}
 		p.ordered[s.Commit] = later(p.ordered[s.Commit], s.At)
 	case Completed:
-		p.fulfilled[d.Order] = true
+		p.fulfilled[d.Request] = true
 	case Approved:
 		p.approvals[s.Commit] = append(p.approvals[s.Commit], decide.Approval{Check: d.Check, By: s.By, Groups: d.Groups, Why: s.Reason, At: s.At})
 	case Reviewed:

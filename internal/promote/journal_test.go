@@ -24,7 +24,7 @@ func TestOrderOfStepsDoesNotMatter(t *testing.T) {
 		for i := range rapid.IntRange(0, 20).Draw(t, "steps") {
 			at := begin.Add(time.Duration(i) * time.Second)
 			commit := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "commit")
-			d, _ := json.Marshal(Detail{Revision: commit, On: commit, Order: orderID(begin.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "order")) * time.Second))})
+			d, _ := json.Marshal(Detail{Revision: commit, On: commit, Request: orderID(begin.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "order")) * time.Second))})
 			steps = append(steps, ledger.Step{
 				PromotionID: ledger.PromotionID{Subject: "s", Commit: commit, Environment: "dev"},
 				Kind:        string(rapid.SampledFrom(kinds).Draw(t, "kind")), At: at, Detail: d, By: "anna",

@@ -172,12 +172,12 @@ func TestClockSetBack(t *testing.T) {
 	}
 	var got []string
 	for i := range steps {
-		if s := steps[len(steps)-1-i]; s.Kind == "entered" || s.Kind == "arrived" {
+		if s := steps[len(steps)-1-i]; s.Kind == "started" || s.Kind == "deployed" {
 			got = append(got, s.Kind+" "+s.Commit[:6])
 		}
 	}
 	one, two := sha("one")[:6], sha("two")[:6]
-	if diff := cmp.Diff([]string{"entered " + one, "arrived " + one, "entered " + two, "arrived " + two}, got); diff != "" {
+	if diff := cmp.Diff([]string{"started " + one, "deployed " + one, "started " + two, "deployed " + two}, got); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }

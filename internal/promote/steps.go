@@ -1,22 +1,23 @@
 package promote
 
 import (
-	"cmp"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// The kinds of steps in the ledger, in addition to those of package decide: entered, arrived and failed.
+// The kinds of steps in the ledger, in addition to those of package decide: started, deployed and failed.
 // Each step has a reason as text and a [Detail] for programs.
 const (
 	// Published means that the GitOps branch contains the manifests of the commit. The gate's timeout starts here.
 	Published decide.StepKind = "published"
 	// StateChanged means that the decision for an environment changed: its phase, its candidate, or the reason to wait.
-	StateChanged decide.StepKind = "decided"
+	StateChanged decide.StepKind = "stateChanged"
 	// StatusPosted means that a commit status was posted.
-	StatusPosted decide.StepKind = "shown"
+	StatusPosted decide.StepKind = "statusPosted"
 	// Proposed means that a pull request to promote the commit was opened, Withdrawn that it was closed by the promoter.
 	Proposed  decide.StepKind = "proposed"
 	Withdrawn decide.StepKind = "withdrawn"
@@ -32,8 +33,8 @@ const (
 	// Aborted is a user's command to give up a commit in an environment. A later request for the commit reverts it.
 	Aborted decide.StepKind = "aborted"
 	// Requested is a user's request to promote a commit next, Completed means that it was carried out.
-	Requested decide.StepKind = "ordered"
-	Completed decide.StepKind = "fulfilled"
+	Requested decide.StepKind = "requested"
+	Completed decide.StepKind = "done"
 	// Skipped is a user's command to let a commit pass a ring without waiting for it. A later request for the commit reverts it.
 	Skipped decide.StepKind = "skipped"
 	// Approved is a user's approval of a commit, for a verification that waits for it. Bypassed is a user's command to do
@@ -44,15 +45,16 @@ const (
 	Reviewed decide.StepKind = "reviewed"
 )
 
-// words are the kinds whose stored name, which the first version of the ledger gave them, is not the word of answers and pages.
-var words = map[decide.StepKind]string{
-	decide.StepStarted: "started", decide.StepDeployed: "deployed", StateChanged: "status", StatusPosted: "status posted",
-	Ran: "jobs", Requested: "requested", Completed: "request done",
-}
-
-// Word returns the word for a kind of step in answers and on pages.
-func Word(kind string) string {
-	return cmp.Or(words[decide.StepKind(kind)], kind)
+// Spaced returns a kind of step as people read it: "state changed" for stateChanged.
+func Spaced(kind string) string {
+	var text strings.Builder
+	for i, r := range kind {
+		if i > 0 && unicode.IsUpper(r) {
+			text.WriteByte(' ')
+		}
+		text.WriteRune(unicode.ToLower(r))
+	}
+	return text.String()
 }
 
 // EveryCommit is the commit of steps that apply to an environment as a whole.
@@ -60,7 +62,7 @@ const EveryCommit = "*"
 
 // Detail holds the data of a step. Its kind determines which fields are set.
 type Detail struct {
-	// Revision is the commit of the GitOps branch; set for arrived, failed, published, decided, verifying and verified.
+	// Revision is the commit of the GitOps branch; set for deployed, failed, published, stateChanged, verifying and verified.
 	Revision string `json:"revision,omitempty"`
 	// Version and Image are the build of the commit that was published; only of applications.
 	Version string `json:"version,omitempty"`
@@ -106,8 +108,8 @@ type Detail struct {
 	From string `json:"from,omitempty"`
 	// Since is when the phase of a decision began, or when a review was made, if the forge tells.
 	Since time.Time `json:"since,omitzero"`
-	// Order is the ID of the completed request.
-	Order string `json:"order,omitempty"`
+	// Request is the ID of the completed request.
+	Request string `json:"request,omitempty"`
 }
 
 // JobAnswer is why the Job of a cluster has not succeeded.

@@ -26,7 +26,7 @@ func (v Printer) eventKind(event query.Event) terminal.Cell {
 	switch {
 	case event.State == ledger.StateFailed || event.Step == "failed":
 		return terminal.Painted(s.Red, string(event.Kind))
-	case event.Step == "arrived":
+	case event.Step == "deployed":
 		return terminal.Painted(s.Green, string(event.Kind))
 	}
 	return terminal.Plain(string(event.Kind))

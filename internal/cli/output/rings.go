@@ -26,7 +26,7 @@ func (v Printer) rings(w io.Writer, e query.EnvironmentDetail) error {
 			commands.Row(terminal.Plain(decide.RingName(e.Name, r.Name)), terminal.Painted(v.style.Dim, what),
 				terminal.Plain(terminal.Short(commit)+terminal.ByUser(by)+terminal.Because(why)))
 		}
-		if o := r.Ordered; o != nil {
+		if o := r.Requested; o != nil {
 			row("requested", o.Commit, o.By, o.Why)
 		}
 		for _, a := range r.Aborted {

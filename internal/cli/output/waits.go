@@ -69,7 +69,7 @@ func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 	}
 	row("next", e.Candidate)
 	row("why", reasonOf(e.Environment))
-	if o := e.Ordered; o != nil {
+	if o := e.Requested; o != nil {
 		row("requested", o.Commit+terminal.ByUser(o.By)+terminal.Because(o.Why))
 	}
 	for _, p := range e.Proposals {

@@ -133,8 +133,8 @@ func TestUnknownFieldsKeepTheirValues(t *testing.T) {
 
 func TestApplications(t *testing.T) {
 	w := newWorld(t)
-	w.fact(`09:50 delivered shop#shop stage ` + newer.Commit + ` entered - - it ran in dev`)
-	w.fact(`09:55 step stage ` + sha("c1") + ` entered - - the platform's`)
+	w.fact(`09:50 delivered shop#shop stage ` + newer.Commit + ` started - - it ran in dev`)
+	w.fact(`09:55 step stage ` + sha("c1") + ` started - - the platform's`)
 	shop := query.Delivered(shopRound(t), nil)
 	cart := *shop
 	cart.Name, cart.Subject, cart.Workspace = "cart", "https://git.example.com/cart#cart", "west"

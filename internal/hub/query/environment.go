@@ -150,8 +150,8 @@ type Details struct {
 	Proposals []decide.Proposal `json:"proposals"`
 	// Aborted are the commits whose promotion was aborted here.
 	Aborted []decide.Abort `json:"aborted"`
-	// Ordered is the commit that a user asked to promote next.
-	Ordered *decide.Request `json:"ordered,omitempty"`
+	// Requested is the commit that a user asked to promote next.
+	Requested *decide.Request `json:"requested,omitempty"`
 }
 
 // PlanSummary summarizes a plan.

@@ -127,7 +127,7 @@ func (d *EnvironmentDetail) addDetails(p *promote.Standing) {
 // detailsOf returns the rules, verifications, proposals and commands.
 func detailsOf(p *promote.Standing) Details {
 	w := Details{
-		Rules: p.Rules, Checks: append([]decide.CheckProgress{}, p.Checks...), Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Request,
+		Rules: p.Rules, Checks: append([]decide.CheckProgress{}, p.Checks...), Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Requested: p.Request,
 	}
 	for _, c := range p.Proposals {
 		w.Proposals = append(w.Proposals, c.Proposal)

@@ -56,10 +56,10 @@ func promotionEvent(s ledger.Step) Event {
 	if s.Environment == deliver.Everywhere {
 		e.Environment, where = "", e.Workload
 	}
-	e.Summary = where + ": " + promote.Word(s.Kind)
+	e.Summary = where + ": " + promote.Spaced(s.Kind)
 	if s.Commit != promote.EveryCommit {
 		e.Commit = s.Commit
-		e.Summary = fmt.Sprintf("%s: %s %s", where, fleet.ShortCommit(s.Commit), promote.Word(s.Kind))
+		e.Summary = fmt.Sprintf("%s: %s %s", where, fleet.ShortCommit(s.Commit), promote.Spaced(s.Kind))
 	}
 	if e.Environment, e.Ring = decide.SplitRing(e.Environment); e.Ring != "" {
 		e.Revision, e.Commit = e.Commit, ""

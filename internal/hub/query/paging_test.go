@@ -93,13 +93,13 @@ func randomFacts(r *rapid.T, w *world) {
 			"platform "+environment+" a"+commit+" c"+commit+" large/shop-east small/shop-east small/art-main",
 			"application "+pick("shop", "art")+" "+environment+" b"+commit+" east="+pick("1", "2")+" main=1",
 			"report "+cluster+" "+environment+" "+pick("platform a"+commit, "shop/east b"+commit, "art/main b"+commit)+" "+pick("ready", "failed")+" why",
-			"step "+environment+" c"+commit+" "+pick("entered", "arrived", "decided")+" - - because",
+			"step "+environment+" c"+commit+" "+pick("started", "deployed", "stateChanged")+" - - because",
 			"change platform-gitops "+pick("1", "2")+" opened title",
 			"audit ann pause "+pick("dev", "prod"),
 		))
 	}
 	w.fact("10:00 register large-1 prod/large")
-	w.fact("10:00 step prod c1 entered - - first")
+	w.fact("10:00 step prod c1 started - - first")
 }
 
 // TestPagesAddUpToTheList checks that the pages of a list, of any size, add up to the list without duplicates or gaps,

@@ -15,9 +15,9 @@ import (
 // knows the chain and the commits of the source, too.
 func TestProgressOfADeliveredApplication(t *testing.T) {
 	w := newWorld(t)
-	w.fact(`09:10 delivered shop#shop dev ` + older.Commit + ` entered - - the first`)
+	w.fact(`09:10 delivered shop#shop dev ` + older.Commit + ` started - - the first`)
 	w.fact(`09:20 delivered shop#shop dev ` + older.Commit + ` failed - - dev-1: no such image`)
-	w.fact(`09:30 delivered shop#shop stage ` + sha("e0") + ` arrived - - 1 of 1 clusters run it`)
+	w.fact(`09:30 delivered shop#shop stage ` + sha("e0") + ` deployed - - 1 of 1 clusters run it`)
 	w.fact(`09:40 step dev ` + newer.Commit + ` failed - - the platform's`)
 	round := shopRound(t)
 	round.Found.Commits = append([]promote.Commit{{SHA: sha("e0")}}, append(round.Found.Commits, promote.Commit{SHA: sha("e4")}, promote.Commit{SHA: sha("e5")})...)
@@ -43,7 +43,7 @@ func TestProgressOfADeliveredApplication(t *testing.T) {
 		{"dev", "e500000", query.ProgressWaits, "e500000 did not enter dev yet", false},
 		{"dev", sha("99"), query.ProgressWaits, "9900000 is not on the branch that is promoted, or was not seen there yet", false},
 		{"stage", "", query.ProgressWaits, "waits for its pull request to be merged", false},
-		{"stage", sha("e0"), query.ProgressPassed, "arrived on 2026-03-02T09:30:00Z: 1 of 1 clusters run it", false},
+		{"stage", sha("e0"), query.ProgressPassed, "deployed on 2026-03-02T09:30:00Z: 1 of 1 clusters run it", false},
 		{"stage", older.Commit, query.ProgressWaits, "the newer commit e200000 took its place; waits for its pull request to be merged", false},
 		{"stage", sha("e4"), query.ProgressWaits, "e400000 did not run in dev yet", false},
 		{"prod", "", query.ProgressWaits, "nothing was ever promoted to prod", false},

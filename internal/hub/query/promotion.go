@@ -61,10 +61,10 @@ type PromotionStage struct {
 	Gate *Gate `json:"gate,omitempty"`
 	// Rings are the rings of the environment, while the commit is current and published.
 	Rings []Ring `json:"rings,omitempty"`
-	// Entered, Arrived and Failed are when it was last started, deployed and failed; zero means never.
-	Entered time.Time `json:"entered,omitzero"`
-	Arrived time.Time `json:"arrived,omitzero"`
-	Failed  time.Time `json:"failed,omitzero"`
+	// Started, Deployed and Failed are when it was last started, deployed and failed; zero means never.
+	Started  time.Time `json:"started,omitzero"`
+	Deployed time.Time `json:"deployed,omitzero"`
+	Failed   time.Time `json:"failed,omitzero"`
 	// Steps are sorted by time; at most the last 500.
 	Steps []ledger.Step `json:"steps"`
 }
@@ -244,9 +244,9 @@ func (s *PromotionStage) addStep(step ledger.Step) {
 	s.Steps = append(s.Steps, step)
 	switch decide.StepKind(step.Kind) {
 	case decide.StepStarted:
-		s.Entered = step.At
+		s.Started = step.At
 	case decide.StepDeployed:
-		s.Arrived = step.At
+		s.Deployed = step.At
 	case decide.StepFailed:
 		s.Failed = step.At
 	}

@@ -45,8 +45,8 @@ type Ring struct {
 	Counts comply.Counts `json:"counts"`
 	// Paused is set while no commit enters the ring, because the ring or its environment is paused.
 	Paused *decide.Pause `json:"paused,omitempty"`
-	// Ordered is the commit that a user asked to roll out next.
-	Ordered *decide.Request `json:"ordered,omitempty"`
+	// Requested is the commit that a user asked to roll out next.
+	Requested *decide.Request `json:"requested,omitempty"`
 	// Aborted are the commits that are not rolled out here, Skipped those that later rings do not wait for.
 	Aborted []decide.Abort `json:"aborted,omitempty"`
 	Skipped []decide.Skip  `json:"skipped,omitempty"`
@@ -108,8 +108,8 @@ func ringOf(batches []promote.RingStanding) Ring {
 		if r.Paused == nil {
 			r.Paused = b.Pause
 		}
-		if r.Ordered == nil {
-			r.Ordered = b.Request
+		if r.Requested == nil {
+			r.Requested = b.Request
 		}
 		r.Aborted, r.Skipped = union(r.Aborted, b.Aborts), union(r.Skipped, b.Skips)
 		if len(batches) > 1 {

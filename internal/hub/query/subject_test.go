@@ -16,7 +16,7 @@ func TestPromotionOfAControlPlaneInAnotherSpelling(t *testing.T) {
 	const written = "http://127.0.0.1:8080/platform/control-plane"
 	commit := sha("abcdef1")
 	step := ledger.Step{
-		PromotionID: ledger.PromotionID{Subject: ledger.CleanRepository(written), Commit: commit, Environment: "dev"}, Kind: "entered", At: clock(t, "10:00"),
+		PromotionID: ledger.PromotionID{Subject: ledger.CleanRepository(written), Commit: commit, Environment: "dev"}, Kind: "started", At: clock(t, "10:00"),
 	}
 	if err := w.RecordStep(t.Context(), step); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ func names(t *testing.T, l ledger.Ledger) {
 	recordShop(t, l, 1, shopVersion("1.0", 0))
 	take(t, l, report("large-02", 1, 1, ledger.StateReady))
 	join(t, l, "large-01", "dev", "large")
-	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage"}, Kind: "entered", At: at(0)}))
-	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage/canary"}, Kind: "entered", At: at(0)}))
+	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage"}, Kind: "started", At: at(0)}))
+	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage/canary"}, Kind: "started", At: at(0)}))
 	for kind, want := range map[ledger.NameKind][]string{
 		ledger.NameEnvironment: {"dev", "prod", "stage"},
 		ledger.NameWorkload:    {"api", "shop"},
@@ -225,12 +225,12 @@ func recordedBetween(t *testing.T, l ledger.Ledger) {
 	equal(t, "head", commits[0].SHA, sha(1))
 
 	id := ledger.PromotionID{Subject: "c", Commit: "1", Environment: "prod"}
-	for minute, kind := range []string{"entered", "decided", "decided", "arrived"} {
+	for minute, kind := range []string{"started", "stateChanged", "stateChanged", "deployed"} {
 		must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: id, Kind: kind, At: at(minute)}))
 	}
-	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "decided", Limit: 1})
+	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "stateChanged", Limit: 1})
 	must(t, err)
-	equal(t, "steps", steps, []ledger.Step{{PromotionID: id, Kind: "decided", At: start.Add(2 * time.Minute)}})
+	equal(t, "steps", steps, []ledger.Step{{PromotionID: id, Kind: "stateChanged", At: start.Add(2 * time.Minute)}})
 }
 
 // sharedBranch records a branch that two environments share. It has no environment; its assignments do.

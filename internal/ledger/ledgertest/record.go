@@ -326,8 +326,8 @@ func promotions(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	equal(t, "promotions", all, []ledger.Step{second})
 
-	ring, batch, later := step(3, "dev/early", "entered", 4), step(3, "dev/early.01", "entered", 5), step(3, "dev/early-2", "entered", 6)
-	for _, s := range []ledger.Step{ring, batch, later, step(3, "dev-2", "entered", 7)} {
+	ring, batch, later := step(3, "dev/early", "started", 4), step(3, "dev/early.01", "started", 5), step(3, "dev/early-2", "started", 6)
+	for _, s := range []ledger.Step{ring, batch, later, step(3, "dev-2", "started", 7)} {
 		must(t, l.RecordStep(t.Context(), s))
 	}
 	for environment, want := range map[string][]ledger.Step{
@@ -342,7 +342,7 @@ func promotions(t *testing.T, l ledger.Ledger) {
 // spellings is the rule that a repository is the same however its URL is written.
 func spellings(t *testing.T, l ledger.Ledger) {
 	const stored = "https://git.example.com/team/fleet"
-	step := ledger.Step{PromotionID: ledger.PromotionID{Subject: stored + ".git#shop", Commit: sha(1), Environment: "dev"}, Kind: "arrived", At: at(1)}
+	step := ledger.Step{PromotionID: ledger.PromotionID{Subject: stored + ".git#shop", Commit: sha(1), Environment: "dev"}, Kind: "deployed", At: at(1)}
 	must(t, l.RecordStep(t.Context(), step))
 	step.Subject = stored + "#shop"
 	must(t, l.RecordCommit(t.Context(), ledger.Commit{

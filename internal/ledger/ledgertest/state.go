@@ -413,17 +413,17 @@ func promoteToProd(t *testing.T, l ledger.Ledger) {
 		subject, commit, environment, kind string
 		at                                 int
 	}{
-		{controlPlane, sha(1), "dev", "entered", 100},
-		{controlPlane, sha(1), "prod", "entered", 108},
-		{controlPlane, sha(1), "prod", "arrived", 110},
+		{controlPlane, sha(1), "dev", "started", 100},
+		{controlPlane, sha(1), "prod", "started", 108},
+		{controlPlane, sha(1), "prod", "deployed", 110},
 		{controlPlane, sha(1), "prod", "failed", 112},
 		{controlPlane, sha(1), "prod", "failed", 114},
-		{controlPlane, sha(2), "prod", "entered", 115},
-		{controlPlane, sha(2), "prod", "arrived", 120},
-		{controlPlane, sha(3), "prod/canary", "arrived", 121},
+		{controlPlane, sha(2), "prod", "started", 115},
+		{controlPlane, sha(2), "prod", "deployed", 120},
+		{controlPlane, sha(3), "prod/canary", "deployed", 121},
 		{controlPlane, sha(4), "prod/canary", "failed", 122},
-		{shop + "#shop", sha(1), "prod", "entered", 116},
-		{shop + "#shop", sha(1), "prod", "arrived", 118},
+		{shop + "#shop", sha(1), "prod", "started", 116},
+		{shop + "#shop", sha(1), "prod", "deployed", 118},
 	} {
 		must(t, l.RecordStep(t.Context(), ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: s.subject, Commit: s.commit, Environment: s.environment}, Kind: s.kind, At: at(s.at),

@@ -157,7 +157,7 @@ func something(t *testing.T, l *postgres.Ledger) {
 	observe("platform", platform, "p1", ledger.StateFailed, 1)
 	must(l.RecordStep(t.Context(), ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: "https://git.example.com/platform/control-plane", Commit: "c1", Environment: "prod"},
-		Kind:        "entered", Reason: "approved", By: "ann", At: noon,
+		Kind:        "started", Reason: "approved", By: "ann", At: noon,
 	}))
 	must(l.RecordChange(t.Context(), ledger.ChangeEvent{Repository: platform.Repository, Number: 1, Kind: "merged", Branch: "prod", At: noon}))
 }

@@ -169,7 +169,8 @@ CREATE TABLE promotion_step (
     kind text NOT NULL COLLATE pg_catalog."C",
     reason text NOT NULL COLLATE pg_catalog."C",
     by_whom text NOT NULL COLLATE pg_catalog."C",
-    detail text NOT NULL COLLATE pg_catalog."C"
+    detail text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT promotion_step_words CHECK ((kind <> ALL (ARRAY['entered'::text, 'arrived'::text, 'decided'::text, 'shown'::text, 'ordered'::text, 'fulfilled'::text])))
 );
 CREATE VIEW deployment AS
  SELECT ''::text AS control_plane,
@@ -208,10 +209,10 @@ UNION ALL
     COALESCE(( SELECT min(t.at) AS min
            FROM (promotion q
              JOIN promotion_step t ON ((t.promotion_id = q.id)))
-          WHERE ((q.subject = p.subject) AND (q.commit_sha = p.commit_sha) AND (t.kind = 'entered'::text))), (0)::bigint) AS built,
+          WHERE ((q.subject = p.subject) AND (q.commit_sha = p.commit_sha) AND (t.kind = 'started'::text))), (0)::bigint) AS built,
     min(
         CASE
-            WHEN (s.kind = 'arrived'::text) THEN s.at
+            WHEN (s.kind = 'deployed'::text) THEN s.at
             ELSE NULL::bigint
         END) AS deployed,
     min(
@@ -221,7 +222,7 @@ UNION ALL
         END) AS failed
    FROM (promotion p
      JOIN promotion_step s ON ((s.promotion_id = p.id)))
-  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = ANY (ARRAY['arrived'::text, 'failed'::text])))
+  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = ANY (ARRAY['deployed'::text, 'failed'::text])))
   GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 CREATE VIEW change_failure_rate AS
  SELECT deployment.control_plane,
@@ -562,7 +563,7 @@ UNION ALL
     ( SELECT min(t.at) AS min
            FROM (promotion q
              JOIN promotion_step t ON ((t.promotion_id = q.id)))
-          WHERE ((q.subject = p.subject) AND (q.environment = p.environment) AND (t.kind = 'arrived'::text) AND (t.at > s.at))) AS restored
+          WHERE ((q.subject = p.subject) AND (q.environment = p.environment) AND (t.kind = 'deployed'::text) AND (t.at > s.at))) AS restored
    FROM (promotion p
      JOIN promotion_step s ON ((s.promotion_id = p.id)))
   WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = 'failed'::text));

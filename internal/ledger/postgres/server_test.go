@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +38,7 @@ func report(cluster string, n int) ledger.Report {
 // TestServer has the cases that need a server of their own; one for all, since it takes a while to start.
 func TestServer(t *testing.T) {
 	server := postgrestest.Start(t)
+	t.Run("earlier version", func(t *testing.T) { earlier(t, server) })
 	t.Run("schema", func(t *testing.T) { schema(t, server) })
 	t.Run("processes", func(t *testing.T) { processes(t, server) })
 	t.Run("newer schema", func(t *testing.T) { newerSchema(t, server) })
@@ -196,5 +199,30 @@ func away(t *testing.T, server *postgrestest.Server) {
 	})
 	if err := l.Ping(t.Context()); err != nil {
 		t.Error("the database runs again:", err)
+	}
+}
+
+// earlier opens a ledger that commit 33f1b606 wrote. Servers of that version that still run cannot store their words.
+func earlier(t *testing.T, server *postgrestest.Server) {
+	packed, err := os.Open("testdata/earlier.sql.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.SQL(t, string(statements)) // makes the schema
+	l := open(t, server.URL("earlier"))
+	ledgertest.Earlier(t, l, open(t, server.Create(t, "copied")), l.Read,
+		`SELECT detail::jsonb ->> 'phase' AS phase FROM promotion_step WHERE detail::jsonb ? 'phase' ORDER BY 1`)
+	err = l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "dev"}, Kind: "entered", At: noon})
+	if err == nil || !strings.Contains(err.Error(), "promotion_step_words") {
+		t.Errorf("a step of an earlier version: got %v, want an error", err)
 	}
 }

@@ -1,6 +1,7 @@
 package relational
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -14,6 +15,9 @@ import (
 
 const lastStep = `s.id = (SELECT t.id FROM promotion_step t WHERE t.promotion_id = p.id ORDER BY t.at DESC, t.id DESC LIMIT 1)`
 
+// noDetail is the stored detail of steps without one, so that queries can read all details as JSON.
+const noDetail = "{}"
+
 // RecordStep implements [ledger.Promotions].
 func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
 	step.Subject = ledger.CleanSubject(step.Subject)
@@ -23,6 +27,9 @@ func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
 	if err := checkText("step", step.Reason, step.By, string(step.Detail)); err != nil {
 		return err
 	}
+	if len(step.Detail) > 0 && !json.Valid(step.Detail) {
+		return fmt.Errorf("step %q: %w: its detail is not JSON", step.Kind, ledger.ErrInvalid)
+	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if err := s.checkHold(ctx, tx); err != nil {
 			return err
@@ -31,7 +38,7 @@ func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, queries.Get("insertStep"), id, micros(step.At), step.Kind, step.Reason, step.By, string(step.Detail))
+		_, err = tx.ExecContext(ctx, queries.Get("insertStep"), id, micros(step.At), step.Kind, step.Reason, step.By, cmp.Or(string(step.Detail), noDetail))
 		return err
 	})
 	if err != nil {
@@ -81,7 +88,7 @@ func scanStep(row scanner) (s ledger.Step, err error) {
 	var detail string
 	err = row.Scan(&s.Subject, &s.Commit, &s.Environment, &s.Kind, &s.Reason, &s.By, &at, &detail)
 	s.At = timeOf(at)
-	if detail != "" {
+	if detail != noDetail {
 		s.Detail = json.RawMessage(detail)
 	}
 	return s, err

@@ -2,10 +2,12 @@ package sqlite_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"database/sql"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,4 +201,28 @@ func TestViewsOfFigures(t *testing.T) {
 func TestDocumentedQueries(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
 	ledgertest.Document(t, l.Read, "../../../docs/reference/ledger.md")
+}
+
+// TestEarlier opens a ledger that commit 33f1b606 wrote.
+func TestEarlier(t *testing.T) {
+	packed, err := os.Open("testdata/earlier.db.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, file)
+	ledgertest.Earlier(t, l, open(t, filepath.Join(t.TempDir(), "empty.db")), l.Read,
+		`SELECT json_extract(detail, '$.phase') AS phase FROM promotion_step WHERE json_extract(detail, '$.phase') IS NOT NULL ORDER BY phase`)
 }

@@ -192,7 +192,7 @@ CREATE TABLE promotion_step (
     kind         TEXT    NOT NULL,
     reason       TEXT    NOT NULL,
     by_whom      TEXT    NOT NULL,
-    detail       TEXT    NOT NULL, -- JSON, or ''
+    detail       TEXT    NOT NULL, -- a JSON object
     UNIQUE (promotion_id, at, kind)
 ) STRICT;
 
@@ -368,12 +368,12 @@ GROUP BY workload, workspace, environment, target, path, version, build, commit_
 UNION ALL
 SELECT p.subject, '', '', p.environment, '', '', p.commit_sha, '', p.commit_sha,
        COALESCE((SELECT MIN(t.at) FROM promotion q JOIN promotion_step t ON t.promotion_id = q.id
-                 WHERE q.subject = p.subject AND q.commit_sha = p.commit_sha AND t.kind = 'entered'), 0),
-       MIN(CASE WHEN s.kind = 'arrived' THEN s.at END),
+                 WHERE q.subject = p.subject AND q.commit_sha = p.commit_sha AND t.kind = 'started'), 0),
+       MIN(CASE WHEN s.kind = 'deployed' THEN s.at END),
        MIN(CASE WHEN s.kind = 'failed' THEN s.at END)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind IN ('arrived', 'failed')
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind IN ('deployed', 'failed')
 GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 
 CREATE VIEW deployment_frequency AS
@@ -441,7 +441,7 @@ WHERE x.outcome_id >= 4611686018427387904
 UNION ALL
 SELECT p.subject, '', '', p.environment, 0, s.reason, s.at,
        (SELECT MIN(t.at) FROM promotion q JOIN promotion_step t ON t.promotion_id = q.id
-        WHERE q.subject = p.subject AND q.environment = p.environment AND t.kind = 'arrived' AND t.at > s.at)
+        WHERE q.subject = p.subject AND q.environment = p.environment AND t.kind = 'deployed' AND t.at > s.at)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
 WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind = 'failed';

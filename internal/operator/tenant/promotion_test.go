@@ -324,7 +324,7 @@ func TestPromotion(t *testing.T) {
 	if shown["dev"] != forge.Success || shown["prod"] != forge.Success {
 		t.Errorf("the statuses of the commit are %+v", statuses)
 	}
-	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Environment: "prod", Kind: "arrived", Commit: one})
+	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Environment: "prod", Kind: "deployed", Commit: one})
 	if err != nil || len(steps) != 1 {
 		t.Errorf("the ledger has the steps %+v, %v", steps, err)
 	}

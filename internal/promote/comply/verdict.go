@@ -22,7 +22,7 @@ const (
 	// TimedOut means that they did not reach it in time. The gate still passes when they do.
 	TimedOut Result = "timedOut"
 	// NoClusters means that no reconciler is expected, and the gate does not allow that.
-	NoClusters Result = "nobody"
+	NoClusters Result = "noClusters"
 )
 
 // State is the state of an expected reconciler with regard to the commit.

@@ -57,7 +57,7 @@ func (r *round) ordered(p *place, order *Request, position int) candidate {
 	w := r.wait(p, position)
 	if !w.over() {
 		why := w.why
-		w.why = func() string { return fmt.Sprintf("ordered by %s, %s", order.By, why()) }
+		w.why = func() string { return fmt.Sprintf("requested by %s, %s", order.By, why()) }
 	}
 	return candidate{order.Commit, w}
 }

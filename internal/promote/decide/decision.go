@@ -45,7 +45,7 @@ const (
 	// Deploying means that the clusters are updating.
 	Deploying Phase = "deploying"
 	// NoClusters means that no clusters are expected.
-	NoClusters Phase = "nobody"
+	NoClusters Phase = "noClusters"
 	// Verifying means that the clusters run the commit, and verifications are still running.
 	Verifying Phase = "verifying"
 	// Deployed means that the clusters run the commit, and all verifications passed.

@@ -26,7 +26,7 @@
 //
 // # The history
 //
-// Every commit that is promoted (entered), deployed (arrived) or failed in an environment is recorded as a [Step]. An environment
+// Every commit that is promoted (started), deployed or failed in an environment is recorded as a [Step]. An environment
 // moves on only after the last step of its commit is recorded. This guarantees three rules, even if a round is interrupted
 // between two actions:
 //

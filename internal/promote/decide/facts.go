@@ -132,9 +132,9 @@ type StepKind string
 
 const (
 	// StepStarted means that the commit was promoted to the environment.
-	StepStarted StepKind = "entered"
+	StepStarted StepKind = "started"
 	// StepDeployed means that the commit was deployed: the clusters run it and the verifications passed.
-	StepDeployed StepKind = "arrived"
+	StepDeployed StepKind = "deployed"
 	// StepFailed means that the rollout failed, or that a deployed commit no longer runs.
 	StepFailed StepKind = "failed"
 )

@@ -34,7 +34,7 @@ type environment struct {
 	// Rollout is "merged g4", "open" or "refused why".
 	Rollout string
 	Verdict *verdict
-	// History holds steps such as "arrived c4 g4 09:10". Statuses maps commits to statuses such as "success Deployed".
+	// History holds steps such as "deployed c4 g4 09:10". Statuses maps commits to statuses such as "success Deployed".
 	History  []string
 	Statuses map[string]string
 	// Proposals are written as "open c3 c4", checks as "smoke g4 passed", pauses, aborts and orders as "c4 anna no good".
@@ -172,7 +172,7 @@ func checkResult(text string) decide.CheckResult {
 	return r
 }
 
-// step parses "entered c4 09:00" and "arrived c4 g4 09:10".
+// step parses "started c4 09:00" and "deployed c4 g4 09:10".
 func step(text string) decide.Step {
 	w := strings.Fields(text)
 	s := decide.Step{Kind: decide.StepKind(w[0]), Commit: w[1], At: clock(w[len(w)-1])}

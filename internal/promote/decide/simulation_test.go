@@ -189,7 +189,7 @@ func (w *world) checkPromote(e *simEnvironment, a decide.Promote) {
 		}
 	}
 	done := slices.ContainsFunc(e.History, func(s decide.Step) bool {
-		return s.Commit == e.Commit && s.Kind != decide.StepStarted // arrived or failed
+		return s.Commit == e.Commit && s.Kind != decide.StepStarted // deployed or failed
 	})
 	// A user can change a decision after the engine read it: the decision that the engine saw counts.
 	refused := e.seen.Rollout.State == decide.RolloutRefused || e.seen.Rollout.State == decide.RolloutClosed
@@ -199,7 +199,7 @@ func (w *world) checkPromote(e *simEnvironment, a decide.Promote) {
 	}
 }
 
-// checkRecord checks that a commit recorded as arrived was running, and that nothing arrives without clusters.
+// checkRecord checks that a commit recorded as deployed was running, and that nothing is deployed without clusters.
 func (w *world) checkRecord(e *simEnvironment, s decide.Step) {
 	if s.Kind == decide.StepDeployed && !e.ran[s.Commit] {
 		w.Fatalf("%s is said to have arrived in %s, and never ran there", s.Commit, e.Name)
@@ -319,7 +319,7 @@ func TestInconsistentFacts(t *testing.T) {
 				Rollout: decide.Rollout{Commit: words.Draw(t, "rollout"), State: decide.RolloutState(rapid.SampledFrom([]string{"", "refused", "open", "closed", "merged", "odd"}).Draw(t, "state"))},
 				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Request: &decide.Request{Commit: words.Draw(t, "ordered")},
 			}
-			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "nobody", "odd"}).Draw(t, "result"))
+			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "noClusters", "odd"}).Draw(t, "result"))
 			f.Environments = append(f.Environments, e)
 		}
 		for i, d := range decide.Decide(f, at.Draw(t, "now")) {

@@ -172,7 +172,7 @@ func TestACommitThatFailedOnAClusterEntersNoOther(t *testing.T) {
 		"not recorded yet":        {v1alpha1.FailureStop, func(f *decide.Facts) { e := &f.Environments[2]; e.History = e.History[:3] }, "", failed},
 		"rollback":                {v1alpha1.FailureRollback, nil, "", failed},
 		"the ring went back":      {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[0]); goneBack(&f.Environments[2]) }, "", failed},
-		"requested":               {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[1].Request = request }, "", "ordered by anna, it failed in prod/canary.cluster-east"},
+		"requested":               {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[1].Request = request }, "", "requested by anna, it failed in prod/canary.cluster-east"},
 		"skipped in east":         {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[2].Skips = skip }, newCommit, "enters"},
 		"requested in east again": {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[2]); f.Environments[2].Request = request }, newCommit, "enters"},
 		"east recovered": {v1alpha1.FailureStop, func(f *decide.Facts) {

@@ -19,7 +19,7 @@ const helloSubject = "https://git.example.com/acme/hello#hello"
 func TestCommandsAboutAnApplication(t *testing.T) {
 	w := newWorld(t)
 	good, at := commit("1"), time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	for i, step := range []struct{ kind, commit string }{{"entered", good}, {"arrived", good}, {"entered", commit("e")}} {
+	for i, step := range []struct{ kind, commit string }{{"started", good}, {"deployed", good}, {"started", commit("e")}} {
 		err := w.ledger.RecordStep(t.Context(), ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: helloSubject, Commit: step.commit, Environment: "dev"}, Kind: step.kind, At: at.Add(time.Duration(i) * time.Minute),
 		})
@@ -41,12 +41,12 @@ func TestCommandsAboutAnApplication(t *testing.T) {
 		}
 	}
 	want := []string{
-		"ordered dev 111 operator 1.4.0 loses orders", "ordered dev eee operator ", "paused dev * operator holidays", "resumed dev * operator ", "aborted dev eee operator ",
+		"requested dev 111 operator 1.4.0 loses orders", "requested dev eee operator ", "paused dev * operator holidays", "resumed dev * operator ", "aborted dev eee operator ",
 	}
 	if diff := cmp.Diff(want, w.words()); diff != "" {
 		t.Error(diff)
 	}
-	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Subject: helloSubject, Kind: "ordered"})
+	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Subject: helloSubject, Kind: "requested"})
 	if err != nil || len(steps) != 2 {
 		t.Errorf("the application has the requests %v (%v)", steps, err)
 	}

@@ -64,7 +64,7 @@ func TestWordsOfPeople(t *testing.T) {
 		}
 	}
 	words := []string{
-		"ordered dev aaa operator the fix", "paused dev * operator holidays [31m root says yes", "resumed dev * operator ",
+		"requested dev aaa operator the fix", "paused dev * operator holidays [31m root says yes", "resumed dev * operator ",
 		"aborted dev bbb operator ", "paused prod * operator freeze",
 	}
 	if diff := cmp.Diff(w.words(), words); diff != "" {
@@ -95,7 +95,7 @@ func TestWordsForRings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []string{"entered", "arrived"} {
+		for _, kind := range []string{"started", "deployed"} {
 			err := w.ledger.RecordStep(t.Context(), ledger.Step{
 				PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: sha, Environment: "stage/canary"}, Kind: kind, At: time.Now(),
 			})
@@ -132,8 +132,8 @@ func TestWordsForRings(t *testing.T) {
 		}
 	}
 	words := []string{
-		"paused stage/canary * operator lunch", "resumed stage/others * operator ", "ordered stage/others.1 222 operator ",
-		"aborted stage/others 222 operator ", "skipped stage/canary 222 operator urgent", "ordered stage/canary 111 operator ",
+		"paused stage/canary * operator lunch", "resumed stage/others * operator ", "requested stage/others.1 222 operator ",
+		"aborted stage/others 222 operator ", "skipped stage/canary 222 operator urgent", "requested stage/canary 111 operator ",
 	}
 	if diff := cmp.Diff(w.words(), words); diff != "" {
 		t.Errorf("words (-got +want):\n%s", diff)
@@ -181,7 +181,7 @@ func TestRollbackGoesToTheLastGoodCommit(t *testing.T) {
 	w := newWorld(t)
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	for i, step := range []struct{ kind, commit string }{
-		{"arrived", "a"}, {"arrived", "b"}, {"failed", "b"}, {"entered", "c"}, {"arrived", "c"},
+		{"deployed", "a"}, {"deployed", "b"}, {"failed", "b"}, {"started", "c"}, {"deployed", "c"},
 	} {
 		err := w.ledger.RecordStep(t.Context(), ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: commit(step.commit), Environment: "dev"},

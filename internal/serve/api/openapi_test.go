@@ -228,7 +228,7 @@ func (w *world) fill() {
 			w.t.Fatal(err)
 		}
 	}
-	for i, kind := range []string{"entered", "arrived"} {
+	for i, kind := range []string{"started", "deployed"} {
 		step := ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: commit("c"), Environment: "dev"}, Kind: kind,
 			At: at.Add(time.Duration(i) * time.Minute), Detail: json.RawMessage(`{"revision":"` + commit("d") + `"}`),

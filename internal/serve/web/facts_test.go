@@ -48,10 +48,10 @@ func (w *world) fleetOfThree() *world {
 		w.report(name, "hello", ledger.Source{Repository: application, Ref: "dev", Path: "test"}, app1, ledger.StateReady, "", 35-i)
 	}
 	w.report("large-03", "platform", ledger.Source{Repository: gitOps, Ref: "dev", Path: "large"}, dev1, ledger.StateFailed, "no <b>image</b>\x1b[31m", 30)
-	w.step("dev", "entered", "", 52, promote.Detail{})
+	w.step("dev", "started", "", 52, promote.Detail{})
 	w.step("dev", "published", "the GitOps branch has its manifests", 50, promote.Detail{Revision: dev1})
-	w.step("dev", "decided", "1111111 waits: 3 of 3 clusters behind", 50, promote.Detail{Phase: decide.Deploying})
-	w.step("dev", "shown", "Deploying 0/3", 50, promote.Detail{Status: "pending"})
+	w.step("dev", "stateChanged", "1111111 waits: 3 of 3 clusters behind", 50, promote.Detail{Phase: decide.Deploying})
+	w.step("dev", "statusPosted", "Deploying 0/3", 50, promote.Detail{Status: "pending"})
 	w.step("dev", "verified", "it answers", 20, promote.Detail{Check: "smoke", Result: decide.CheckPassed, Output: "GET /\n<script>200</script>", Took: "2s"})
 	w.fleet = fleet{w.standings()}
 	return w

@@ -129,7 +129,7 @@ func (s *site) addActions(q *pageRequest, v *stageView, d *query.PromotionDetail
 		if scheduled := standing.Scheduling; v.Current && scheduled != nil && scheduled.Outcome != nil && scheduled.Outcome.PullRequest != nil {
 			v.Approvable = true
 		}
-		if s.Trials != nil && v.Arrived.IsZero() {
+		if s.Trials != nil && v.Deployed.IsZero() {
 			v.Preview = PlanAddress(schedule.PlanRequest{ControlPlane: standing.ControlPlane, Environment: v.Environment, Commit: d.Commit})
 		}
 	}
@@ -151,8 +151,8 @@ const maxSteps = 12
 func stageOf(stage query.PromotionStage, commit string) stageView {
 	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, decide.Phase(stage.Phase)), State: stageState(stage)}
 	v.Why = withoutCauses(stage.Reason, stage.Gate)
-	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
-		v.Took = duration(stage.Arrived.Sub(stage.Entered))
+	if !stage.Started.IsZero() && stage.Deployed.After(stage.Started) {
+		v.Took = duration(stage.Deployed.Sub(stage.Started))
 	}
 	var last time.Time
 	for _, step := range stage.Steps {
@@ -187,12 +187,12 @@ func stageState(stage query.PromotionStage) any {
 		return stage.Phase
 	case stage.Candidate:
 		return "candidate"
-	case !stage.Failed.IsZero() && stage.Failed.After(stage.Arrived):
+	case !stage.Failed.IsZero() && stage.Failed.After(stage.Deployed):
 		return "failed"
-	case !stage.Arrived.IsZero():
-		return "arrived"
-	case !stage.Entered.IsZero():
-		return "entered"
+	case !stage.Deployed.IsZero():
+		return "deployed"
+	case !stage.Started.IsZero():
+		return "started"
 	}
 	return "notYet"
 }
@@ -225,5 +225,5 @@ func (s *site) rollout(q *pageRequest, stage query.PromotionStage) (*chart, erro
 		until = slices.MaxFunc(arrived, time.Time.Compare).Add(time.Minute)
 	}
 	label := fmt.Sprintf("Clusters that run it: %d of %d", len(arrived), expected)
-	return convergence(label, arrived, stage.Entered, until, expected), nil
+	return convergence(label, arrived, stage.Started, until, expected), nil
 }

@@ -208,7 +208,7 @@ func (w *teams) environmentFacts(environment string, at time.Time) {
 	w.must(w.ledger.RecordCommit(ctx, ledger.Commit{
 		Repository: gitOps, Branch: environment, SHA: platform, Kind: ledger.BranchPlatform, Environment: environment, SourceCommit: promoted, Committed: at, Recorded: at, Assignments: assignments,
 	}))
-	for _, step := range []string{"started", "published", "decided", "paused"} {
+	for _, step := range []string{"started", "published", "stateChanged", "paused"} {
 		w.must(w.ledger.RecordStep(ctx, ledger.Step{
 			PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: promoted, Environment: environment}, Kind: step, Reason: "zulu", By: "zulu-admin", At: at, Detail: json.RawMessage(`{"on":"zulu"}`),
 		}))

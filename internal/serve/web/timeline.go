@@ -68,7 +68,7 @@ func repeats(status, step *query.Event) bool {
 func shortSummary(e query.Event) string {
 	text := strings.Replace(e.Summary, " of https://", " of ", 1) // the ledger does not know the protocol
 	if e.Step != "" {
-		text = strings.TrimSuffix(text, " "+promote.Word(e.Step))
+		text = strings.TrimSuffix(text, " "+promote.Spaced(e.Step))
 	}
 	if e.Kind == query.EventRollout {
 		text = strings.TrimSuffix(text, fmt.Sprintf(" first %s", e.State))

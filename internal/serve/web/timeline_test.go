@@ -15,10 +15,10 @@ func TestAStepAndItsStatusAreOneEvent(t *testing.T) {
 		return query.Event{At: at.Add(after), Kind: query.EventPromotion, Step: step, Phase: phase, Environment: "dev", Commit: commit}
 	}
 	views := timelineOf([]query.Event{
-		event(time.Hour, "decided", decide.Failed, "2222222"),
-		event(time.Millisecond, "decided", decide.Deployed, "1111111"),
-		event(0, "arrived", "", "1111111"),
-		event(0, "arrived", "", "3333333"),
+		event(time.Hour, "stateChanged", decide.Failed, "2222222"),
+		event(time.Millisecond, "stateChanged", decide.Deployed, "1111111"),
+		event(0, "deployed", "", "1111111"),
+		event(0, "deployed", "", "3333333"),
 		event(-time.Minute, "failed", "", "2222222"),
 	}, "")
 	var got []string

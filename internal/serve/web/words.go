@@ -33,18 +33,18 @@ const (
 
 // stateStyles has the style of every state, phase, result and step.
 var stateStyles = map[string]stateStyle{
-	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", ""},
+	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""},
 	"healthy": {good, "✓", ""}, "degraded": {bad, "✕", ""},
 	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "deploying": {move, "◐", ""}, "verifying": {move, "◐", ""},
 	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
-	"open": {move, "◐", ""}, "entered": {move, "◐", ""}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
+	"open": {move, "◐", ""}, "started": {move, "◐", ""}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
 	"failed": {bad, "✕", ""}, "timedOut": {bad, "✕", "timed out"}, "error": {bad, "✕", ""}, "refuse": {bad, "✕", ""}, "aborted": {bad, "✕", ""},
 	"held": {warn, "▲", ""}, "refused": {warn, "▲", ""}, "paused": {warn, "▲", ""}, "warning": {warn, "▲", ""}, "warn": {warn, "▲", ""}, "closed": {warn, "▲", ""},
-	"nobody": {warn, "▲", "no clusters yet"}, "withdrawn": {warn, "▲", ""},
+	"noClusters": {warn, "▲", "no clusters yet"}, "withdrawn": {warn, "▲", ""},
 	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "no commit yet"},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
-	"decided": {off, "·", ""}, "shown": {off, "·", ""}, "verified": {off, "·", ""}, "ran": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", ""}, "fulfilled": {good, "✓", ""},
+	"stateChanged": {off, "·", ""}, "statusPosted": {off, "·", ""}, "verified": {off, "·", ""}, "ran": {off, "·", ""}, "resumed": {off, "·", ""}, "requested": {move, "◐", ""}, "done": {good, "✓", ""},
 	"assigned": {off, "·", ""}, "placed": {good, "✓", "assigned"}, "unassigned": {off, "−", "not assigned"}, "pending": {move, "◐", ""}, "delivered": {good, "✓", ""}, "dead": {bad, "✕", "given up"}, "dropped": {bad, "✕", ""},
 	"skipped": {warn, "▲", ""}, "bypassed": {warn, "▲", ""}, "approved": {good, "✓", ""}, "reviewed": {off, "·", ""}, "begun": {move, "◐", ""},
 	"added": {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
@@ -55,10 +55,10 @@ func styleOf(state any) stateStyle {
 	name := fmt.Sprint(state)
 	m, ok := stateStyles[name]
 	if !ok {
-		m = stateStyle{off, "○", line(promote.Word(name))}
+		m = stateStyle{off, "○", line(name)}
 	}
 	if m.label == "" {
-		m.label = promote.Word(name)
+		m.label = promote.Spaced(name)
 	}
 	return m
 }

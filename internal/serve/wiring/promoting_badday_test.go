@@ -107,7 +107,7 @@ func TestTwoPromotersAtOnce(t *testing.T) {
 func (w *promotionWorld) changesOnly() string {
 	var lines []string
 	for line := range strings.Lines(w.story()) {
-		if before, _, ok := strings.Cut(line, ": entered"); ok {
+		if before, _, ok := strings.Cut(line, ": started"); ok {
 			line = before + "\n"
 		}
 		lines = append(lines, line)
@@ -234,7 +234,7 @@ func TestAForcedPush(t *testing.T) {
 		again := w.Head(fleettest.ControlPlane, "main")
 		w.want(o, "dev", decide.Deployed, again)
 		w.want(o, "stage", decide.Deployed, again)
-		if !strings.Contains(strings.Join(w.steps("stage"), " "), "arrived "+lost[:7]) {
+		if !strings.Contains(strings.Join(w.steps("stage"), " "), "deployed "+lost[:7]) {
 			t.Errorf("the history is lost: %v", w.steps("stage"))
 		}
 	})

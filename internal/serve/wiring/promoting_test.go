@@ -39,7 +39,7 @@ func TestCommitIsPromotedAlongTheChain(t *testing.T) {
 		}
 	}
 	first := w.steps("dev")[0]
-	want := []string{first, "published" + first[7:], "arrived" + first[7:], "entered " + commit[:7], "published " + commit[:7], "arrived " + commit[:7]}
+	want := []string{first, "published" + first[7:], "deployed" + first[7:], "started " + commit[:7], "published " + commit[:7], "deployed " + commit[:7]}
 	if diff := cmp.Diff(want, w.steps("dev")); diff != "" {
 		t.Errorf("steps in dev (-want +got):\n%s", diff)
 	}

@@ -314,7 +314,7 @@ func (w *promotionWorld) status(commit, environment string) string {
 	return ""
 }
 
-// steps returns the recorded steps of an environment, oldest first, such as "entered 1234567", without decisions and statuses.
+// steps returns the recorded steps of an environment, oldest first, such as "started 1234567", without decisions and statuses.
 func (w *promotionWorld) steps(environment string) []string {
 	w.Helper()
 	all, err := w.ledger.Steps(w.Context(), ledger.StepQuery{Environment: environment})

@@ -315,7 +315,7 @@ func (w *replicated) check(rounds int) {
 	}
 	seen := map[string]int{}
 	for _, s := range steps {
-		if s.Kind == "entered" || s.Kind == "promoted" || s.Kind == "started" {
+		if s.Kind == "started" {
 			seen[fmt.Sprint(s.PromotionID, s.Kind)]++
 		}
 	}

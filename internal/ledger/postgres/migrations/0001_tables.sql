@@ -181,7 +181,7 @@ CREATE TABLE promotion_step (
     kind         TEXT COLLATE "C" NOT NULL,
     reason       TEXT COLLATE "C" NOT NULL,
     by_whom      TEXT COLLATE "C" NOT NULL,
-    detail       TEXT COLLATE "C" NOT NULL, -- JSON, or ''
+    detail       TEXT COLLATE "C" NOT NULL, -- a JSON object
     UNIQUE (promotion_id, at, kind)
 );
 CREATE INDEX promotion_step_at ON promotion_step (at);

@@ -181,7 +181,7 @@ CREATE TABLE promotion_step (
     kind         TEXT    NOT NULL,
     reason       TEXT    NOT NULL,
     by_whom      TEXT    NOT NULL,
-    detail       TEXT    NOT NULL, -- JSON, or ''
+    detail       TEXT    NOT NULL, -- a JSON object
     UNIQUE (promotion_id, at, kind)
 ) STRICT;
 CREATE INDEX promotion_step_at ON promotion_step (at);

@@ -250,7 +250,7 @@ func pendingConditions(e *query.EnvironmentDetail, p *query.PromotionDetail) []s
 	}
 	for _, before := range e.After {
 		arrived := slices.ContainsFunc(p.Stages, func(s query.PromotionStage) bool {
-			return s.Environment == before && !s.Arrived.IsZero()
+			return s.Environment == before && !s.Deployed.IsZero()
 		})
 		if !arrived {
 			all = append(all, "until it is deployed in "+before)
@@ -319,7 +319,7 @@ func (s *service) earlierCommits(r *request, v *view) ([]choice, error) {
 		c := choice{Commit: commit, About: cmp.Or(p.Title, "deployed successfully")}
 		for _, stage := range p.Stages {
 			if stage.Environment == v.Environment.Name {
-				c.At = stage.Arrived
+				c.At = stage.Deployed
 			}
 		}
 		all = append(all, c)
