@@ -203,7 +203,7 @@ func TestTheChartInstallsTheAgentOfRegister(t *testing.T) {
 	}
 	registered, err := manifests.Write(manifests.Config{
 		Server: server, Cluster: "west-1", Image: "ghcr.io/kalypso-io/kalypso-agent:v0.0.0", Namespace: "kalypso",
-		Kinds: groupResources(reconciler.Known()), Explained: reconciler.Explained(),
+		Kinds: reconciler.Watched(), Explained: reconciler.Explained(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -312,7 +312,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*manif
 	}
 	install := &manifests.Config{
 		Server: address, Cluster: name, Image: f.image,
-		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more), Destinations: f.destinations, RunJobs: f.runJobs,
+		Kinds: append(reconciler.Watched(), groupResources(more)...), More: groupResources(more), Destinations: f.destinations, RunJobs: f.runJobs,
 		Explained: reconciler.Explained(), Reconciler: f.reconciler, GitSecret: f.gitSecret,
 	}
 	if f.reconciler == pull.Direct {

@@ -161,6 +161,9 @@ func (i *Config) rules() []object {
 func (i *Config) explainRules() []object {
 	resources := map[string][]string{}
 	for _, k := range i.Explained {
+		if slices.Contains(i.Kinds, k) {
+			continue // they are watched
+		}
 		resources[k.Group] = append(resources[k.Group], k.Resource)
 	}
 	var rules []object

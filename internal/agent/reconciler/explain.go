@@ -200,6 +200,9 @@ func (e *explainer) textOf(ctx context.Context, o object, of hub.ObjectHealth) (
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.objectAt("spec", "selector"), &selector); err != nil {
 		return conditionReason(o), err
 	}
+	if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+		return conditionReason(o), nil // it would select all pods
+	}
 	pods, err := e.client.Resource(explained["Pod"]).Namespace(of.Namespace).
 		List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(&selector), Limit: maxPods})
 	if err != nil {

@@ -17,6 +17,8 @@ type Kind struct {
 
 	// keeps are the fields to keep. Default: those that kstatus needs.
 	keeps [][]string
+	// selector restricts objects by their labels; optional.
+	selector string
 }
 
 // GroupResource returns the group and resource.
@@ -27,22 +29,22 @@ func (k Kind) GroupResource() schema.GroupResource {
 // Known returns the kinds that are always watched.
 func Known() []Kind {
 	source := func(resource string, keeps ...[]string) Kind {
-		return Kind{"source.toolkit.fluxcd.io", resource, []string{"v1", "v1beta2"}, append(keeps,
-			fields("spec.url"), fields("spec.ref"), fields("spec.suspend"), fields("status.conditions"))}
+		return watched("source.toolkit.fluxcd.io", resource, []string{"v1", "v1beta2"}, append(keeps,
+			fields("spec.url"), fields("spec.ref"), fields("spec.suspend"), fields("status.conditions")))
 	}
 	return []Kind{
 		source("gitrepositories"), source("ocirepositories"), source("helmrepositories"),
-		{"kustomize.toolkit.fluxcd.io", "kustomizations", []string{"v1", "v1beta2"}, [][]string{
+		watched("kustomize.toolkit.fluxcd.io", "kustomizations", []string{"v1", "v1beta2"}, [][]string{
 			fields("spec.sourceRef"), fields("spec.path"), fields("spec.suspend"), fields("status.observedGeneration"),
 			fields("status.conditions"), fields("status.lastAppliedRevision"), fields("status.lastAttemptedRevision"),
-		}},
-		{"helm.toolkit.fluxcd.io", "helmreleases", []string{"v2", "v2beta2", "v2beta1"}, [][]string{
+		}),
+		watched("helm.toolkit.fluxcd.io", "helmreleases", []string{"v2", "v2beta2", "v2beta1"}, [][]string{
 			fields("spec.install.disableWait"), fields("spec.upgrade.disableWait"),
 			fields("spec.chart.spec.chart"), fields("spec.chart.spec.sourceRef"), fields("spec.chartRef"), fields("spec.suspend"),
 			fields("status.observedGeneration"), fields("status.conditions"), fields("status.history"),
 			fields("status.lastAppliedRevision"), fields("status.lastAttemptedRevision"),
-		}},
-		{"argoproj.io", "applications", []string{"v1alpha1"}, [][]string{
+		}),
+		watched("argoproj.io", "applications", []string{"v1alpha1"}, [][]string{
 			fields("spec.source.repoURL"), fields("spec.source.targetRevision"), fields("spec.source.path"), fields("spec.source.chart"),
 			fields("spec.sources"), fields("spec.destination.name"), fields("spec.destination.server"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
 			fields("status.sync.revisions"), fields("status.health"), fields("status.conditions"), fields("status.history"),
@@ -50,23 +52,27 @@ func Known() []Kind {
 			fields("status.operationState.phase"), fields("status.operationState.message"), fields("status.operationState.retryCount"),
 			fields("status.operationState.syncResult.revision"), fields("status.operationState.syncResult.revisions"),
 			fields("status.operationState.operation.sync.revision"), fields("status.operationState.operation.sync.revisions"),
-		}},
-		{fleetGroup, "gitrepos", []string{"v1alpha1"}, [][]string{
+		}),
+		watched(fleetGroup, "gitrepos", []string{"v1alpha1"}, [][]string{
 			fields("spec.repo"), fields("spec.branch"), fields("spec.revision"), fields("spec.paths"), fields("spec.bundles"), fields("spec.paused"),
 			fields("status.commit"), fields("status.gitJobStatus"), fields("status.observedGeneration"), fields("status.conditions"),
 			fields("status.desiredReadyClusters"),
-		}},
-		{fleetGroup, "bundles", []string{"v1alpha1"}, [][]string{
+		}),
+		watched(fleetGroup, "bundles", []string{"v1alpha1"}, [][]string{
 			label(labelFleetRepo), label(labelFleetCommit), fields("status.observedGeneration"), fields("status.conditions"),
-		}},
-		{fleetGroup, "bundledeployments", []string{"v1alpha1"}, [][]string{
+		}),
+		watched(fleetGroup, "bundledeployments", []string{"v1alpha1"}, [][]string{
 			label(labelFleetRepo), label(labelFleetCommit), label(labelFleetBundle), label(labelFleetBundleNamespace),
 			label(labelFleetCluster), label(labelFleetClusterNamespace), fields("metadata.managedFields"),
 			fields("spec.deploymentID"), fields("spec.stagedDeploymentID"), fields("spec.paused"), fields("spec.offSchedule"),
 			fields("status.appliedDeploymentID"), fields("status.ready"), fields("status.nonModified"), fields("status.conditions"),
 			fields("status.nonReadyStatus"), fields("status.modifiedStatus"),
-		}},
+		}),
 	}
+}
+
+func watched(group, resource string, versions []string, keeps [][]string) Kind {
+	return Kind{Group: group, Resource: resource, Versions: versions, keeps: keeps}
 }
 
 func label(name string) []string { return []string{"metadata", "labels", name} }

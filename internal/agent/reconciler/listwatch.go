@@ -22,7 +22,7 @@ func listWatch(of dynamic.ResourceInterface, k Kind) *cache.ListWatch {
 			if options.ResourceVersion == "0" {
 				options.ResourceVersion = ""
 			}
-			options.Limit = page
+			options.Limit, options.LabelSelector = page, k.selector
 			list, err := of.List(ctx, options)
 			if err != nil {
 				return nil, err
@@ -33,6 +33,7 @@ func listWatch(of dynamic.ResourceInterface, k Kind) *cache.ListWatch {
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = k.selector
 			return of.Watch(ctx, options)
 		},
 	}

@@ -39,6 +39,8 @@ type Watcher struct {
 	mu sync.Mutex
 	// informers are those of the served kinds.
 	informers map[schema.GroupResource]*informer
+	// released are those of the workloads of releases.
+	released map[schema.GroupResource]*informer
 	// checked are the kinds of which it is known whether the cluster serves them.
 	checked map[schema.GroupResource]bool
 	// answers is set if the cluster answered the last check.
@@ -78,7 +80,7 @@ func NewWatcher(client dynamic.Interface, discovery Discovery, more []Kind, log 
 	return &Watcher{
 		Client: client, Discovery: discovery, Kinds: append(Known(), more...), Log: log, Interval: time.Minute,
 		changed: make(chan struct{}, 1), explainer: newExplainer(client, log),
-		informers: map[schema.GroupResource]*informer{}, checked: map[schema.GroupResource]bool{},
+		informers: map[schema.GroupResource]*informer{}, released: map[schema.GroupResource]*informer{}, checked: map[schema.GroupResource]bool{},
 	}
 }
 
@@ -132,6 +134,7 @@ func (w *Watcher) check(ctx context.Context, running *sync.WaitGroup) {
 		}
 		w.settle(ctx, running, k, as)
 	}
+	w.checkReleased(ctx, running)
 	w.answered(alive)
 }
 
@@ -158,9 +161,13 @@ func (w *Watcher) settle(ctx context.Context, running *sync.WaitGroup, k Kind, a
 	if as.kind == "" {
 		return
 	}
+	w.informers[k.GroupResource()] = w.begin(ctx, running, k, as)
+}
+
+// begin starts the informer of a kind.
+func (w *Watcher) begin(ctx context.Context, running *sync.WaitGroup, k Kind, as serving) *informer {
 	w.Log.Info("watch", "kind", as.resource.String())
 	i := w.inform(ctx, k, as)
-	w.informers[k.GroupResource()] = i
 	ctx, i.stop = context.WithCancel(ctx)
 	running.Go(func() { i.RunWithContext(ctx) })
 	running.Go(func() {
@@ -171,6 +178,7 @@ func (w *Watcher) settle(ctx context.Context, running *sync.WaitGroup, k Kind, a
 			w.notify()
 		}
 	})
+	return i
 }
 
 // inform returns the informer of a kind. Its events only signal changes: snapshots read the store.
@@ -240,6 +248,9 @@ func (w *Watcher) Snapshot() Snapshot {
 	if w.filling(fleetKind("bundles")) || w.filling(fleetKind("bundledeployments")) {
 		delete(stores, fleetKind("gitrepos")) // a report without them would say less than is known in a moment
 	}
+	now := time.Now()
+	released, complete := w.findReleases(now)
+	s.Complete = s.Complete && complete
 	w.mu.Unlock()
 
 	if !slices.Contains(s.Unread, applicationKind) {
@@ -249,11 +260,16 @@ func (w *Watcher) Snapshot() Snapshot {
 	for _, store := range stores {
 		for _, o := range store.List() {
 			if u, ok := o.(*unstructured.Unstructured); ok {
-				w.report(&s, u, findIn(stores), made)
+				w.report(&s, u, findIn(stores), made, now)
 			}
 		}
 	}
-	w.explainer.fill(s.Reports, time.Now())
+	for i := range s.Reports {
+		if s.Reports[i].Kind == "HelmRelease" {
+			released.judge(&s.Reports[i])
+		}
+	}
+	w.explainer.fill(s.Reports, now)
 	slices.SortFunc(s.Reports, compare)
 	for _, reports := range s.Others {
 		slices.SortFunc(reports, compare)
@@ -263,7 +279,7 @@ func (w *Watcher) Snapshot() Snapshot {
 }
 
 // report adds the reports of an object to those of the cluster that they are about.
-func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, made Made) {
+func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, made Made, now time.Time) {
 	cluster, destination, known := w.clusterOf(u)
 	switch {
 	case !known:
@@ -272,13 +288,13 @@ func (w *Watcher) report(s *Snapshot, u *unstructured.Unstructured, find Find, m
 		}
 		s.Unassigned[destination]++
 	case cluster == "":
-		reports := Reports(u, find, made, time.Now())
+		reports := Reports(u, find, made, now)
 		if u.GetKind() == applicationKind {
 			suspect(reports, u.Object)
 		}
 		s.Reports = append(s.Reports, reports...)
 	default:
-		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made, time.Now())...)
+		s.Others[cluster] = append(s.Others[cluster], Reports(u, find, made, now)...)
 	}
 }
 

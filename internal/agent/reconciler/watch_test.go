@@ -22,17 +22,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 var (
-	gits       = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
-	kustomizes = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
-	helms      = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
-	apps       = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
-	gitRepos   = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "gitrepos"}
-	bundles    = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundles"}
-	deploys    = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundledeployments"}
-	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v3", Resource: "widgets"}
+	gits        = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
+	kustomizes  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+	helms       = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+	apps        = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
+	gitRepos    = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "gitrepos"}
+	bundles     = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundles"}
+	deployments = explained["Deployment"]
+	deploys     = schema.GroupVersionResource{Group: "fleet.cattle.io", Version: "v1alpha1", Resource: "bundledeployments"}
+	widgets     = schema.GroupVersionResource{Group: "example.com", Version: "v3", Resource: "widgets"}
 )
 
 // served is a cluster's discovery: kinds by resource, and an error when it does not answer.
@@ -381,4 +384,63 @@ func TestRequestsAtRest(t *testing.T) {
 			}, tc.objects...)
 		})
 	}
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	return parse(t, text)[0]
+}
+
+// TestWorkloadsOfReleases: Flux calls a HelmRelease ready when Helm has installed it, whatever becomes of its pods later. The agent looks at
+// its workloads.
+func TestWorkloadsOfReleases(t *testing.T) {
+	release := parsed(t, `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {namespace: shop, name: web},
+		status: {conditions: [{type: Ready, status: "True"}], history: [{status: deployed, chartVersion: 1.2.3}]}}`)
+	deployment := func(available int, release string) *unstructured.Unstructured {
+		return parsed(t, fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: other, name: api,
+			labels: {helm.toolkit.fluxcd.io/name: %s, helm.toolkit.fluxcd.io/namespace: shop}}, spec: {replicas: 1},
+			status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: %d, availableReplicas: %d,
+				conditions: [{type: Available, status: "%s"}]}}`, release, available, available, map[int]string{0: "False", 1: "True"}[available]))
+	}
+	watching(t, func(w *world) {
+		want := func(what string, state hub.State, health hub.Health, unhealthy int) {
+			t.Helper()
+			reports := w.wait(time.Second).Reports
+			if len(reports) != 1 || reports[0].State != state || reports[0].Health != health || len(reports[0].Unhealthy) != unhealthy {
+				t.Errorf("%s: got %+v, want %s, %s, %d objects", what, reports, state, health, unhealthy)
+			}
+		}
+		w.start()
+		want("works", hub.StateReady, hub.HealthHealthy, 0)
+		put := func(u *unstructured.Unstructured) {
+			t.Helper()
+			if _, err := w.client.Resource(deployments).Namespace("other").Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(deployment(0, "web"))
+		want("its pod is gone", hub.StateProgressing, hub.HealthProgressing, 1)
+		crashed := deployment(0, "web")
+		crashed.Object["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}}
+		put(crashed)
+		want("its pod crashes", hub.StateFailed, hub.HealthDegraded, 1)
+		put(deployment(0, "another"))
+		want("that of another release crashes", hub.StateReady, hub.HealthHealthy, 0)
+	}, release, deployment(1, "web"))
+}
+
+// TestWorkloadsOfReleasesThatMayNotBeRead: without the right to read workloads, the health of a release is unknown, and the message says why.
+func TestWorkloadsOfReleasesThatMayNotBeRead(t *testing.T) {
+	release := parsed(t, `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {namespace: shop, name: web},
+		status: {conditions: [{type: Ready, status: "True"}], history: [{status: deployed, chartVersion: 1.2.3}]}}`)
+	watching(t, func(w *world) {
+		w.client.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(deployments.GroupResource(), "", errors.New("no"))
+		})
+		w.start()
+		r := w.wait(time.Second).Reports
+		if len(r) != 1 || r[0].State != hub.StateReady || r[0].Health != "" || !strings.Contains(r[0].Message, "may not list and watch workloads") {
+			t.Errorf("got %+v", r)
+		}
+	}, release)
 }

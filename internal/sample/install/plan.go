@@ -8,7 +8,6 @@ import (
 	"net/url"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/agent/manifests"
@@ -82,11 +81,10 @@ func object(apiVersion, kind, name, field string, content map[string]any) *unstr
 // agentAccount returns the agent's manifests without the agent itself: a sample's server listens on this machine only,
 // so the agent runs here, with the rights of the service account.
 func agentAccount() ([]*unstructured.Unstructured, error) {
-	var kinds []schema.GroupResource
-	for _, k := range reconciler.Known() {
-		kinds = append(kinds, k.GroupResource())
-	}
-	text, err := manifests.Write(manifests.Config{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Explained: reconciler.Explained(), Namespace: Agent})
+	text, err := manifests.Write(manifests.Config{
+		Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: reconciler.Watched(),
+		Explained: reconciler.Explained(), Namespace: Agent,
+	})
 	if err != nil {
 		return nil, err
 	}
