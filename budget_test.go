@@ -20,15 +20,7 @@ var linksHeavy = map[string]string{
 	"internal/serve/wiring":    "connects the sandbox to flows",
 	"internal/operator/tenant": "connects the sandbox to flows",
 	"internal/deliver":         "its tests deliver real charts",
-	"internal/deliver/tree":    "its benchmarks render charts",
 	"internal/schedule/carry":  "its tests render charts",
-	"internal/schedule/render": "its tests render charts",
-
-	"internal/chart/remote":               "reads the dependencies of charts",
-	"internal/repository":                 "imports chart/remote",
-	"internal/cli/backend":                "imports chart/remote",
-	"internal/solution/registry":          "imports chart/remote",
-	"internal/solution/registry/embedded": "imports chart/remote",
 }
 
 // TestOnlyFewPackagesLinkHelm: what a package and its tests link decides how long they take to build.

@@ -173,7 +173,7 @@ var bannedEverywhere = []struct {
 	// Charts are programs of others. The engine in a process with limits is also what keeps Helm out of nearly all test binaries.
 	{
 		ban{[]string{module + "/internal/chart/engine"}, "charts are untrusted: package sandbox renders them in a process with limits; internal/chart has the values that go in and come out"},
-		[]string{"internal/chart/sandbox", "internal/chart/charttest", "internal/chart/remote"},
+		[]string{"internal/chart/sandbox", "internal/chart/charttest"},
 	},
 	{
 		ban{[]string{"helm.sh/helm/", "sigs.k8s.io/kustomize/"}, "Helm and kustomize are the largest libraries; what others need of them is in internal/chart, without them"},

@@ -16,8 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent/manifests"
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chart/engine"
-	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/chart/charttest"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/operator"
 )
@@ -125,23 +124,17 @@ func renderedChart(t *testing.T, text string) ([]byte, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := engine.Load(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer, problems := values.Parse("test", "values.yaml", []byte(text))
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	made, problems := c.Render(values.Compose([]*values.Layer{layer}, nil), nil, chart.Options{Release: "kalypso", Namespace: "kalypso"})
+	made := charttest.Run(&chart.Job{Form: chart.FormChart, Files: files, Config: map[string][]byte{"values.yaml": []byte(text)}, Targets: []chart.Target{
+		{Name: "t", Layers: []string{"values.yaml"}, Options: chart.Options{Release: "kalypso", Namespace: "kalypso"}},
+	}}, nil).Targets[0]
 	var said []string
-	for _, p := range problems {
+	for _, p := range made.Problems {
 		said = append(said, p.Message)
 	}
-	if made == nil {
+	if made.Manifests == nil {
 		return nil, strings.Join(said, "\n")
 	}
-	return made.Content, strings.Join(said, "\n")
+	return made.Manifests.Content, strings.Join(said, "\n")
 }
 
 // TestTheChartPassesTheChecks that manifests of others have to pass, and the configuration in it is one.

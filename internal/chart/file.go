@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The limits of what is rendered.
@@ -27,6 +31,44 @@ type File struct {
 	Content []byte `json:"content"`
 	// Symlink marks a symbolic link, which is refused.
 	Symlink bool `json:"symlink,omitempty"`
+}
+
+// Checked returns files sorted by path, or an error if there are too many, if they are too large, or if a path is invalid.
+func Checked(files []File) ([]File, error) {
+	if len(files) > MaxFiles {
+		return nil, fmt.Errorf("there are %d files, more than the %d that are read", len(files), MaxFiles)
+	}
+	sorted := slices.Clone(files)
+	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	size := 0
+	for i, f := range sorted {
+		if err := CheckPath(f.Path); err != nil {
+			return nil, err
+		}
+		if f.Symlink {
+			return nil, fmt.Errorf("%q is a symbolic link; put a copy in its place", f.Path)
+		}
+		if i > 0 && sorted[i-1].Path == f.Path {
+			return nil, fmt.Errorf("%q is there twice", f.Path)
+		}
+		size += len(f.Content)
+	}
+	if size > MaxSize {
+		return nil, fmt.Errorf("the files have %d bytes, more than the %d that are read", size, MaxSize)
+	}
+	return sorted, nil
+}
+
+// CheckPath returns an error for paths that are not plain, relative, and below the root.
+func CheckPath(p string) error {
+	odd := func(r rune) bool { return r == '\\' || unicode.IsControl(r) }
+	switch {
+	case p == "" || !utf8.ValidString(p) || strings.ContainsFunc(p, odd):
+		return fmt.Errorf("%q is not the path of a file", p)
+	case path.IsAbs(p) || path.Clean(p) != p || p == ".." || strings.HasPrefix(p, "../"):
+		return fmt.Errorf("%q leaves the folder it belongs to, or is not written plainly", p)
+	}
+	return nil
 }
 
 // Digest identifies files by their paths and contents, regardless of their order: "sha256:" and hexadecimal digits.

@@ -37,7 +37,7 @@ func unpacked(files []chart.File) ([]chart.File, error) {
 			return files, nil
 		}
 		var err error
-		if files, err = checkFiles(expanded); err != nil {
+		if files, err = chart.Checked(expanded); err != nil {
 			return nil, err
 		}
 	}

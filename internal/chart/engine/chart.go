@@ -20,10 +20,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Chart is a Helm chart that is ready to be rendered. It is immutable and safe for concurrent use.
-type Chart struct {
-	// Name, Version and AppVersion are those of Chart.yaml.
-	Name, Version, AppVersion string
+// helmChart is a chart that is ready to be rendered. It is immutable and safe for concurrent use.
+type helmChart struct {
+	name string
 
 	loaded *helm.Chart
 	// schemas are the compiled schemas of the chart and of those it depends on, by the digest of their text.
@@ -35,24 +34,15 @@ type compiledSchema struct {
 	err    error
 }
 
-// Dependency is a chart that another chart depends on, from Chart.yaml and Chart.lock.
-type Dependency struct {
-	Name string `json:"name"`
-	// Version is the locked version, or else the version range.
-	Version string `json:"version"`
-	// Repository is a URL, "file://" and a path, or empty for a chart in the folder charts.
-	Repository string `json:"repository,omitempty"`
-}
-
-// Load reads a chart from its files, with paths relative to the folder of Chart.yaml.
-// The charts that it depends on must be in the folder charts, as folders or archives: see [Chart.Missing].
-func Load(files []chart.File) (c *Chart, err error) {
+// load reads a chart from its files, with paths relative to the folder of Chart.yaml.
+// The charts that it depends on must be in the folder charts, as folders or archives: see missing.
+func load(files []chart.File) (c *helmChart, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			c, err = nil, fmt.Errorf("load chart: helm failed: %v", r)
 		}
 	}()
-	sorted, err := checkFiles(files)
+	sorted, err := chart.Checked(files)
 	if err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
 	}
@@ -67,12 +57,9 @@ func Load(files []chart.File) (c *Chart, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("load chart: %w", plain(err))
 	}
-	c = &Chart{
-		Name: loaded.Name(), Version: loaded.Metadata.Version, AppVersion: loaded.AppVersion(),
-		loaded: loaded, schemas: map[[sha256.Size]byte]compiledSchema{},
-	}
+	c = &helmChart{name: loaded.Name(), loaded: loaded, schemas: map[[sha256.Size]byte]compiledSchema{}}
 	if err := c.prepare(loaded, loaded.Name(), 0); err != nil {
-		return nil, fmt.Errorf("load chart %q: %w", c.Name, err)
+		return nil, fmt.Errorf("load chart %q: %w", c.name, err)
 	}
 	return c, nil
 }
@@ -91,7 +78,7 @@ func buffered(files []chart.File) []*archive.BufferedFile {
 const maxCharts = 16
 
 // prepare inserts the meter's calls into the templates, and compiles the schemas, of a chart and its dependencies.
-func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
+func (c *helmChart) prepare(ch *helm.Chart, name string, depth int) error {
 	if depth > maxCharts {
 		return fmt.Errorf("charts depend on each other more than %d levels deep", maxCharts)
 	}
@@ -124,39 +111,17 @@ func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
 	return nil
 }
 
-// Dependencies returns the dependencies in Chart.yaml, with the versions of Chart.lock if there is one.
-func (c *Chart) Dependencies() []Dependency {
-	locked := map[string]string{}
-	if c.loaded.Lock != nil {
-		for _, d := range c.loaded.Lock.Dependencies {
-			if d != nil {
-				locked[d.Name+" "+d.Repository] = d.Version
-			}
-		}
-	}
-	var all []Dependency
+// missing returns the first dependency in Chart.yaml that is not in the folder charts; "" if all are.
+func (c *helmChart) missing() string {
 	for _, d := range c.loaded.Metadata.Dependencies {
-		version := d.Version
-		if v, ok := locked[d.Name+" "+d.Repository]; ok {
-			version = v
-		}
-		all = append(all, Dependency{Name: d.Name, Version: version, Repository: d.Repository})
-	}
-	return all
-}
-
-// Missing returns the dependencies in Chart.yaml that are not in the folder charts.
-func (c *Chart) Missing() []Dependency {
-	var missing []Dependency
-	for i, d := range c.loaded.Metadata.Dependencies {
 		there := slices.ContainsFunc(c.loaded.Dependencies(), func(have *helm.Chart) bool {
 			return have.Name() == d.Name && util.IsCompatibleRange(d.Version, have.Metadata.Version)
 		})
 		if !there {
-			missing = append(missing, c.Dependencies()[i])
+			return d.Name
 		}
 	}
-	return missing
+	return ""
 }
 
 // copyOf copies the parts of a chart that rendering modifies. Files and values are shared: Helm copies values itself.

@@ -1,8 +1,8 @@
 // Package engine renders what an application team delivers, a Helm chart, a kustomization or plain manifests,
 // for the targets of an environment.
 //
-//	files of the chart ──Load──► Chart ─┐
-//	values.yaml files ──values.Compose──┴─► Render ──► Manifests: objects, images, bytes
+//	files of the chart ──────────────────┐
+//	values.yaml files ──values.Compose──┴─► manifests: objects, images, bytes
 //	a chart.Job is all of that for many targets ──Run──► chart.Result
 //
 // It is a pure function of bytes: no disk, no network, no cluster, no clock. Helm's own loader and engine render charts,
@@ -31,6 +31,6 @@
 // Files are bounded in number and size; paths that leave the chart and symbolic links are refused. Loops and nested
 // templates are metered: a counting call is inserted into every loop body and every template
 // before Helm's engine runs them (see guard.go). Data that contains itself is refused. An endless chart stops with an
-// error after [MaxWork]. A few functions can still build large values, such as a string that is doubled repeatedly;
+// error, see maxWork. A few functions can still build large values, such as a string that is doubled repeatedly;
 // only memory bounds them. To render untrusted charts, run a job in a process with limits: see package sandbox.
 package engine

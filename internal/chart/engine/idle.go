@@ -53,7 +53,7 @@ func (p *prepared) changesNothing(j *chart.Job, t chart.Target, composed *values
 	if other == nil || bytes.Equal(encoded(p.visible(other)), encoded(p.visible(composed))) {
 		return false
 	}
-	again, _ := p.chart.Render(other, p.schema, t.Options)
+	again, _ := p.chart.render(other, p.schema, t.Options)
 	return again != nil && bytes.Equal(again.Content, m.Content)
 }
 

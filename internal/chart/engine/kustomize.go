@@ -18,25 +18,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Kustomize builds the kustomization in a folder. The files are those of the repository, because a kustomization can
-// refer to others outside of its folder. It reads nothing else, and runs no program.
-func Kustomize(files []chart.File, folder string) (*chart.Manifests, error) {
-	return kustomize(files, folder, nil)
-}
-
-// kustomize builds a kustomization with images that were built.
+// kustomize builds the kustomization in a folder, with images that were built. The files are those of the repository, because a
+// kustomization can refer to others outside of its folder. It reads nothing else, and runs no program.
 func kustomize(files []chart.File, folder string, images []chart.Built) (m *chart.Manifests, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			m, err = nil, plain(fmt.Errorf("build kustomization %q: kustomize failed: %v", folder, r))
 		}
 	}()
-	files, err = checkFiles(files)
+	files, err = chart.Checked(files)
 	if err != nil {
 		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
 	}
 	if folder != "" {
-		if err := checkPath(folder); err != nil {
+		if err := chart.CheckPath(folder); err != nil {
 			return nil, fmt.Errorf("build kustomization: %w", err)
 		}
 	}

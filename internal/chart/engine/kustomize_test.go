@@ -8,6 +8,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
+// folderJob renders one folder of files.
+func folderJob(form chart.Form, files []chart.File, folder string) *chart.Job {
+	return &chart.Job{Form: form, Files: files, Targets: []chart.Target{{Name: "t", Folder: folder}}}
+}
+
 // No kustomization reaches anything outside of the given files.
 // Kustomize itself would fetch each of these, or run a program.
 func TestKustomizationsStayLocal(t *testing.T) {
@@ -51,8 +56,9 @@ func TestKustomizationsStayLocal(t *testing.T) {
 				{Path: "deploy/changed/kustomization.yaml", Content: []byte("resources: [../t.yaml]\nnamePrefix: x-")},
 				{Path: "deploy/empty/notes.txt"},
 			}
-			if _, err := engine.Kustomize(files, "deploy"); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("got %v, want %q", err, tc.want)
+			r := engine.Run(folderJob(chart.FormKustomization, files, "deploy"), nil).Targets[0]
+			if got := showProblems(r.Problems); r.Manifests != nil || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -79,12 +85,12 @@ func TestKustomizationsAmongManifestsAreNotPublished(t *testing.T) {
 
 // The label of kustomize does not contain the version of this program.
 func TestLabelOfKustomizeHasNoVersion(t *testing.T) {
-	m, err := engine.Kustomize([]chart.File{
+	m := engine.Run(folderJob(chart.FormKustomization, []chart.File{
 		{Path: "kustomization.yaml", Content: []byte("resources: [x.yaml]\nbuildMetadata: [managedByLabel]\n")},
 		{Path: "x.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")},
-	}, "")
-	if err != nil || !strings.Contains(string(m.Content), "app.kubernetes.io/managed-by: kustomize\n") {
-		t.Errorf("got %v, %s", err, m.Content)
+	}, ""), nil).Targets[0].Manifests
+	if m == nil || !strings.Contains(string(m.Content), "app.kubernetes.io/managed-by: kustomize\n") {
+		t.Errorf("got %v", m)
 	}
 }
 
@@ -92,8 +98,9 @@ func TestLabelOfKustomizeHasNoVersion(t *testing.T) {
 func TestFolderOfManifestsThatDoesNotExist(t *testing.T) {
 	files := []chart.File{{Path: "deploy/notes.txt"}}
 	for folder, want := range map[string]string{"deploy": `the folder "deploy" has no objects`, "deplyo": `the folder "deplyo" does not exist`} {
-		if _, err := engine.Plain(files, folder); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+		r := engine.Run(folderJob(chart.FormManifests, files, folder), nil).Targets[0]
+		if got := showProblems(r.Problems); r.Manifests != nil || !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -40,8 +40,8 @@ func (w *writer) write(source, text string) {
 		return
 	}
 	fmt.Fprintf(&w.text, "---\n# Source: %s\n%s\n", source, text)
-	if w.text.Len() > MaxOutput {
-		w.err = fmt.Errorf("the manifests have more than %d MiB", MaxOutput>>20)
+	if w.text.Len() > maxOutput {
+		w.err = fmt.Errorf("the manifests have more than %d MiB", maxOutput>>20)
 	}
 }
 

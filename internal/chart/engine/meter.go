@@ -16,7 +16,7 @@ type meter struct {
 	exceeded error
 }
 
-func newMeter() *meter { return &meter{left: MaxWork} }
+func newMeter() *meter { return &meter{left: maxWork} }
 
 // functions returns the guards, which guarded templates call.
 func (m *meter) functions() template.FuncMap {
@@ -37,7 +37,7 @@ func (m *meter) step(length int) (string, error) { return m.spend(length + costS
 func (m *meter) spend(cost int) (string, error) {
 	m.left -= cost
 	if m.left < 0 {
-		return "", m.fail(fmt.Errorf("the templates do more than %d MiB of work: look for an endless loop, or one over too much", MaxWork>>20))
+		return "", m.fail(fmt.Errorf("the templates do more than %d MiB of work: look for an endless loop, or one over too much", maxWork>>20))
 	}
 	return "", nil
 }
@@ -45,8 +45,8 @@ func (m *meter) spend(cost int) (string, error) {
 // enter counts a run of a template.
 func (m *meter) enter(length int) (string, error) {
 	m.nesting++
-	if m.nesting > MaxNesting {
-		return "", m.fail(fmt.Errorf("templates call each other more than %d levels deep: one of them calls itself without end", MaxNesting))
+	if m.nesting > maxCalls {
+		return "", m.fail(fmt.Errorf("templates call each other more than %d levels deep: one of them calls itself without end", maxCalls))
 	}
 	return m.spend(length + costEnter)
 }

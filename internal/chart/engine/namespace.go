@@ -25,7 +25,7 @@ const namespaceField = ".Release.Namespace"
 
 // namespaceless reports the objects that contain an empty .Release.Namespace, as in "http://db..svc". m was rendered without a
 // namespace. An empty metadata.namespace is not reported, because reconcilers set it.
-func (c *Chart) namespaceless(m *chart.Manifests, composed *values.Composed, schema *values.Schema, o chart.Options) []fleet.Problem {
+func (c *helmChart) namespaceless(m *chart.Manifests, composed *values.Composed, schema *values.Schema, o chart.Options) []fleet.Problem {
 	templates := templatesOf(c.loaded)
 	mentions := func(t chartTemplate) bool {
 		return strings.Contains(t.text, "Namespace") || strings.Contains(t.text, "tpl")
@@ -34,7 +34,7 @@ func (c *Chart) namespaceless(m *chart.Manifests, composed *values.Composed, sch
 		return nil // nearly always: another rendering is not needed
 	}
 	o.Namespace = probeNamespace
-	probe, _ := c.Render(composed, schema, o)
+	probe, _ := c.render(composed, schema, o)
 	if probe == nil {
 		return nil
 	}

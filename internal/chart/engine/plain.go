@@ -10,13 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Plain returns the manifests in a folder unchanged: every .yaml, .yml and .json file below it, ordered by
-// path, without kustomizations. The files are those of a repository; an empty folder means all of them.
-func Plain(files []chart.File, folder string) (*chart.Manifests, error) {
-	return plainManifests(files, folder, nil)
-}
-
-// plainManifests returns manifests with images that were built.
+// plainManifests returns the manifests in a folder, with images that were built and otherwise unchanged: every .yaml, .yml and .json
+// file below it, ordered by path, without kustomizations. The files are those of a repository; an empty folder means all of them.
 func plainManifests(files []chart.File, folder string, built []chart.Built) (*chart.Manifests, error) {
 	files, err := below(files, folder)
 	if err != nil {
@@ -67,7 +62,7 @@ func kustomizations(files []chart.File, folder string) []fleet.Problem {
 // below checks files, and returns those below a folder.
 func below(files []chart.File, folder string) ([]chart.File, error) {
 	if folder != "" {
-		if err := checkPath(folder); err != nil {
+		if err := chart.CheckPath(folder); err != nil {
 			return nil, err
 		}
 		folder += "/"
@@ -78,5 +73,5 @@ func below(files []chart.File, folder string) ([]chart.File, error) {
 			kept = append(kept, f)
 		}
 	}
-	return checkFiles(kept)
+	return chart.Checked(kept)
 }

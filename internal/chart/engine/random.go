@@ -19,7 +19,7 @@ var clockFunctions = []string{"now", "ago"}
 //	{{ .Values.password | default (randAlphaNum 10) }}
 //
 // so a call is not an error. The results are fixed, and all of them differ between the two sides of a chance:
-// a chart whose manifests are the same on both sides does not depend on them. See [Chart.unsettled].
+// a chart whose manifests are the same on both sides does not depend on them. See unsettled.
 type chance struct {
 	// other selects the second side.
 	other bool

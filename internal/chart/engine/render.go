@@ -23,14 +23,14 @@ import (
 // defaultKubernetes is the version of Kubernetes that charts see unless the environment sets another.
 const defaultKubernetes = "v1.37.0"
 
-// Render renders the chart with the values of a target. schema is the application's own; optional.
+// render renders the chart with the values of a target. schema is the application's own; optional.
 // It returns manifests unless a problem is an error. Values that violate a schema are errors,
 // all of which are reported at once.
-func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o chart.Options) (*chart.Manifests, []fleet.Problem) {
-	manifests, problems, err := c.render(composed, schema, o)
+func (c *helmChart) render(composed *values.Composed, schema *values.Schema, o chart.Options) (*chart.Manifests, []fleet.Problem) {
+	manifests, problems, err := c.attempt(composed, schema, o)
 	if err != nil {
 		problems = append(problems, fleet.Problem{
-			Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Position: fleet.Position{Source: "chart", File: c.Name},
+			Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Position: fleet.Position{Source: "chart", File: c.name},
 			Message: err.Error(), Hint: "correct the chart, or the values it is rendered with",
 		})
 		manifests = nil
@@ -38,7 +38,7 @@ func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o chart
 	return manifests, fleet.SortProblems(problems)
 }
 
-func (c *Chart) render(composed *values.Composed, schema *values.Schema, o chart.Options) (m *chart.Manifests, problems []fleet.Problem, err error) {
+func (c *helmChart) attempt(composed *values.Composed, schema *values.Schema, o chart.Options) (m *chart.Manifests, problems []fleet.Problem, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			m, err = nil, plain(fmt.Errorf("helm failed: %v", r))
@@ -65,13 +65,13 @@ func (c *Chart) render(composed *values.Composed, schema *values.Schema, o chart
 }
 
 // visible returns a copy of the chart with the dependencies that the values select, and what its templates see.
-func (c *Chart) visible(composed *values.Composed, o chart.Options) (*helm.Chart, common.Values, error) {
+func (c *helmChart) visible(composed *values.Composed, o chart.Options) (*helm.Chart, common.Values, error) {
 	caps, err := capabilities(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if missing := c.Missing(); len(missing) > 0 {
-		return nil, nil, fmt.Errorf("the chart depends on %q, which is not in its folder charts", missing[0].Name)
+	if missing := c.missing(); missing != "" {
+		return nil, nil, fmt.Errorf("the chart depends on %q, which is not in its folder charts", missing)
 	}
 	if wanted := c.loaded.Metadata.KubeVersion; wanted != "" && !util.IsCompatibleRange(wanted, caps.KubeVersion.String()) {
 		return nil, nil, fmt.Errorf("the chart requires Kubernetes %s, but the clusters have %s", wanted, caps.KubeVersion.Version)
@@ -89,7 +89,7 @@ func (c *Chart) visible(composed *values.Composed, o chart.Options) (*helm.Chart
 }
 
 // check checks the values against every schema that applies.
-func (c *Chart) check(ch *helm.Chart, visible common.Values, composed *values.Composed, schema *values.Schema) []fleet.Problem {
+func (c *helmChart) check(ch *helm.Chart, visible common.Values, composed *values.Composed, schema *values.Schema) []fleet.Problem {
 	all, err := visible.Table("Values")
 	if err != nil {
 		return nil // a chart without values
@@ -102,7 +102,7 @@ func (c *Chart) check(ch *helm.Chart, visible common.Values, composed *values.Co
 }
 
 // checkChart checks the values of a chart and of its dependencies, each against its own schema.
-func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *values.Composed, below string) []fleet.Problem {
+func (c *helmChart) checkChart(ch *helm.Chart, visible map[string]any, composed *values.Composed, below string) []fleet.Problem {
 	var problems []fleet.Problem
 	if len(ch.Schema) > 0 {
 		switch found := c.schemas[sha256.Sum256(ch.Schema)]; {
@@ -138,8 +138,8 @@ func execute(ch *helm.Chart, visible common.Values, random *chance, m *meter) (m
 	}
 	size := 0
 	for name, text := range files {
-		if size += len(text); size > MaxOutput {
-			return nil, fmt.Errorf("the manifests have more than %d MiB", MaxOutput>>20)
+		if size += len(text); size > maxOutput {
+			return nil, fmt.Errorf("the manifests have more than %d MiB", maxOutput>>20)
 		}
 		if strings.HasSuffix(name, "NOTES.txt") {
 			delete(files, name)

@@ -50,7 +50,7 @@ func parallel(n int, do func(i int)) {
 
 // prepared is the data that the targets of a job share.
 type prepared struct {
-	chart  *Chart
+	chart  *helmChart
 	schema *values.Schema
 	// layers and problems are those of the values files.
 	layers   map[string]*values.Layer
@@ -64,7 +64,7 @@ type prepared struct {
 func prepare(j *chart.Job) *prepared {
 	p := &prepared{layers: map[string]*values.Layer{}, problems: map[string][]fleet.Problem{}}
 	if j.Form == chart.FormChart {
-		if p.chart, p.err = Load(j.Files); p.err == nil {
+		if p.chart, p.err = load(j.Files); p.err == nil {
 			own := p.chart.loaded
 			p.vars = j.Vars.In(own.Values)
 			own.Values = j.Vars.ExpandMap(own.Values)
@@ -159,7 +159,7 @@ func (p *prepared) charted(j *chart.Job, t chart.Target, composed *values.Compos
 		}
 		sure = sure && built[i].Repository+built[i].below+built[i].Digest != ""
 	}
-	m, problems := p.chart.Render(composed, p.schema, t.Options)
+	m, problems := p.chart.render(composed, p.schema, t.Options)
 	if m == nil {
 		return nil, problems
 	}
@@ -211,7 +211,7 @@ func (p *prepared) same(j *chart.Job, t chart.Target, m *chart.Manifests) bool {
 	if len(problems) > 0 {
 		return false
 	}
-	again, _ := p.chart.Render(composed, p.schema, t.Options)
+	again, _ := p.chart.render(composed, p.schema, t.Options)
 	return again != nil && bytes.Equal(again.Content, m.Content)
 }
 

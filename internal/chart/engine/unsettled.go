@@ -28,7 +28,7 @@ const chanceValue = "kalypso-value"
 //
 // The values are found by trying: those that templates read near a random function are set, one more each time,
 // and one after which fewer fields differ is an answer.
-func (c *Chart) unsettled(composed *values.Composed, o chart.Options, one map[string]string) []fleet.Problem {
+func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, one map[string]string) []fleet.Problem {
 	other, err := c.output(composed, o, &chance{other: true}, newMeter())
 	if err == nil && maps.Equal(one, other) {
 		return nil
@@ -70,7 +70,7 @@ func (c *Chart) unsettled(composed *values.Composed, o chart.Options, one map[st
 }
 
 // output returns the output of each file of one side of a chance.
-func (c *Chart) output(composed *values.Composed, o chart.Options, side *chance, m *meter) (map[string]string, error) {
+func (c *helmChart) output(composed *values.Composed, o chart.Options, side *chance, m *meter) (map[string]string, error) {
 	ch, visible, err := c.visible(composed, o)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Chart) output(composed *values.Composed, o chart.Options, side *chance,
 }
 
 // random describes fields that one value settles.
-func (c *Chart) random(fields []change, hint string) fleet.Problem {
+func (c *helmChart) random(fields []change, hint string) fleet.Problem {
 	// The field itself comes before checksums of it.
 	slices.SortStableFunc(fields, func(a, b change) int { return cmp.Compare(a.derived(), b.derived()) })
 	first := fields[0]
@@ -89,7 +89,7 @@ func (c *Chart) random(fields []change, hint string) fleet.Problem {
 	}
 	return fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Object: first.object,
-		Position: fleet.Position{Source: "chart", File: cmp.Or(first.source, c.Name)},
+		Position: fleet.Position{Source: "chart", File: cmp.Or(first.source, c.name)},
 		Message:  what + " depends on a random function or the clock, and the same commit must give the same manifests", Hint: hint,
 	}
 }
@@ -172,7 +172,7 @@ var randomCall = regexp.MustCompile(`\b(?:` + strings.Join(slices.Concat(chart.R
 
 // candidates returns the values that may replace a random result, the likeliest first: those that are read near a random function,
 // and then those that the templates of the objects read. At the same distance, names of existing Secrets come first.
-func (c *Chart) candidates(fields []change) []string {
+func (c *helmChart) candidates(fields []change) []string {
 	type candidate struct {
 		value    string
 		distance int

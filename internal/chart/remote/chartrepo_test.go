@@ -14,8 +14,6 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chart/charttest"
-	"github.com/kalypso-io/kalypso/internal/chart/engine"
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -77,7 +75,7 @@ func TestVersions(t *testing.T) {
 			if f.Version != want || f.Name != "redis" || f.Digest != remotetest.Digest(archives[want]) {
 				t.Errorf("%s %s: got %s %s %s, want %s", kind, asked, f.Name, f.Version, f.Digest, want)
 			}
-			if c, err := engine.Load(f.Files); err != nil || c.Name != "redis" {
+			if c, err := chart.Describe(f.Files); err != nil || c.Name != "redis" {
 				t.Errorf("%s %s: %v", kind, asked, err)
 			}
 		}
@@ -233,18 +231,20 @@ func TestDependencies(t *testing.T) {
 	if want := []string{"cache 2.0.0", "redis 1.2.3", "redis 1.2.3", "common 0.1.0"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	job := chart.Job{Form: chart.FormChart, Files: f.Files, Targets: []chart.Target{{Name: "t", Options: chart.Options{Release: "r"}}}}
-	rendered := charttest.Run(&job, nil).Targets[0]
-	if rendered.Manifests == nil {
-		t.Fatal(rendered.Problems)
+	var paths []string
+	for _, file := range f.Files {
+		paths = append(paths, file.Path)
 	}
-	var objects []string
-	for _, o := range rendered.Manifests.Objects {
-		objects = append(objects, o.String())
+	slices.Sort(paths)
+	want := []string{
+		"Chart.lock", "Chart.yaml",
+		"charts/cache-2.0.0/Chart.yaml", "charts/cache-2.0.0/charts/redis-1.2.3/Chart.yaml",
+		"charts/cache-2.0.0/charts/redis-1.2.3/templates/cm.yaml", "charts/cache-2.0.0/templates/cm.yaml",
+		"charts/common-0.1.0/Chart.yaml", "charts/common-0.1.0/templates/x.yaml",
+		"charts/redis-1.2.3/Chart.yaml", "charts/redis-1.2.3/templates/cm.yaml",
 	}
-	slices.Sort(objects)
-	if want := []string{"ConfigMap/cache-2.0.0", "ConfigMap/redis-1.2.3", "ConfigMap/redis-1.2.3", "Secret/common"}; !slices.Equal(objects, want) {
-		t.Errorf("got %v, want %v", objects, want)
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 	again, err := w.client.Local(context.Background(), files, "helm")
 	if diff := cmp.Diff(f, again); diff != "" || err != nil {

@@ -9,7 +9,6 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // maxDepth is the maximum depth of dependencies that have to be fetched.
@@ -29,11 +28,11 @@ type repository struct {
 
 func (c *Client) local(ctx context.Context, r repository, depth int) (*Fetched, error) {
 	own := r.below()
-	loaded, err := engine.Load(own)
+	described, err := chart.Describe(own)
 	if err != nil {
 		return nil, fmt.Errorf("read chart in %q: %w", r.folder, err)
 	}
-	f := &Fetched{Files: own, Name: loaded.Name, Version: loaded.Version}
+	f := &Fetched{Files: own, Name: described.Name, Version: described.Version}
 	if err := c.complete(ctx, f, &r, depth); err != nil {
 		return nil, err
 	}
@@ -57,11 +56,11 @@ func (r repository) below() []chart.File {
 // complete adds a chart's missing dependencies to its folder charts.
 // home is the location of a chart in a folder. Nil for one that was fetched.
 func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, depth int) error {
-	loaded, err := engine.Load(f.Files)
+	described, err := chart.Describe(f.Files)
 	if err != nil {
 		return fmt.Errorf("read chart %q: %w", f.Name, err)
 	}
-	missing := loaded.Missing()
+	missing := described.Missing
 	if len(missing) > 0 && depth >= maxDepth {
 		return fmt.Errorf("charts depend on each other more than %d levels deep, at %q", maxDepth, f.Name)
 	}
@@ -75,17 +74,17 @@ func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, dep
 	if len(missing) == 0 {
 		return nil
 	}
-	if loaded, err = engine.Load(f.Files); err != nil {
+	if described, err = chart.Describe(f.Files); err != nil {
 		return fmt.Errorf("read chart %q: %w", f.Name, err)
 	}
-	if still := loaded.Missing(); len(still) > 0 {
+	if still := described.Missing; len(still) > 0 {
 		return fmt.Errorf("chart %q depends on %q, and its version %s does not match Chart.yaml; update Chart.lock", f.Name, still[0].Name, still[0].Version)
 	}
 	return nil
 }
 
 // dependency fetches one dependency of a chart.
-func (c *Client) dependency(ctx context.Context, d engine.Dependency, home *repository, depth int) (*Fetched, error) {
+func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repository, depth int) (*Fetched, error) {
 	if !plainName(d.Name) {
 		return nil, fmt.Errorf("%q is not the name of a chart", d.Name)
 	}
@@ -106,7 +105,7 @@ func (c *Client) dependency(ctx context.Context, d engine.Dependency, home *repo
 	return c.fetch(ctx, app.Chart{Repository: d.Repository, Name: d.Name, Version: d.Version}, depth)
 }
 
-func (f *Fetched) add(d engine.Dependency, dependency *Fetched) {
+func (f *Fetched) add(d chart.Dependency, dependency *Fetched) {
 	folder := path.Join("charts", dependency.Name+"-"+strings.ReplaceAll(dependency.Version, "/", "-"))
 	for _, file := range dependency.Files {
 		file.Path = path.Join(folder, file.Path)

@@ -20,7 +20,6 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chart/engine"
 )
 
 // chartConfigType is the media type of the configuration of a chart in a registry.
@@ -123,11 +122,11 @@ func (l *Layout) Chart(ctx context.Context, ref app.Chart) (ChartArtifact, error
 	if err != nil {
 		return ChartArtifact{}, fmt.Errorf("unpack chart %q %s: %w", p.name, resolved.Version, err)
 	}
-	loaded, err := engine.Load(files)
+	described, err := chart.Describe(files)
 	if err != nil {
 		return ChartArtifact{}, fmt.Errorf("read chart %q %s: %w", p.name, resolved.Version, err)
 	}
-	if missing := loaded.Missing(); len(missing) > 0 {
+	if missing := described.Missing; len(missing) > 0 {
 		return ChartArtifact{}, fmt.Errorf("chart %q %s depends on %q, which is not in its archive", p.name, resolved.Version, missing[0].Name)
 	}
 	var found ocispec.Descriptor
@@ -139,15 +138,15 @@ func (l *Layout) Chart(ctx context.Context, ref app.Chart) (ChartArtifact, error
 		if found, err = l.copy(ctx, from, strings.ReplaceAll(resolved.Version, "+", "_")); err != nil {
 			return ChartArtifact{}, fmt.Errorf("fetch chart %q %s: %w", p.name, resolved.Version, l.client.safe(ctx, p.url.Host, registryError(err)))
 		}
-	} else if found, err = l.pack(ctx, loaded, archive); err != nil {
+	} else if found, err = l.pack(ctx, described, archive); err != nil {
 		return ChartArtifact{}, fmt.Errorf("pack chart %q %s: %w", p.name, resolved.Version, err)
 	}
 	return ChartArtifact{artifact(found), resolved.Version, files}, nil
 }
 
 // pack adds an archive like "helm push", without a time, so that equal archives have equal digests.
-func (l *Layout) pack(ctx context.Context, loaded *engine.Chart, archive []byte) (ocispec.Descriptor, error) {
-	config, err := json.Marshal(map[string]string{"name": loaded.Name, "version": loaded.Version, "apiVersion": "v2"})
+func (l *Layout) pack(ctx context.Context, described *chart.Description, archive []byte) (ocispec.Descriptor, error) {
+	config, err := json.Marshal(map[string]string{"name": described.Name, "version": described.Version, "apiVersion": "v2"})
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
@@ -182,7 +181,7 @@ type Blobs interface {
 	Open(digest string) (content io.ReadCloser, size int64, err error)
 }
 
-// Upload is an image or chart to be uploaded.
+// Upload is an image or chart to be updescribed.
 type Upload struct {
 	Artifact
 	// Repository is the registry with the path in it, "registry.example.com/team/shop". // required

@@ -325,7 +325,7 @@ func (g *gathering) kustomization(ctx context.Context, target string, s source, 
 func kustomizations(files []chart.File) []string {
 	var folders []string
 	for _, f := range files {
-		if slices.Contains(kustomizationNames, path.Base(f.Path)) {
+		if slices.Contains(chart.KustomizationFiles, path.Base(f.Path)) {
 			folders = append(folders, path.Dir(f.Path))
 		}
 	}
@@ -339,16 +339,13 @@ func kustomizations(files []chart.File) []string {
 	return top
 }
 
-// kustomizationNames are the files that make a folder a kustomization.
-var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
 // hasFile reports whether a folder has one of some files.
 func hasFile(files []chart.File, folder string, names ...string) bool {
 	return slices.ContainsFunc(files, func(f chart.File) bool { return slices.Contains(names, strings.TrimPrefix(f.Path, joined(folder))) })
 }
 
 func hasKustomization(files []chart.File, folder string) bool {
-	return hasFile(files, folder, kustomizationNames...)
+	return hasFile(files, folder, chart.KustomizationFiles...)
 }
 
 func joined(folder string) string {

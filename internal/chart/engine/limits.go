@@ -1,0 +1,12 @@
+package engine
+
+// The limits of rendering, besides those of a chart's files.
+const (
+	// maxOutput is the maximum size of the manifests of one target, in bytes.
+	maxOutput = 32 << 20
+	// maxWork limits the work of templates for one target: each run of a loop body or template costs
+	// the length of its text in bytes, and a little more. It allows a million runs of a short loop.
+	maxWork = 32 << 20
+	// maxCalls is the maximum depth of nested template calls.
+	maxCalls = 500
+)
