@@ -62,6 +62,7 @@
 //	internal/operator/tenant       connects one of them to Git, its forge and its ledger
 //	internal/cli                   what commands share: arguments, output formats, exit codes
 //	internal/cli/backend           whom a command asks: a server, or a ledger directly
+//	internal/cli/garbage           delays garbage collection in short commands
 //	internal/cli/output            results as text
 //	internal/cli/terminal          styles, tables and progress; escapes what a terminal would obey
 //	internal/sample                the tutorial's fleet

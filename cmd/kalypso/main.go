@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,45 +20,25 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/garbage"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
 func main() {
+	if !short(os.Args[1:]) {
+		garbage.Usual()
+	}
 	sandbox.Main(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
-	if short(os.Args[1:]) {
-		collectLater()
-	}
 	code := execute(ctx, terminal.New(os.Environ(), os.Stdin, os.Stdout, os.Stderr), os.Args[0], os.Args[1:])
 	os.Exit(code)
 }
 
-// short reports whether a command line is not that of a program that runs on and on.
+// short reports whether a command line is not that of a program that runs on and on, or of one of several that a server runs at once.
 func short(args []string) bool {
-	return len(args) > 0 && !slices.Contains([]string{"serve", "agent", "sample"}, args[0])
-}
-
-// Memory that a short command may use before its garbage is collected, and the size of the heap from which on it is collected as usual.
-const (
-	spareMemory = 128 << 20
-	largeHeap   = 256 << 20
-)
-
-// collectLater makes the garbage collector start later: a short command would otherwise spend a third of its time there. It keeps memory
-// untouched, for which the system provides no pages, until a collection finds a large heap.
-func collectLater() {
-	type collection struct{ spare []byte }
-	var ended func(*collection)
-	ended = func(c *collection) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		if live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() < spareMemory+largeHeap {
-			runtime.SetFinalizer(c, ended) // the next collection finds it again
-		}
-	}
-	runtime.SetFinalizer(&collection{make([]byte, spareMemory)}, ended)
+	return len(args) > 0 && !slices.Contains([]string{"serve", "agent", "sample", "render-chart"}, args[0])
 }
 
 // run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".
