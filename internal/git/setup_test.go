@@ -39,6 +39,16 @@ func realDir(t *testing.T) string {
 // git runs the git program without this machine's configuration.
 func (r *testRepo) git(args ...string) string {
 	r.t.Helper()
+	out, err := r.try(args...)
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// try is git for commands that may fail.
+func (r *testRepo) try(args ...string) (string, error) {
+	r.t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		r.t.Skip("the git program is not installed")
 	}
@@ -49,10 +59,7 @@ func (r *testRepo) git(args ...string) string {
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_AUTHOR_DATE=2024-01-02T03:04:05Z",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com", "GIT_COMMITTER_DATE=2024-01-02T03:04:05Z")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
 }
 
 // commit writes files and commits them on the current branch. It returns the commit id.

@@ -34,6 +34,8 @@ type store struct {
 	own *filesystem.Storage
 	// objects are the databases of objects: the repository's, then those it borrows from, in order.
 	objects []*objects
+	// added are objects that are not in the repository yet, by their hash; see [WorkTree].
+	added sync.Map
 
 	trees treeCache
 }
@@ -159,10 +161,15 @@ func (e tooLargeError) Error() string {
 
 // read returns an object of at most limit bytes, whose content matches its hash.
 func (s *store) read(hash plumbing.Hash, limit int64) (kind plumbing.ObjectType, content []byte, err error) {
-	err = s.each(func(o *objects) (err error) {
-		kind, content, err = o.read(hash, limit)
-		return err
-	})
+	if added, ok := s.addition(hash); ok {
+		kind = added.kind
+		content, err = added.content(limit)
+	} else {
+		err = s.each(func(o *objects) (err error) {
+			kind, content, err = o.read(hash, limit)
+			return err
+		})
+	}
 	if err == nil && objectHash(kind, content) != hash {
 		err = errDamaged
 	}
@@ -174,11 +181,23 @@ func (s *store) read(hash plumbing.Hash, limit int64) (kind plumbing.ObjectType,
 
 // size returns the size of an object.
 func (s *store) size(hash plumbing.Hash) (size int64, err error) {
+	if added, ok := s.addition(hash); ok {
+		return added.size, nil
+	}
 	err = s.each(func(o *objects) (err error) {
 		size, err = o.size(hash)
 		return err
 	})
 	return size, err
+}
+
+// addition returns an object that is not in the repository yet.
+func (s *store) addition(hash plumbing.Hash) (addedObject, bool) {
+	found, ok := s.added.Load(hash)
+	if !ok {
+		return addedObject{}, false
+	}
+	return found.(addedObject), true
 }
 
 // each searches the repository, then those it borrows from, then packs that were added meanwhile.
