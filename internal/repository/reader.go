@@ -21,6 +21,8 @@ import (
 // It resolves each branch once, so that all reads of one command see the same commit.
 type Reader struct {
 	client *git.Client
+	// standIn replaces the head of a branch; nil for none.
+	standIn *standIn
 
 	mu       sync.Mutex
 	resolved map[resolveKey]func() (resolvedTree, error)
@@ -33,9 +35,27 @@ type resolvedTree struct {
 	commit git.Commit
 }
 
+// standIn is a state that is read instead of the head of a branch.
+type standIn struct {
+	repo, branch string
+	resolvedTree
+}
+
 // NewReader returns a reader that uses a client. It resolves nothing yet.
 func NewReader(client *git.Client) *Reader {
 	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
+}
+
+// StandIn makes a state of a repository stand in for the head of a branch, as if it were committed there. The state can be of another work tree
+// of the same repository. Call it before the first read.
+func (r *Reader) StandIn(repo, branch string, of *git.Repository, state git.Commit) {
+	state.Branch = branch
+	r.standIn = &standIn{repo, branch, resolvedTree{of.Tree(state), state}}
+}
+
+// replaces reports whether the state is read instead of a location.
+func (s *standIn) replaces(r *Reader, at schedule.Location) bool {
+	return s != nil && (at.Commit == "" || at.Commit == schedule.Uncommitted) && (at.Branch == s.branch || at.Branch == "") && r.Same(at.Repo, s.repo)
 }
 
 var (
@@ -214,6 +234,12 @@ func (r *Reader) resolve(ctx context.Context, at schedule.Location) (resolvedTre
 	if at.Folder != "" {
 		tree, err := git.Folder(at.Folder)
 		return resolvedTree{tree, git.Commit{}}, err
+	}
+	if r.standIn.replaces(r, at) {
+		return r.standIn.resolvedTree, nil
+	}
+	if at.Commit == schedule.Uncommitted {
+		return resolvedTree{}, fmt.Errorf("branch %q of %q is not the one of the work tree; leave out --staged and --work-tree", at.Branch, withoutCredentials(at.Repo))
 	}
 	key := resolveKey{at.Repo, at.Branch, at.Commit}
 	r.mu.Lock()

@@ -15,7 +15,7 @@ type Location struct {
 	Repo, Folder string
 	// Branch is the name of the branch. Default: the default branch.
 	Branch string
-	// Commit is a commit of the branch. Default: its head.
+	// Commit is a commit of the branch, or [Uncommitted]. Default: its head.
 	Commit string
 	// Path is clean and relative to the root. Default: the root.
 	Path string
