@@ -48,6 +48,9 @@ beyond its own namespace because of grants.
 
 With --cluster it explains one cluster, which can have values of its own: see the Cluster object.
 With --config it shows where the values of the platform configuration are written, and what they override.
+
+` + uncommittedHelp + `
+
 With --what-if it explains an imagined change of the environment, without a commit:
 
 ` + whatIfHelp,
@@ -64,6 +67,7 @@ With --what-if it explains an imagined change of the environment, without a comm
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.source.bind(cmd, t)
+	c.source.bindUncommitted(cmd)
 	cmd.ValidArgsFunction = c.source.completePairs(t)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(schedule.Explanation{})
 	c.whatIf.bind(cmd)
@@ -80,11 +84,15 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	if c.cluster != "" && len(args) == 2 {
 		return cli.Usage(cmd, "name a cluster type or --cluster, not both")
 	}
+	if err := c.source.checkUncommitted(cmd); err != nil {
+		return err
+	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
 	}
 	defer session.close()
+	session.noteUncommitted(cmd.Context(), c.t, &c.source, includesUncommitted)
 	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true, WhatIf: c.whatIf})
 	if err != nil {
 		return err

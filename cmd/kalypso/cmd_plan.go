@@ -45,6 +45,8 @@ Without --base-ref and --base-main it compares what the control plane wants with
 
 With them it compares two states of the control plane, as for a pull request to it.
 
+` + uncommittedHelp + `
+
 With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
 and with --commit what promoting a commit of main would do.
 
@@ -59,6 +61,7 @@ the change, so that it shows only what the change causes:
 ` + whatIfHelp,
 		Example: `  kalypso plan -e dev
   kalypso plan -e dev --base-ref HEAD~1 --diff
+  kalypso plan -e dev --staged
   kalypso plan -e stage --base-main v1.4 -o markdown
   kalypso plan -e dev --out plan.json
   kalypso plan -e dev --what-if clusterType:large=absent
@@ -67,13 +70,14 @@ the change, so that it shows only what the change causes:
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
+	c.source.bindUncommitted(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown).Of(schedule.Report{})
 	flags := cmd.Flags()
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
 	flags.StringVar(&c.against, "against", "", "`gitops` to compare with what the GitOps branch holds (default), or a folder that stands in for it")
 	flags.StringVar(&c.trial.Branch, "branch", "", "plan merging this `branch` of the control plane")
-	flags.StringVar(&c.trial.Into, "into", "", "the `branch` that it would be merged into (default main)")
+	flags.Lookup("into").Usage = "the `branch` that the change will be merged into (default: main with --branch, otherwise the one it was cut from)"
 	flags.StringVar(&c.trial.Commit, "commit", "", "plan promoting this `commit` of main")
 	completeFlag(cmd, "commit", c.source.completeCommits(t))
 	completeFlag(cmd, "base-main", c.source.completeCommits(t))
@@ -100,6 +104,9 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
+	if c.trial.Branch == "" && c.trial.Commit == "" {
+		session.noteUncommitted(cmd.Context(), c.t, &c.source, includesUncommitted)
+	}
 	session.drafter.Settled = newSettledFolders()
 	draft, err := c.draft(cmd.Context(), session)
 	if err != nil {
@@ -150,17 +157,22 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 		return cli.Usage(cmd, "--what-if imagines changes of the environment as it is: leave out --branch and --commit")
 	case c.trial.Branch != "" && c.trial.Commit != "":
 		return cli.Usage(cmd, "--branch plans a merge, --commit a promotion: choose one")
-	case c.trial.Into != "" && c.trial.Branch == "":
-		return cli.Usage(cmd, "--into needs a --branch that would be merged")
+	case tried && c.source.uncommitted.given():
+		return cli.Usage(cmd, "--branch and --commit plan what is committed: leave out %s", c.source.uncommitted.flag())
+	case c.source.uncommitted.into != "" && c.trial.Branch == "" && !c.source.uncommitted.given():
+		return cli.Usage(cmd, "--into needs a change that would be merged: name its --branch, or read it with --staged or --work-tree")
 	case tried && (c.against != "" || c.baseRef != "" || c.baseMain != "" || c.source.main != "" || c.source.envDir != ""):
 		return cli.Usage(cmd, "--branch and --commit read branches of the control plane: leave out --against, --base-ref, --base-main, --main and --env-dir")
 	}
-	return nil
+	if tried {
+		return nil
+	}
+	return c.source.checkUncommitted(cmd)
 }
 
 // try drafts a merge or a promotion.
 func (c *planCommand) try(ctx context.Context, s *session) (*schedule.Draft, error) {
-	c.trial.ControlPlane, c.trial.Environment = s.request.ControlPlane, s.request.Environment
+	c.trial.ControlPlane, c.trial.Environment, c.trial.Into = s.request.ControlPlane, s.request.Environment, c.source.uncommitted.into
 	preview, err := (&schedule.Previewer{Drafter: s.drafter}).Plan(ctx, c.trial)
 	if err != nil {
 		return nil, err
@@ -192,12 +204,11 @@ func (c *planCommand) base(request schedule.Request) *schedule.Request {
 	if c.baseRef == "" && c.baseMain == "" {
 		return nil
 	}
-	request.BranchRef, request.MainRef = c.baseRef, c.baseMain
 	if c.baseRef != "" {
-		request.Branch = ""
+		request.BranchRef, request.Branch = c.baseRef, ""
 	}
 	if c.baseMain != "" {
-		request.Main = ""
+		request.MainRef, request.Main = c.baseMain, ""
 	}
 	return &request
 }

@@ -130,6 +130,7 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
+	session.noteUncommitted(cmd.Context(), c.t, &c.source, "commit them to schedule them")
 	if source := c.source.within(session.request.ControlPlane, c.out); source != "" {
 		return cli.Usage(cmd, "--out %s is part of the source %s; name a folder for generated files alone", c.out, source)
 	}

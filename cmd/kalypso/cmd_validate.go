@@ -44,15 +44,20 @@ func newValidate(t *terminal.Terminal) *cobra.Command {
 		Long: `List every problem of a control plane, with file, line and what to do.
 
 Everything is read, scheduled, configured and rendered as "kalypso schedule" would do it; nothing is written.
-It exits with 3 when there are errors, with --strict also for warnings.`,
+It exits with 3 when there are errors, with --strict also for warnings.
+
+` + uncommittedHelp + `
+Without -e, the environments that the branch affects are validated.`,
 		Example: `  kalypso validate
   kalypso validate -e dev --strict
+  kalypso validate --staged
   kalypso validate -o github
   kalypso validate --compare-original`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd, t)
+	c.source.bindUncommitted(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub).Of(validationReport{})
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
 	cmd.Flags().BoolVar(&c.original, "compare-original", false, "also list what differs from the original scheduler, with both results")
@@ -63,11 +68,15 @@ func (c *validateCommand) run(cmd *cobra.Command) error {
 	if c.source.envDir != "" && c.source.environment == "" {
 		return cli.Usage(cmd, "which environment does --env-dir stand in for? name it, as in -e dev")
 	}
+	if err := c.source.checkUncommitted(cmd); err != nil {
+		return err
+	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
 	}
 	defer session.close()
+	session.noteUncommitted(cmd.Context(), c.t, &c.source, includesUncommitted)
 	report, err := c.validate(cmd.Context(), session)
 	if err != nil {
 		return err
@@ -83,20 +92,31 @@ func (c *validateCommand) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// validate looks at one environment, or at all that main lists.
-func (c *validateCommand) validate(ctx context.Context, s *session) (*validationReport, error) {
-	report := &validationReport{Version: schedule.OutputVersion}
-	names := []string{s.request.Environment}
-	if s.request.Environment == "" {
-		known, problems, err := s.drafter.Loader.Environments(ctx, s.request)
-		if err != nil {
-			return nil, err
-		}
-		if len(known) == 0 && len(problems) == 0 {
-			return nil, cli.Failed(errors.New("main lists no Environment"), "add one, or name the branch of one: kalypso validate -e NAME")
-		}
-		names, report.Problems = known, problems
+// environments returns the environments to validate, and the problems of their documents: the one that is named, those that uncommitted changes
+// affect, or all that main lists.
+func (c *validateCommand) environments(ctx context.Context, s *session) ([]string, []fleet.Problem, error) {
+	if s.request.Environment != "" {
+		return []string{s.request.Environment}, nil, nil
 	}
+	known, problems, err := s.drafter.Loader.Environments(ctx, s.request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(s.affected.Environments) > 0 {
+		known = s.affected.Environments
+	}
+	if len(known) == 0 && len(problems) == 0 {
+		return nil, nil, cli.Failed(errors.New("main lists no Environment"), "add one, or name the branch of one: kalypso validate -e NAME")
+	}
+	return known, problems, nil
+}
+
+func (c *validateCommand) validate(ctx context.Context, s *session) (*validationReport, error) {
+	names, problems, err := c.environments(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	report := &validationReport{Version: schedule.OutputVersion, Problems: problems}
 	shared, err := s.drafter.Loader.SharedPlaces(ctx, s.request)
 	if err != nil {
 		return nil, err

@@ -21,15 +21,20 @@ type session struct {
 	drafter  *schedule.Drafter
 	request  schedule.Request
 	progress *terminal.Progress
+	// folder is where the control plane is checked out; empty if it is not on this machine.
+	folder string
+	// affected is what uncommitted changes affect; zero if they are not read.
+	affected schedule.Destination
 }
 
 // open finds the control plane and connects the scheduling flow to the repositories.
 func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session, error) {
 	s := &session{progress: t.Progress()}
-	controlPlane, err := f.locate()
+	controlPlane, folder, err := f.locate()
 	if err != nil {
 		return nil, err
 	}
+	s.folder = folder
 	s.client = &git.Client{
 		Map:      f.maps,
 		Env:      func(name string) string { return t.Env[name] },
@@ -39,8 +44,9 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
+	reader := repository.NewReader(s.client)
 	s.drafter = &schedule.Drafter{Charts: &sandbox.Runner{}, Loader: &schedule.Loader{
-		Repositories: repository.NewReader(s.client),
+		Repositories: reader,
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
 	}}
@@ -53,6 +59,12 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		Main:         f.main,
 		Branch:       f.envDir,
 	}
+	if f.uncommitted.given() {
+		if err := s.readUncommitted(ctx, f, t, reader); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -62,28 +74,29 @@ func (s *session) close() {
 	_ = s.client.Close() // files were only read
 }
 
-// locate returns the control plane as a URL or an absolute path. Without the flag it is the repository of the current folder.
-func (f *sourceFlags) locate() (string, error) {
+// locate returns the control plane as a URL or an absolute path, and the folder where it is checked out, which is another one for a linked work tree.
+// Without the flag it is the repository of the current folder.
+func (f *sourceFlags) locate() (controlPlane, folder string, err error) {
 	if f.controlPlane != "" && !fleet.IsLocal(f.controlPlane) {
-		return f.controlPlane, nil
+		return f.controlPlane, "", nil
 	}
 	if f.controlPlane != "" {
-		path, err := localPath(f.controlPlane)
-		return git.Home(path), err
+		folder, err = localPath(f.controlPlane)
+		return git.Home(folder), folder, err
 	}
 	here, err := os.Getwd()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	found, err := git.Discover(here)
+	folder, err = git.Discover(here)
 	if err != nil && f.main != "" && f.envDir != "" {
 		// Two plain folders are a control plane without any repository.
-		return here, nil
+		return here, here, nil
 	}
 	if err != nil {
-		return "", cli.Failed(err, "name the control plane with --control-plane FOLDER or URL")
+		return "", "", cli.Failed(err, "name the control plane with --control-plane FOLDER or URL")
 	}
-	return git.Home(found), nil
+	return git.Home(folder), folder, nil
 }
 
 // localPath returns the absolute path of a path or file URL.

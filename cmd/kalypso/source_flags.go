@@ -25,6 +25,8 @@ type sourceFlags struct {
 	maps []git.Mapping
 	// main and envDir are plain folders that stand in for the branch main and the environment's branch.
 	main, envDir string
+	// uncommitted is what of a work tree is read, for commands that have these flags.
+	uncommitted uncommittedFlags
 	// schedulers are the external schedulers that may be asked.
 	schedulers schedulerFlags
 }
@@ -73,6 +75,10 @@ func (f *sourceFlags) args() string {
 	add("--schedulers", f.schedulers.config)
 	add("--main", f.main)
 	add("--env-dir", f.envDir)
+	if f.uncommitted.given() {
+		words = append(words, f.uncommitted.flag())
+		add("--into", f.uncommitted.into)
+	}
 	for i := range words {
 		words[i] = terminal.ShellWord(words[i])
 	}
