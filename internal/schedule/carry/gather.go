@@ -245,7 +245,7 @@ func (g *gathering) git(ctx context.Context, target string, s source) ([]string,
 		return nil, g.missing(ctx, "repository", s.repository, err)
 	}
 	g.progress("reading %s", s.repository)
-	ref, err := g.Repositories.Resolve(ctx, s.repository, s.reference)
+	ref, err := g.resolve(ctx, s)
 	if err != nil {
 		return nil, g.missing(ctx, "repository", s.repository, err)
 	}
@@ -254,6 +254,16 @@ func (g *gathering) git(ctx context.Context, target string, s source) ([]string,
 		return nil, g.missing(ctx, "target", target, fmt.Errorf("its images are not known: %w", err))
 	}
 	return images, nil
+}
+
+// resolve returns the branch or tag of a source.
+func (p *Packer) resolve(ctx context.Context, s source) (Reference, error) {
+	if s.tagFirst && s.reference != "" && !strings.HasPrefix(s.reference, "refs/") {
+		if tag, err := p.Repositories.Resolve(ctx, s.repository, "refs/tags/"+s.reference); err == nil {
+			return tag, nil
+		}
+	}
+	return p.Repositories.Resolve(ctx, s.repository, s.reference)
 }
 
 // manifests returns the images of a folder: a chart, a kustomization, or manifests.

@@ -18,6 +18,8 @@ type source struct {
 	repository string
 	// git: the name of a branch or tag, or its full name; empty is the default branch. path is a folder.
 	reference, path string
+	// tagFirst: a name that is both a branch and a tag is that of the tag.
+	tagFirst bool
 	// chart is the name of a chart in a repository of charts, with a version and values.
 	chart, version string
 	values         map[string]any
@@ -217,9 +219,16 @@ func (r *reconcilers) argo(o map[string]any) {
 
 // fleet adds the folders of a GitRepo of Rancher Fleet.
 func (r *reconcilers) fleet(o map[string]any) {
-	s := source{repository: field(o, "spec", "repo"), reference: cmp.Or(field(o, "spec", "branch"), "master")}
-	if field(o, "spec", "revision") != "" {
-		s.reason = "it follows a commit; a branch can be carried"
+	s := source{repository: field(o, "spec", "repo")}
+	switch branch, revision := field(o, "spec", "branch"), field(o, "spec", "revision"); {
+	case branch != "" && revision != "":
+		s.reference, s.reason = branch, "it has a branch and a revision; Fleet clones the one and watches the other"
+	case isCommit(revision):
+		s.reason = "it follows a commit; a branch or a tag can be carried"
+	case revision != "":
+		s.reference, s.tagFirst = revision, true
+	default:
+		s.reference = cmp.Or(branch, "master")
 	}
 	paths, _ := value(o, "spec", "paths").([]any)
 	for _, p := range paths {
@@ -229,6 +238,11 @@ func (r *reconcilers) fleet(o map[string]any) {
 	if len(paths) == 0 {
 		r.add(s)
 	}
+}
+
+// isCommit reports whether a revision is the full id of a commit.
+func isCommit(revision string) bool {
+	return len(revision) == 40 && strings.Trim(revision, "0123456789abcdefABCDEF") == ""
 }
 
 // direct adds the folder that an agent applies.
@@ -281,7 +295,8 @@ func remoteKustomization(text string) (source, bool) {
 		return source{}, false
 	}
 	repository, folder, _ := strings.Cut(rest, "//")
-	s := source{repository: scheme + "://" + repository, path: folder}
+	// As git fetches a name, which Kustomize leaves to it.
+	s := source{repository: scheme + "://" + repository, path: folder, tagFirst: true}
 	for part := range strings.SplitSeq(query, "&") {
 		if ref, ok := strings.CutPrefix(part, "ref="); ok {
 			s.reference = ref

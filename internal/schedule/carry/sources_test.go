@@ -50,6 +50,9 @@ func describe(content []byte) string {
 		} else if folder != "" {
 			line += " below " + folder
 		}
+		if s.tagFirst {
+			line += " (a tag first)"
+		}
 		if s.values != nil {
 			line += fmt.Sprint(" with ", s.values)
 		}
@@ -66,7 +69,7 @@ func describe(content []byte) string {
 
 // TestSourcesOfBuiltinTemplates: what the built-in templates write is understood, for every storage.
 func TestSourcesOfBuiltinTemplates(t *testing.T) {
-	for _, name := range []string{"flux", "argocd", "fleet", "zarf"} {
+	for _, name := range []string{"flux", "argocd", "fleet", "direct", "zarf"} {
 		archive, err := txtar.ParseFile("../render/testdata/builtin/" + name + ".txtar")
 		if err != nil {
 			t.Fatal(err)

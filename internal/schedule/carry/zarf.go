@@ -23,8 +23,8 @@ const zarfName = "zarf.yaml"
 //	<target>/manifests/...          manifests of a folder that is not a kustomization
 //	clusters/<cluster>/<target>/... the same for a cluster that has a folder of its own
 //
-// The GitOps branch names branches of applications and does not know what is on them: its files are a function of the control plane alone.
-// A bundle is made of fixed commits, so its packages list the images of the manifests, and name commits instead of branches.
+// The GitOps branch names branches and tags of applications and does not know what they contain: its files are a function of the control
+// plane alone. A bundle is made of fixed commits, so its packages list the images of the manifests, and name commits instead.
 func (p *Packer) ZarfPackages(ctx context.Context, m *Manifest, assignments []Assignment) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, a := range assignments {
@@ -108,7 +108,7 @@ func (z *zarfPackage) manifests(ctx context.Context, one map[string]any) error {
 	local, _ := one["files"].([]any)
 	for _, k := range listed {
 		s, ok := remoteKustomization(fmt.Sprint(k))
-		ref, known := z.at(s)
+		ref, known := z.at(ctx, s)
 		if !ok || !known {
 			kustomizations = append(kustomizations, k)
 			continue
@@ -139,10 +139,14 @@ func (z *zarfPackage) manifests(ctx context.Context, one map[string]any) error {
 }
 
 // at returns the commit of a source in the bundle.
-func (z *zarfPackage) at(s source) (Reference, bool) {
+func (z *zarfPackage) at(ctx context.Context, s source) (Reference, bool) {
+	found, err := z.resolve(ctx, s)
+	if err != nil {
+		return Reference{}, false // it is in Manifest.Missing
+	}
 	for _, r := range z.m.Repositories {
 		for _, ref := range r.References {
-			if z.Repositories.Same(r.URL, s.repository) && slices.Contains([]string{"refs/heads/" + s.reference, "refs/tags/" + s.reference}, ref.Name) {
+			if z.Repositories.Same(r.URL, s.repository) && ref.Name == found.Name {
 				return ref, true
 			}
 		}
