@@ -41,6 +41,14 @@ func TestTemplates(t *testing.T) {
 	wantKinds(t, "not known to any cluster", unknown, "HelmRelease")
 }
 
+// stores are the labels of targets by how they store their manifests, with the reconcilers whose templates use all of their keys.
+var stores = map[string][]string{
+	"git":            {"flux", "arc-flux", "argocd", "fleet"},
+	"git-secret":     {"flux", "arc-flux", "fleet"},
+	"charts":         {"flux", "arc-flux", "argocd"},
+	"charts-secrets": {"flux", "arc-flux"},
+}
+
 // templateCases are files to add to the example.
 func templateCases() map[string]string {
 	files := map[string]string{
@@ -49,16 +57,35 @@ func templateCases() map[string]string {
 		"control-plane/main/grants/stored.yaml":                      storedSecrets,
 	}
 	for _, reconciler := range []string{"flux", "arc-flux", "argocd", "fleet"} {
+		labels := ""
+		for store, reconcilers := range stores {
+			if slices.Contains(reconcilers, reconciler) {
+				labels += "    " + store + ": \"true\"\n"
+			}
+		}
 		for _, namespace := range []string{"default", "restricted"} {
 			name := reconciler + "-" + namespace
 			files["control-plane/dev/cluster-types/"+name+".yaml"] = `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: ClusterType
 metadata:
   name: ` + name + `
-spec:
+  labels:
+` + labels + `spec:
   reconciler: ` + reconciler + `
   namespaceService: ` + namespace + "\n"
 		}
+	}
+	for store := range stores {
+		files["control-plane/dev/scheduling/stored-"+store+".yaml"] = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: SchedulingPolicy
+metadata:
+  name: stored-` + store + `
+spec:
+  deploymentTargetSelector:
+    labelSelector: {matchLabels: {stored: ` + store + `}}
+  clusterTypeSelector:
+    labelSelector: {matchLabels: {` + store + `: "true"}}
+`
 	}
 	return files
 }
@@ -82,24 +109,35 @@ const storedWorkload = `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: Workload
 metadata:
   name: stored
-  labels:
-    type: platform-service
 spec:
   deploymentTargets:
     - name: branch
       environment: dev
+      labels: {stored: git-secret}
       manifests: {repo: https://git.example/manifests, branch: dev, path: ./stored, secret: git}
     - name: tag
       environment: dev
+      labels: {stored: git}
       manifests: {repo: https://git.example/manifests, tag: v1.2.3}
     - name: oci
       environment: dev
+      labels: {stored: charts}
+      manifests: {storage: oci, repo: oci://registry.example/manifests, tag: v1.2.3}
+    - name: oci-secret
+      environment: dev
+      labels: {stored: charts-secrets}
       manifests: {storage: oci, repo: oci://registry.example/manifests, tag: v1.2.3, secret: registry}
     - name: helm
       environment: dev
+      labels: {stored: charts}
+      manifests: {storage: helm, repo: https://charts.example, chart: stored, version: 1.2.3}
+    - name: helm-secret
+      environment: dev
+      labels: {stored: charts-secrets}
       manifests: {storage: helm, repo: https://charts.example, chart: stored, version: 1.2.3, secret: charts}
     - name: oci-helm
       environment: dev
+      labels: {stored: charts}
       manifests: {storage: helm, repo: oci://registry.example/charts, chart: stored}
 `
 

@@ -91,7 +91,7 @@ func (d *decoder) value(n *yaml.Node, out reflect.Value) {
 	case reflect.Struct:
 		d.structure(n, out)
 	case reflect.Map:
-		if reflect.PointerTo(t.Elem()).Implements(jsonType) {
+		if t.Elem().Kind() == reflect.Slice || reflect.PointerTo(t.Elem()).Implements(jsonType) {
 			d.values(n, out)
 			return
 		}
@@ -146,7 +146,7 @@ func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))
 }
 
-// values decodes a map whose values implement json.Unmarshaler, such as quantities.
+// values decodes a map whose values are lists, or implement json.Unmarshaler, such as quantities.
 func (d *decoder) values(n *yaml.Node, out reflect.Value) {
 	if !d.mapping(n) {
 		return

@@ -145,6 +145,7 @@ const (
 	KindTemplateSyntax     ProblemKind = "template-syntax"
 	KindTemplateBuiltin    ProblemKind = "template-builtin"
 	KindTemplateMissing    ProblemKind = "template-missing"
+	KindTemplateKeys       ProblemKind = "template-keys"
 	KindTemplateExecution  ProblemKind = "template-execution"
 	KindTemplateBounds     ProblemKind = "template-bounds"
 	KindTemplateOutput     ProblemKind = "template-output"

@@ -263,7 +263,9 @@ type Template struct {
 	Type        v1alpha1.TemplateType
 	ContentType v1alpha1.ContentType // never empty
 	// FileName is the file that a template of type reconciler writes. Default: reconciler.yaml.
-	FileName  v1alpha1.FileName
+	FileName v1alpha1.FileName
+	// Keys are the keys of a target's manifests that the template uses, by storage. Nil: any storage and keys.
+	Keys      map[string]v1alpha1.ManifestKeys
 	Manifests []TemplateManifest
 	// Chart is the folder of a Helm chart instead of manifests.
 	Chart string

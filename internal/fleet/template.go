@@ -14,11 +14,12 @@ type templateDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Type        v1alpha1.TemplateType `json:"type"`
-		ContentType v1alpha1.ContentType  `json:"contentType"`
-		FileName    v1alpha1.FileName     `json:"fileName"`
-		Manifests   []*yaml.Node          `json:"manifests"`
-		Chart       string                `json:"chart"`
+		Type        v1alpha1.TemplateType            `json:"type"`
+		ContentType v1alpha1.ContentType             `json:"contentType"`
+		FileName    v1alpha1.FileName                `json:"fileName"`
+		Keys        map[string]v1alpha1.ManifestKeys `json:"keys"`
+		Manifests   []*yaml.Node                     `json:"manifests"`
+		Chart       string                           `json:"chart"`
 	} `json:"spec"`
 	Status v1alpha1.Status `json:"status"`
 }
@@ -33,14 +34,16 @@ func decodeTemplate(d *decoder, root *yaml.Node) any {
 	}, "spec", "type")
 	oneOf(d, root, doc.Spec.ContentType, []v1alpha1.ContentType{v1alpha1.ContentYAML, v1alpha1.ContentShell}, "spec", "contentType")
 	oneOf(d, root, doc.Spec.FileName, []v1alpha1.FileName{v1alpha1.FileReconciler, v1alpha1.FileZarf}, "spec", "fileName")
-	if n := lookup(root, "spec", "fileName"); n != nil && doc.Spec.Type != v1alpha1.ReconcilerTemplate {
-		d.fail(KindInvalidValue, n, "remove it", "%s is for templates of type reconciler", d.field("spec", "fileName"))
+	for _, key := range []string{"fileName", "keys"} {
+		if n := lookup(root, "spec", key); n != nil && doc.Spec.Type != v1alpha1.ReconcilerTemplate {
+			d.fail(KindInvalidValue, n, "remove it", "%s is for templates of type reconciler", d.field("spec", key))
+		}
 	}
 	d.cleanPath(root, &doc.Spec.Chart, "spec", "chart")
 	if lookup(root, "spec", "chart") == nil {
 		d.require(root, "spec", "manifests")
 	}
-	t := &Template{Name: doc.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, FileName: doc.Spec.FileName, Chart: doc.Spec.Chart}
+	t := &Template{Name: doc.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, FileName: doc.Spec.FileName, Keys: doc.Spec.Keys, Chart: doc.Spec.Chart}
 	if t.ContentType == "" {
 		t.ContentType = v1alpha1.ContentYAML
 	}

@@ -112,7 +112,7 @@ func TestWhatApplicationsWriteIsNeverExecuted(t *testing.T) {
 	s := helloFleet(t, nil)
 	workload := s.files[applicationFiles+"workload.yaml"]
 	const evil = `{{ printf "ta%s" "ken" }}{{ .ConfigData }}`
-	changed := strings.Replace(workload, "path: ./performance-test", "path: ./performance-test\n        tag: '"+evil+"'", 1)
+	changed := strings.Replace(workload, "path: ./performance-test", "path: '"+evil+"'", 1)
 	changed = strings.Replace(changed, "type: application", "type: application\n    note: '"+evil+"'", 1)
 	if changed == workload {
 		t.Fatal("the workload of the example looks otherwise")
@@ -125,7 +125,7 @@ metadata: {name: default}
 spec:
   type: namespace
   manifests:
-    - {apiVersion: v1, kind: Namespace, metadata: {name: "{{ .Namespace }}", annotations: {note: '{{ default "none" .Labels.note | quote }}', tag: '{{ default "none" .Manifests.tag | quote }}'}}}
+    - {apiVersion: v1, kind: Namespace, metadata: {name: "{{ .Namespace }}", annotations: {note: '{{ default "none" .Labels.note | quote }}', path: '{{ default "none" .Manifests.path | quote }}'}}}
 `,
 	})
 	files, _, _ := s.wanted(t)
@@ -140,7 +140,7 @@ spec:
 			}
 		}
 	}
-	if !seen["note"] || !seen["tag"] {
+	if !seen["note"] || !seen["path"] {
 		t.Errorf("seen in %v, want the label and the manifests map as they were written", seen)
 	}
 }

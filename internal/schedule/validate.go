@@ -91,6 +91,8 @@ func CompareOriginal(draft *Draft) []fleet.Problem {
 		switch p.Kind {
 		case fleet.KindTemplateBuiltin:
 			theirs = "the original scheduler has no built-in templates and does not schedule without it"
+		case fleet.KindTemplateKeys:
+			theirs = "the original scheduler does not tell which keys a template uses"
 		case fleet.KindTemplateExecution:
 			theirs = `the original scheduler prints "<no value>" for an absent key and goes on`
 		default:

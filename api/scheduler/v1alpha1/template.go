@@ -43,12 +43,18 @@ const (
 	FileZarf FileName = "zarf.yaml"
 )
 
+// +listType=atomic
+
+// ManifestKeys are keys of a target's manifests. "branch|tag" means that a target sets one of them at most.
+type ManifestKeys []string
+
 // A CEL rule cannot require exactly one of manifests and chart, because manifests have any type, which CEL cannot
 // access. The rule is enforced when a control plane is read, and by the editor schema.
 
 // TemplateSpec defines what is rendered for each assignment: either manifests or a chart.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fileName) || self.type == 'reconciler'",message="only a template of type reconciler has a fileName"
+// +kubebuilder:validation:XValidation:rule="!has(self.keys) || self.type == 'reconciler'",message="only a template of type reconciler has keys"
 type TemplateSpec struct {
 	// Type defines which file of an assignment the template writes.
 	Type TemplateType `json:"type"`
@@ -61,6 +67,13 @@ type TemplateSpec struct {
 	// FileName is the file that a template of type reconciler writes. Default: reconciler.yaml.
 	// +optional
 	FileName FileName `json:"fileName,omitempty"`
+
+	// Keys are the keys of a target's manifests that a template of type reconciler uses, by the target's storage, which is git
+	// if it names none. A target with another storage, or with a key that would have no effect, is held. "branch|tag" means that a
+	// target sets one of them at most. Default: a target may have any storage and keys.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Keys map[string]ManifestKeys `json:"keys,omitempty"`
 
 	// Manifests are Go templates: texts, or objects in which each string is a template.
 	// +optional

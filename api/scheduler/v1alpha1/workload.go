@@ -113,9 +113,9 @@ type DeploymentTargetSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// Manifests tell the reconciler where this target's manifests are. repo, branch and path are the usual keys;
-	// storage, type, tag, chart and any other keys are passed to the templates, too. rings names the rings of the branch, separated by
-	// commas, in order; clusters of other rings are in the last one.
+	// Manifests tell the reconciler where this target's manifests are. repo, branch or tag, and path are the usual keys. The template of
+	// the reconciler decides which other ones there are, such as storage, chart and secret, and can refuse those that it does not use.
+	// rings names the rings of the branch, separated by commas, in order; clusters of other rings are in the last one.
 	// +optional
 	Manifests map[string]string `json:"manifests,omitempty"`
 

@@ -81,6 +81,9 @@ func (w *writer) target(t *fleet.Target) {
 
 func (w *writer) template(t *fleet.Template) {
 	w.line("Template %s type %s content %s chart %q  %s", t.Name, t.Type, t.ContentType, t.Chart, place(t.Position))
+	for _, storage := range slices.Sorted(maps.Keys(t.Keys)) {
+		w.line("  keys of %s: %s", storage, strings.Join(t.Keys[storage], ", "))
+	}
 	for _, m := range t.Manifests {
 		if m.Object != nil {
 			w.line("  %d: object %v", m.Position.Line, m.Object)

@@ -250,7 +250,7 @@ func (f *folderBuild) contents(s *step, w *worker) *fleet.Problem {
 		s.assignment.Files, s.assignment.warnings = before.Files, before.warnings
 		return nil
 	}
-	return f.render(&s.assignment, w, &s.data)
+	return f.render(s, w)
 }
 
 // unchanged reports whether the inputs of an assignment are those of the previous build, which rendered it.
@@ -262,20 +262,31 @@ func (f *folderBuild) unchanged(s *step) bool {
 	return ok && before.digest == s.assignment.digest
 }
 
-func (f *folderBuild) render(a *Assignment, w *worker, data *render.Data) *fleet.Problem {
+func (f *folderBuild) render(s *step, w *worker) *fleet.Problem {
+	a := &s.assignment
 	a.Files = make([]File, 0, len(f.templates))
 	folder := path.Join(f.root, a.Folder(), a.Target) + "/"
-	for _, s := range f.templates {
-		content, warnings, err := w.Render(s.template, data)
-		a.warnings = append(a.warnings, warnings...)
+	for _, used := range f.templates {
+		content, warnings, err := w.Render(used.template, &s.data)
+		for _, warning := range warnings {
+			a.warnings = append(a.warnings, s.placed(warning))
+		}
 		if err != nil {
-			problem := renderProblem(a, err)
+			problem := s.placed(renderProblem(a, err))
 			return &problem
 		}
-		a.Files = append(a.Files, w.files.add(folder+s.file, content))
+		a.Files = append(a.Files, w.files.add(folder+used.file, content))
 	}
 	sortFiles(a.Files)
 	return nil
+}
+
+// placed adds the position of the target to a problem about its manifests.
+func (s *step) placed(p fleet.Problem) fleet.Problem {
+	if p.Kind == fleet.KindTemplateKeys {
+		p.Position = s.target.Position
+	}
+	return p
 }
 
 func renderProblem(a *Assignment, err error) fleet.Problem {

@@ -69,10 +69,11 @@ type document struct {
 		Name string `yaml:"name"`
 	} `yaml:"metadata"`
 	Spec struct {
-		Type        v1alpha1.TemplateType `yaml:"type"`
-		ContentType v1alpha1.ContentType  `yaml:"contentType"`
-		FileName    v1alpha1.FileName     `yaml:"fileName"`
-		Manifests   []yaml.Node           `yaml:"manifests"`
+		Type        v1alpha1.TemplateType            `yaml:"type"`
+		ContentType v1alpha1.ContentType             `yaml:"contentType"`
+		FileName    v1alpha1.FileName                `yaml:"fileName"`
+		Keys        map[string]v1alpha1.ManifestKeys `yaml:"keys"`
+		Manifests   []yaml.Node                      `yaml:"manifests"`
 	} `yaml:"spec"`
 }
 
@@ -84,7 +85,9 @@ func decodeBuiltin(file string, data []byte) (*fleet.Template, error) {
 	if name := strings.TrimSuffix(file, path.Ext(file)); d.Metadata.Name != name {
 		return nil, fmt.Errorf("%s contains the template %q", file, d.Metadata.Name)
 	}
-	t := &fleet.Template{Name: d.Metadata.Name, Type: d.Spec.Type, ContentType: d.Spec.ContentType, FileName: d.Spec.FileName, Builtin: true}
+	t := &fleet.Template{
+		Name: d.Metadata.Name, Type: d.Spec.Type, ContentType: d.Spec.ContentType, FileName: d.Spec.FileName, Keys: d.Spec.Keys, Builtin: true,
+	}
 	if t.ContentType == "" {
 		t.ContentType = v1alpha1.ContentYAML
 	}

@@ -45,9 +45,12 @@ func TestBuiltinKeepsStructure(t *testing.T) {
 		if sources[name].ContentType == "sh" {
 			return
 		}
-		storage := rapid.SampledFrom([]string{"", "git", "oci", "helm"}).Draw(t, "storage")
-		if name == "direct" {
-			storage = "git" // it refuses all others
+		storage, keys := "git", []string{"repo"}
+		if all := sources[name].Keys; all != nil {
+			storage = rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(t, "storage")
+			for _, key := range all[storage] {
+				keys = append(keys, rapid.SampledFrom(strings.Split(key, "|")).Draw(t, "key"))
+			}
 		}
 		protocol := "https://"
 		if storage == "oci" {
@@ -56,7 +59,7 @@ func TestBuiltinKeepsStructure(t *testing.T) {
 		tame, wild := exampleData("t"), exampleData("t")
 		tame.Manifests, wild.Manifests = map[string]string{"storage": storage}, map[string]string{"storage": storage}
 		tame.ConfigData, wild.ConfigData = map[string]any{}, map[string]any{}
-		for _, key := range []string{"repo", "branch", "path", "tag", "chart", "version", "secret"} {
+		for _, key := range keys {
 			tame.Manifests[key], wild.Manifests[key] = "x", "x"+hostile.Draw(t, key)
 		}
 		// With another beginning, or a line break, clusters would refuse it.

@@ -30,7 +30,7 @@ func newChartTemplate(source *fleet.Template) *Template {
 	for _, f := range source.ChartFiles {
 		files = append(files, chart.File{Path: f.Path, Content: f.Content, Symlink: f.Symlink})
 	}
-	return &Template{source: source, chart: files, charted: true}
+	return &Template{source: source, chart: files, charted: true, keys: newManifestKeys(source)}
 }
 
 // LoadCharts loads the charts of templates that were not loaded for an earlier library. A template whose chart

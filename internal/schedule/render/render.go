@@ -13,12 +13,17 @@ const separator = "---\n"
 
 // Render returns the output of a template for an assignment. It ends with a newline, and "---" separates manifests.
 // The output of a chart is that of [Worker.UseCharts]. Problems are warnings about the output. A non-nil error is an *Error, and the assignment is held.
+//
+// A problem about the manifests of the target ([fleet.KindTemplateKeys]) has the target as its object, without a position.
 func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
+	if refused := t.keys.refuse(t, d); refused != nil {
+		return nil, nil, refused
+	}
 	if t.charted {
 		return w.chartOutput(t, d)
 	}
 	w.out = w.out[:0]
-	var problems []fleet.Problem
+	problems := t.ignored(d)
 	for _, m := range t.manifests {
 		warnings, err := w.manifest(m, d)
 		if err != nil {

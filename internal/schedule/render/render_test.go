@@ -103,6 +103,7 @@ func decodeTemplates(t *testing.T, text []byte) []*fleet.Template {
 			Spec     struct {
 				Type        v1alpha1.TemplateType
 				ContentType v1alpha1.ContentType `yaml:"contentType"`
+				Keys        map[string]v1alpha1.ManifestKeys
 				Chart       string
 				Manifests   []yaml.Node
 			}
@@ -110,7 +111,7 @@ func decodeTemplates(t *testing.T, text []byte) []*fleet.Template {
 		if err := decoder.Decode(&doc); err != nil {
 			return templates
 		}
-		source := &fleet.Template{Name: doc.Metadata.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, Chart: doc.Spec.Chart}
+		source := &fleet.Template{Name: doc.Metadata.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, Keys: doc.Spec.Keys, Chart: doc.Spec.Chart}
 		if source.ContentType == "" {
 			source.ContentType = v1alpha1.ContentYAML
 		}

@@ -14,6 +14,8 @@ type Template struct {
 	manifests []*manifest
 	chart     []chart.File // instead of manifests, if charted
 	charted   bool
+	keys      manifestKeys
+	unread    []string
 }
 
 // Name returns the template's name.
@@ -46,7 +48,7 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if source.Chart != "" {
 		return newChartTemplate(source), nil
 	}
-	t := &Template{source: source}
+	t := &Template{source: source, keys: newManifestKeys(source)}
 	var problems []fleet.Problem
 	broken := false
 	for i := range source.Manifests {
@@ -64,6 +66,7 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if broken {
 		return nil, problems
 	}
+	t.unread = unread(t)
 	return t, problems
 }
 
