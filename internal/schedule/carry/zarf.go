@@ -16,6 +16,10 @@ import (
 // zarfName is the file that "zarf package create" looks for in a folder.
 const zarfName = "zarf.yaml"
 
+// maxZarfName is the maximum length of the name of manifests or of a chart, in bytes: ZarfMaxChartNameLength in
+// src/internal/api/v1alpha1/validate.go of Zarf, which its JSON schema does not have.
+const maxZarfName = 40
+
 // ZarfPackages returns the files of a folder for "zarf package create" for each assignment that has a package of Zarf, by path:
 //
 //	<target>/zarf.yaml              the description on the GitOps branch, completed
@@ -78,7 +82,7 @@ func (z *zarfPackage) complete(ctx context.Context, o map[string]any) error {
 			continue
 		}
 		if own := z.own(); len(own) > 0 {
-			component["manifests"] = slices.Insert(manifests, 0, any(map[string]any{"name": z.assignment.Target + "-platform", "files": own}))
+			component["manifests"] = slices.Insert(manifests, 0, any(map[string]any{"name": platformName(z.assignment.Target, manifests), "files": own}))
 		}
 		at := slices.IndexFunc(z.m.Targets, func(t Target) bool { return t.Name == z.assignment.Name() })
 		if at >= 0 && len(z.m.Targets[at].Images) > 0 {
@@ -86,6 +90,21 @@ func (z *zarfPackage) complete(ctx context.Context, o map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// platformName returns the name of the manifests with the other files of an assignment, which differs from those that its component has.
+func platformName(target string, manifests []any) string {
+	name := target
+	for {
+		name += "-platform"
+		short := fleet.Shorten(name, maxZarfName)
+		if !slices.ContainsFunc(manifests, func(v any) bool {
+			one, _ := v.(map[string]any)
+			return one["name"] == short
+		}) {
+			return short
+		}
+	}
 }
 
 // own adds the other files of the assignment, and returns their names.

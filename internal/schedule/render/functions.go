@@ -57,7 +57,7 @@ var library = sync.OnceValue(func() template.FuncMap {
 	functions["html"], functions["js"], functions["urlquery"] =
 		template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
 	functions["keys"], functions["values"], functions["sortAlpha"] = chart.SortedKeys, chart.SortedValues, sortAlpha
-	functions["unquote"] = unquote
+	functions["unquote"], functions["shorten"] = unquote, shorten
 	return functions
 })
 
@@ -106,6 +106,15 @@ func sortAlpha(list any) []string {
 	}
 	slices.Sort(texts)
 	return texts
+}
+
+// shorten cuts a name that is longer than limit bytes, and adds a hash of the whole name.
+func shorten(limit int, name string) (string, error) {
+	const least = 10
+	if limit < least {
+		return "", fmt.Errorf("%d is too short for a name with a hash; the minimum is %d", limit, least)
+	}
+	return fleet.Shorten(name, limit), nil
 }
 
 // unquote removes one pair of surrounding quotes, single or double, if there is one.
