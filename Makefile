@@ -9,7 +9,7 @@ export GOFLAGS += -trimpath
 .PHONY: help build sample test lint generate bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Go stamps the version into the program: the tag, or the commit it is built from.
 build: ## build the programs in bin/
@@ -19,9 +19,14 @@ sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
 
 # Many tests wait more than they work: with one for each processor, processors would wait, too. The slowest packages come first.
+# "make lint" vets. The time is for tests that hang, and long enough for a slow machine.
 test: ## run every test
-	go test -timeout 15m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
+	go test -vet=off -timeout 60m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
 	go -C tools/release test ./...
+
+.PHONY: test-all
+test-all: export KALYPSO_SWEEP = all
+test-all: test ## run every test, and all cases of those that try a sample
 
 .PHONY: small
 small: ## build the programs, and check that they are small enough
@@ -32,7 +37,7 @@ small: ## build the programs, and check that they are small enough
 cross: ## build the agent for arm64 and armv7, and test it with 32 bits
 	GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/kalypso-agent
 	GOOS=linux GOARCH=arm GOARM=7 go build -o /dev/null ./cmd/kalypso-agent
-	GOOS=linux GOARCH=386 go test ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
+	GOOS=linux GOARCH=386 go test -vet=off ./cmd/kalypso-agent ./internal/agent/... ./internal/hub/client ./api/hub/...
 
 # The packages in which goroutines share memory.
 concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./internal/forge/local ./internal/git ./internal/hub/... ./internal/ledger/sqlite \
@@ -41,7 +46,7 @@ concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./inter
 
 .PHONY: race
 race: ## run the tests of concurrent packages with the race detector, without long simulations; needs a C compiler
-	CGO_ENABLED=1 go test -race -short -timeout 20m $(concurrent)
+	CGO_ENABLED=1 go test -race -short -vet=off -timeout 60m $(concurrent)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target with some thousand inputs
@@ -83,6 +88,10 @@ recording: build ## play the guided tour in Chromium, and record it for the READ
 # The linters are pinned in a module of their own, so that their dependencies are not the program's.
 lint: ## check the code with golangci-lint
 	go tool -modfile=tools/go.mod golangci-lint run ./...
+
+.PHONY: fresh
+fresh: ## generate all files again, and fail if one changes
+	tools/fresh
 
 generate: ## write all generated files: deep copies, CRDs, editor schemas
 	go generate ./...
