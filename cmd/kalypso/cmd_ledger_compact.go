@@ -30,8 +30,8 @@ func newLedgerCompact(t *terminal.Terminal) *cobra.Command {
 		Long: `Delete the repetitions in a ledger: observations older than a day that say the same as the one before and the one after.
 Answers stay the same. If a report arrives more than a day late, less is known of the time around it than without compaction.
 
-With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do commits,
-promotions, pull requests and who did what. Deployments and outages before that are not counted any more.
+With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do the last ten
+revisions that it ran, on which promotion depends, commits, promotions, pull requests and who did what. Deployments and outages before that are not counted any more.
 
 A server does both by itself every six hours; its configuration has the retention. The file of an SQLite ledger does not become
 smaller, but is filled again before it grows. "kalypso ledger backup" writes a small copy.`,

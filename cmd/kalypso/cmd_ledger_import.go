@@ -64,7 +64,8 @@ func newLedgerImport(t *terminal.Terminal) *cobra.Command {
     kalypso cluster report          signed reports of a cluster without a connection, whose key is registered
 
 Facts that the ledger has already are skipped, so an import can be repeated and several ledgers can be merged.
-The import stops at the first invalid line and names it. A missing ledger file is created.
+The import stops at the first invalid line and names it. Of an exported file that is incomplete, or that an earlier version made, nothing is
+imported; from stdin, what came before. A missing ledger file is created.
 
 A server accepts signed reports from an admin.`,
 		Example: `  kalypso ledger import --ledger kalypso-data/ledger.db ledger.jsonl
@@ -118,22 +119,55 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to im
 		defer f.Close() //nolint:errcheck // it was only read
 		in, name = f, file
 	}
-	imported, err := addTo(ctx, bufio.NewReader(in), to)
+	imported, err := c.addFile(ctx, in, to)
 	imported.File = name
 	var f *cli.Failure
 	switch {
 	case errors.As(err, &f):
 		return imported, fmt.Errorf("%s: %w", terminal.Printable(name), err)
 	case err != nil:
-		return imported, cli.Failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
+		return imported, cli.Failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), importHint(err, "what came before that line was added, and adding it again does no harm"))
 	}
 	return imported, nil
+}
+
+// importHint says what to do about an export that cannot be imported.
+func importHint(err error, otherwise string) string {
+	switch {
+	case errors.Is(err, ledger.ErrEarlierFormat):
+		return "this version converts a ledger when it opens it: export it again, with kalypso ledger export --ledger LEDGER FILE"
+	case errors.Is(err, ledger.ErrCut):
+		return "export again, or copy the whole file; adding what was added before does no harm"
+	}
+	return otherwise
+}
+
+// addFile imports a file. An export that can be read twice is checked first, so that nothing is added of one that is cut.
+func (c *ledgerImportCommand) addFile(ctx context.Context, in io.Reader, to importer) (importedFile, error) {
+	file, ok := in.(*os.File)
+	if !ok {
+		return addTo(ctx, bufio.NewReader(in), to)
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return addTo(ctx, bufio.NewReader(in), to)
+	}
+	if !isSigned(bufio.NewReader(io.NewSectionReader(file, 0, 1<<16))) {
+		if err := to.Check(file); err != nil {
+			return importedFile{}, cli.Failed(fmt.Errorf("%w; nothing was imported", err), importHint(err, "correct the line, and import again"))
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return importedFile{}, err
+		}
+	}
+	return addTo(ctx, bufio.NewReader(file), to)
 }
 
 // importer imports files into a ledger or a server.
 type importer interface {
 	// Facts imports the export of a ledger, Signed the reports of a cluster without a connection.
 	Facts(ctx context.Context, in io.Reader) error
+	// Check returns an error if Facts would not import all of an export.
+	Check(in io.Reader) error
 	Signed(ctx context.Context, in io.Reader) (ingest.Imported, error)
 }
 
@@ -157,6 +191,9 @@ func (i *localImport) Facts(ctx context.Context, in io.Reader) error {
 	return ledger.Import(ctx, i.ledger, in)
 }
 
+// Check implements [importer].
+func (i *localImport) Check(in io.Reader) error { return ledger.CheckExport(in) }
+
 // Signed implements [importer].
 func (i *localImport) Signed(ctx context.Context, in io.Reader) (ingest.Imported, error) {
 	taken, err := (&ingest.Intake{Ledger: i.ledger}).TakeFile(ctx, i.ledger, in, i.now())
@@ -170,6 +207,9 @@ type serverImport struct{ client *client.Client }
 func (i *serverImport) Facts(context.Context, io.Reader) error {
 	return cli.Failed(errors.New("a server accepts only signed reports"), "import exported facts into the ledger itself, with --ledger")
 }
+
+// Check implements [importer].
+func (i *serverImport) Check(io.Reader) error { return nil }
 
 // maxSent bounds a file for a server, in bytes.
 const maxSent = 64 << 20

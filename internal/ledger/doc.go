@@ -7,6 +7,7 @@
 //	heartbeat     the time of a cluster's last report; not a fact, the newest replaces the others
 //	source        what a reconciler follows: repository, branch or tag, and path
 //	outcome       the content of an observation: source, revision, state and message; thousands of clusters share one
+//	silence       a time in which a cluster was not heard for longer than it should be; a fact
 //	clock         how far a cluster's clock is off, from a time on
 //	registration  a cluster's environments and cluster types, labels and credential, from a time on
 //	commit        a commit of a GitOps repository with its assignments, or its versions of workloads; one of a ring has the commit
@@ -25,6 +26,13 @@
 // A reporter may also repeat an outcome with a new time. That only confirms the state: after an hour, all such observations
 // but the last are deleted. If an older observation of another outcome arrives after that, the ledger may show
 // that the state resumed later than it did. The current state is correct in any case.
+//
+// # Retention
+//
+// Decisions about promotion are made from facts, and may ask for those of a commit for as long as it is a place's commit or can be returned
+// to, however long ago it came. So these are kept whatever the retention is: the outcome in force of each reconciler; everything since it
+// began the last [KeptRevisions] revisions, which covers the present commit of a place, its soak and the commits to return to; and the
+// silences of each cluster since the oldest of its observations. What only confirms the state before says nothing else, and is deleted.
 //
 // # Shape
 //

@@ -12,6 +12,7 @@ import (
 type Ledger interface {
 	Intake
 	Clusters
+	Silences
 	Clocks
 	Tokens
 	Sessions
@@ -33,7 +34,7 @@ type Intake interface {
 	// Report stores reports, all or none, and returns when they are stored. They may be about several clusters, in any order.
 	// Paths are stored as [CleanPath] returns them. A report is also a heartbeat of its cluster.
 	Report(ctx context.Context, reports ...Report) error
-	// Heard stores a heartbeat.
+	// Heard stores a heartbeat. One that is older than the last one changes nothing.
 	Heard(ctx context.Context, cluster string, at time.Time) error
 }
 
@@ -42,7 +43,7 @@ type Clusters interface {
 	// Register stores a registration. It replaces those with an earlier At, from r.At on.
 	Register(ctx context.Context, r Registration) error
 	// Reset forgets what a cluster reported last: its heartbeat, its clock and the states of its reconcilers, until it reports
-	// again. Observations until at stay as history; later ones, of a wrong clock, are deleted. Registrations stay.
+	// again. Observations until at stay as history; later ones, of a wrong clock, are deleted. Registrations and silences stay.
 	Reset(ctx context.Context, cluster string, at time.Time) error
 	// Clusters returns the clusters that match a query, in the order of their names.
 	Clusters(ctx context.Context, q ClusterQuery) ([]Cluster, error)
@@ -116,6 +117,9 @@ type States interface {
 	States(ctx context.Context, q StateQuery) (StatePage, error)
 	// Transitions returns the changes of reconcilers, the newest first.
 	Transitions(ctx context.Context, q TransitionQuery) ([]Transition, error)
+	// StateHistory returns every outcome of reconcilers that was in force in a time while they followed a branch or tag, by reconciler and
+	// time. It has those that follow another source since, until they did, and those of clusters that were reset, until then.
+	StateHistory(ctx context.Context, q StateHistoryQuery) ([]Transition, error)
 	// Versions returns which versions of workloads run, by environment, workload and target.
 	Versions(ctx context.Context, q VersionQuery) ([]VersionState, error)
 	// Discrepancies returns the clusters that differ from the head of the branch that they follow, by cluster: the platform branch of the
@@ -148,8 +152,23 @@ type Figures interface {
 	Incidents(ctx context.Context, q DeploymentQuery) ([]Incident, error)
 }
 
-// Archive exports and compacts a ledger.
+// Restorer stores what another ledger has.
+type Restorer interface {
+	// Restore stores reports and heartbeats like [Intake], and silences. Between these heartbeats there were others, which only the
+	// other ledger knew: they make no silences. A silence that overlaps a stored one is left out.
+	Restore(ctx context.Context, r Restored) error
+}
+
+// Restored holds facts of another ledger.
+type Restored struct {
+	Reports    []Report
+	Heartbeats []Heartbeat
+	Silences   []Silence
+}
+
+// Archive exports, restores and compacts a ledger.
 type Archive interface {
+	Restorer
 	// Entries passes everything to yield, in an order that [Import] accepts. It stops at the first error of yield.
 	Entries(ctx context.Context, yield func(Entry) error) error
 	// Compact deletes old observations and returns how many rows it deleted, also with an error. Reports are stored meanwhile.

@@ -58,6 +58,14 @@ type Transition struct {
 	Received time.Time `json:"received"`
 }
 
+// StateHistoryQuery selects what the reconcilers that follow a branch or tag reported, in the time from From, inclusive, to To, exclusive.
+type StateHistoryQuery struct {
+	// Repository and Ref are required.
+	Repository string
+	Ref        string
+	From, To   time.Time // zero is unlimited
+}
+
 // VersionQuery selects versions. Empty fields match all.
 type VersionQuery struct {
 	Environment string

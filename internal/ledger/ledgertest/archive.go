@@ -3,7 +3,10 @@ package ledgertest
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,13 +42,34 @@ func dropping(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	equal(t, "states", states(t, l, ledger.StateQuery{}), states0)
 	equal(t, "story", story(t, l, "large-01"), []string{
-		"platform ready 40", "platform failed 35-40", "platform ready 30-35", "platform failed 20-30", "shop ready 9",
+		"platform ready 40", "platform failed 35-40", "platform ready 30-35", "platform failed 20-30", "platform ready 10-20", "shop ready 9",
 	})
 	was := states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform, AsOf: at(26)})
 	equal(t, "as of", was[0].State, ledger.StateFailed)
 	// Deleted facts can be recorded again.
-	take(t, l, report("large-01", 60, 1, ledger.StateReady))
+	take(t, l, report("large-01", 9, 1, ledger.StateReady), report("large-01", 60, 1, ledger.StateReady))
 	equal(t, "state", states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform})[0].Revision, sha(1))
+}
+
+// keeping is the rule that the last revisions of a reconciler are kept with all that happened to them, and the silences since then.
+func keeping(t *testing.T, l ledger.Ledger) {
+	const revisions = ledger.KeptRevisions + 5
+	for n := range revisions {
+		takeEach(t, l, report("large-01", 10*n, n+1, ledger.StateProgressing), report("large-01", 10*n+3, n+1, ledger.StateReady))
+	}
+	take(t, l, report("other", 1, 1, ledger.StateReady))
+	heardAt(t, l, "other", 50)
+	drop := func(before, transitions, silences int) {
+		t.Helper()
+		_, err := l.Compact(t.Context(), ledger.Compaction{Before: at(before), Drop: true})
+		must(t, err)
+		equal(t, "transitions", len(story(t, l, "large-01")), transitions)
+		equal(t, "silences", len(silent(t, l, ledger.SilenceQuery{Cluster: "large-01"})), silences)
+	}
+	drop(23, 2*revisions-5, 2*revisions-1-4)                   // in force then: ready at the third revision
+	drop(1000, 2*ledger.KeptRevisions, 2*ledger.KeptRevisions) // the first of these silences ends when that history begins
+	drop(1000, 2*ledger.KeptRevisions, 2*ledger.KeptRevisions)
+	equal(t, "silences of a cluster without a change", silent(t, l, ledger.SilenceQuery{Cluster: "other"}), []string{"other 2-50"})
 }
 
 // fill records facts of every kind.
@@ -56,7 +80,7 @@ func fill(t *testing.T, l ledger.Ledger) {
 	record(t, l, 1)
 	recordShop(t, l, 1, shopVersion("1.0", 0))
 	manyFacts(t, l)
-	must(t, l.Heard(t.Context(), "silent", at(77)))
+	heardAt(t, l, "silent", 70, 77)
 	must(t, l.Register(t.Context(), ledger.Registration{
 		Cluster: "large-01", Memberships: member("prod"), Labels: map[string]string{"a": "<b>"}, CredentialHash: "h", PublicKey: "k", At: at(1), By: "ann",
 	}))
@@ -89,14 +113,52 @@ func roundTrip(t *testing.T, from, to ledger.Ledger) {
 }
 
 func importRefuses(t *testing.T, l ledger.Ledger) {
+	const begin = "{\"export\":{\"format\":2}}\n"
 	for name, text := range map[string]string{
-		"no JSON":        "{}\nhello",
-		"unknown entry":  `{"weather": {}}`,
-		"nothing":        `{}`,
-		"invalid report": `{"report": {"state": "great"}}`,
+		"no JSON":           begin + "hello",
+		"unknown entry":     begin + `{"weather": {}}`,
+		"nothing":           begin + `{}`,
+		"invalid report":    begin + `{"report": {"state": "great"}}`,
+		"an earlier format": `{"heartbeat":{"cluster":"early","at":"2026-11-02T11:00:00Z"}}`,
+		"a newer format":    `{"export":{"format":3}}`,
 	} {
 		if err := ledger.Import(t.Context(), l, strings.NewReader(text)); !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "line") {
 			t.Errorf("%s: got %v, want invalid, with the line", name, err)
 		}
 	}
 }
+
+// cutExports is the rule that an export without one of its lines is refused: after any line, and in any line.
+func cutExports(t *testing.T, l, to ledger.Ledger) {
+	fill(t, l)
+	var whole bytes.Buffer
+	must(t, ledger.Export(t.Context(), l, &whole))
+	must(t, ledger.CheckExport(bytes.NewReader(whole.Bytes())))
+	must(t, ledger.CheckExport(bytes.NewReader(slices.Concat(whole.Bytes(), whole.Bytes()))))
+	lines := strings.SplitAfter(strings.TrimSuffix(whole.String(), "\n"), "\n")
+	for n := range lines {
+		for what, text := range map[string]string{
+			"until line":   strings.Join(lines[:n], ""),
+			"without line": strings.Join(slices.Delete(slices.Clone(lines), n, n+1), ""),
+		} {
+			if err := ledger.CheckExport(strings.NewReader(text)); !errors.Is(err, ledger.ErrCut) && !errors.Is(err, ledger.ErrEarlierFormat) {
+				t.Errorf("%s %d: got %v, want an error", what, n, err)
+			}
+		}
+	}
+	for n := range len(lines) - 1 {
+		err := ledger.Import(t.Context(), to, strings.NewReader(strings.Join(lines[:n+1], "")))
+		if !errors.Is(err, ledger.ErrCut) || !strings.HasSuffix(err.Error(), fmt.Sprintf("(added before: %d)", n)) {
+			t.Errorf("import of %d facts: got %v, want that it is cut, and how many were added", n, err)
+		}
+	}
+	if err := ledger.Export(t.Context(), l, fullDisk{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("export to a full disk: got %v", err)
+	}
+}
+
+// fullDisk is a file on a full disk.
+type fullDisk struct{}
+
+// Write returns the error of a full disk.
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

@@ -85,10 +85,12 @@ func Bench(b *testing.B, store *relational.Store) {
 		{"versions of a workload as of", benchVersionsAsOf},
 		{"versions of an environment as of", benchEnvironmentAsOf},
 		{"history of a cluster", benchTransitions},
+		{"history of the platform branch", benchStateHistory},
 		{"deployments", benchDeployments},
 		{"ingestion of news", benchNews},
 		{"ingestion of repetitions", benchRepetitions},
 		{"ingestion of duplicates", benchDuplicates},
+		{"heartbeats", benchHeartbeats},
 	} {
 		b.Run(fmt.Sprintf("%s/clusters=%d", bench.name, clusters), func(b *testing.B) { bench.run(b, store, clusters) })
 	}
@@ -303,6 +305,15 @@ func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
 	}
 }
 
+func benchStateHistory(b *testing.B, l ledger.Ledger, clusters int) {
+	q := ledger.StateHistoryQuery{Repository: "https://git.example.com/r1", Ref: "prod", From: lastTuesday(b)}
+	for b.Loop() {
+		if all, err := l.StateHistory(b.Context(), q); err != nil || len(all) < clusters {
+			b.Fatalf("got %d transitions, %v", len(all), err)
+		}
+	}
+}
+
 func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 	for b.Loop() {
 		all, err := l.Deployments(b.Context(), ledger.DeploymentQuery{Environment: "prod"})
@@ -353,6 +364,21 @@ func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int
 		}
 	})
 	b.ReportMetric(float64(b.N*reconcilers)/time.Since(began).Seconds(), "reports/s")
+}
+
+// benchHeartbeats lets clusters send heartbeats concurrently, a minute after each other.
+func benchHeartbeats(b *testing.B, l ledger.Ledger, clusters int) {
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n := reportRound.Add(1)
+			at := benchFrom.AddDate(2, 0, 0).Add(time.Duration(n/int64(clusters)) * time.Minute)
+			if err := l.Heard(context.Background(), fmt.Sprintf("c%d", 100001+n*stride%int64(clusters)), at); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
 }
 
 // benchFrom is later than all recorded facts.

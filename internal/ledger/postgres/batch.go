@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
@@ -153,7 +154,7 @@ func (b *batch) Settle(ctx context.Context, reconcilers []int64) error {
 }
 
 // Heard implements [relational.Batch].
-func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
+func (b *batch) Heard(ctx context.Context, heard map[string]relational.Heartbeats) error {
 	var names []string
 	for name := range heard {
 		names = append(names, name)
@@ -163,9 +164,16 @@ func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
 		return err
 	}
 	slices.SortFunc(names, func(a, b string) int { return int(clusters[a] - clusters[b]) })
+	var after, from, to []int64
+	for _, name := range names {
+		for _, g := range heard[name].Gaps() {
+			after, from, to = append(after, clusters[name]), append(from, g.From), append(to, g.To)
+		}
+	}
 	_, err = b.tx.Exec(ctx, queries.Get("putHeard"),
 		column(names, func(name string) int64 { return clusters[name] }),
-		column(names, func(name string) int64 { return heard[name] }))
+		column(names, func(name string) int64 { return heard[name].Last }),
+		after, from, to, ledger.DefaultSilence.Microseconds())
 	return err
 }
 

@@ -37,8 +37,18 @@ ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcom
 INSERT INTO follower (source_id, reconciler_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING;
 
 -- name: putHeard
+-- The gaps, $3 to $5, are cut to begin at the stored heartbeats, which all parts of the statement see as they were before it.
+WITH gap AS (
+    SELECT u.cluster_id, GREATEST(u.from_time, h.heard, h.forgotten) AS from_time, u.to_time
+    FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) u (cluster_id, from_time, to_time) LEFT JOIN heartbeat h ON h.cluster_id = u.cluster_id
+), kept AS (
+    INSERT INTO silence (cluster_id, from_time, to_time)
+    SELECT cluster_id, from_time, to_time FROM gap
+    WHERE from_time > 0 AND to_time - from_time >= COALESCE((SELECT value FROM setting WHERE name = 'silence'), $6::bigint)
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO heartbeat (cluster_id, heard) SELECT * FROM unnest($1::bigint[], $2::bigint[])
-ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard;
+ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard, forgotten = 0 WHERE excluded.heard > heartbeat.heard;
 
 -- name: insertBranches
 INSERT INTO branch (repository, ref)

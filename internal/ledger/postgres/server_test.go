@@ -38,6 +38,7 @@ func report(cluster string, n int) ledger.Report {
 // TestServer has the cases that need a server of their own; one for all, since it takes a while to start.
 func TestServer(t *testing.T) {
 	server := postgrestest.Start(t)
+	t.Run("silences of two servers", func(t *testing.T) { twoServers(t, server) })
 	t.Run("earlier version", func(t *testing.T) { earlier(t, server) })
 	t.Run("schema", func(t *testing.T) { schema(t, server) })
 	t.Run("processes", func(t *testing.T) { processes(t, server) })
@@ -129,6 +130,24 @@ func processes(t *testing.T, server *postgrestest.Server) {
 	if want := fmt.Sprintf("%d\n0\n", len(page.States)); counted != want {
 		t.Errorf("counted %q, want %q", counted, want)
 	}
+}
+
+// twoServers: a silence is stored once, and never overlaps another one, whichever server hears the cluster again.
+func twoServers(t *testing.T, server *postgrestest.Server) {
+	url := server.Create(t, "silences")
+	servers := []*postgres.Ledger{open(t, url), open(t, url)}
+	var wait sync.WaitGroup
+	for _, l := range servers {
+		wait.Go(func() {
+			for n := range 40 {
+				if err := l.Heard(t.Context(), "large-01", noon.Add(time.Duration(n)*3*time.Minute)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	ledgertest.Disjoint(t, servers[0], noon, noon.Add(39*3*time.Minute))
 }
 
 func newerSchema(t *testing.T, server *postgrestest.Server) {

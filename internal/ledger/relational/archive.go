@@ -114,10 +114,14 @@ func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) erro
 	}
 }
 
-// heartbeatEntries yields heartbeats and clocks.
+// heartbeatEntries yields heartbeats, silences and clocks.
 func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	heartbeats, err := query(ctx, s.Read, scanHeartbeat, queries.Get("selectHeartbeats"))
 	if err := give(heartbeats, err, yield, func(h *ledger.Heartbeat) ledger.Entry { return ledger.Entry{Heartbeat: h} }); err != nil {
+		return err
+	}
+	silences, err := query(ctx, s.Read, scanSilence, queries.Get("selectSilences")+" ORDER BY c.name, x.from_time")
+	if err := give(silences, err, yield, func(s *ledger.Silence) ledger.Entry { return ledger.Entry{Silence: s} }); err != nil {
 		return err
 	}
 	clocks, err := query(ctx, s.Read, scanClock, queries.Get("selectClock")+" ORDER BY c.name, k.noted")
@@ -141,14 +145,15 @@ func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) erro
 // compactedAtOnce is the number of reconcilers whose facts one transaction deletes. Reports wait for it.
 const compactedAtOnce = 1000
 
+// deletion is a statement that deletes rows.
+type deletion struct {
+	statement string
+	args      []any
+}
+
 // Compact implements [ledger.Archive].
 func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
-	facts := []string{"deleteConfirmations"}
-	others := []string{"deleteSessions"}
-	if c.Drop {
-		facts = append(facts, "deleteTransitions")
-		others = append(others, "deleteOutcomes")
-	}
+	before := micros(c.Before)
 	for after := int64(0); ; {
 		var until int64
 		if err := s.Read.QueryRowContext(ctx, queries.Get("nextReconcilers"), after, compactedAtOnce).Scan(&until); err != nil {
@@ -157,14 +162,22 @@ func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64
 		if until == after {
 			break
 		}
-		n, err := s.delete(ctx, facts, micros(c.Before), after, until)
+		facts := []deletion{{"deleteConfirmations", []any{before, after, until}}}
+		if c.Drop {
+			facts = append(facts, deletion{"deleteTransitions", []any{before, after, until, ledger.KeptRevisions}})
+		}
+		n, err := s.delete(ctx, facts)
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("compact ledger: %w", err)
 		}
 		after = until
 	}
-	n, err := s.delete(ctx, others, micros(c.Before))
+	others := []deletion{{"deleteSessions", []any{before}}}
+	if c.Drop {
+		others = append(others, deletion{"deleteOutcomes", []any{before}}, deletion{"deleteSilences", []any{before}})
+	}
+	n, err := s.delete(ctx, others)
 	if err != nil {
 		err = fmt.Errorf("compact ledger: %w", err)
 	}
@@ -172,14 +185,14 @@ func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64
 }
 
 // delete executes statements in one transaction, and returns how many rows they deleted.
-func (s *Store) delete(ctx context.Context, statements []string, args ...any) (removed int64, err error) {
+func (s *Store) delete(ctx context.Context, all []deletion) (removed int64, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		removed = 0
 		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {
 			return err
 		}
-		for _, statement := range statements {
-			result, err := tx.ExecContext(ctx, queries.Get(statement), args...)
+		for _, d := range all {
+			result, err := tx.ExecContext(ctx, queries.Get(d.statement), d.args...)
 			if err != nil {
 				return err
 			}

@@ -8,9 +8,9 @@ import (
 
 // Batch is a transaction that stores reports. Each method gets all values at once, without duplicates.
 type Batch interface {
-	// Heard is called first. It stores heartbeats, in microseconds, that are newer than the stored ones.
+	// Heard is called first. It stores the last heartbeat of each cluster if it is newer than the stored one, and the silences before.
 	// It inserts clusters and locks them against other writers.
-	Heard(ctx context.Context, heard map[string]int64) error
+	Heard(ctx context.Context, heard map[string]Heartbeats) error
 	// Sources returns the ids of sources, in their order. It inserts new ones.
 	Sources(ctx context.Context, sources []ledger.Source) ([]int64, error)
 	// Reconcilers returns the states of reconcilers, in their order.

@@ -68,13 +68,17 @@ func (s *Store) Reset(ctx context.Context, cluster string, at time.Time) error {
 		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {
 			return err
 		}
-		for _, name := range []string{"resetOutcomes", "resetStates", "resetHeartbeat", "resetClocks"} {
+		for _, name := range []string{"resetOutcomes", "resetStates", "resetClocks"} {
 			if _, err := tx.ExecContext(ctx, queries.Get(name), cluster); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, queries.Get("resetFacts"), cluster, micros(at))
-		return err
+		for _, name := range []string{"resetHeartbeat", "resetFacts"} {
+			if _, err := tx.ExecContext(ctx, queries.Get(name), cluster, micros(at)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("reset cluster %q: %w", cluster, err)

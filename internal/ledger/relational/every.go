@@ -71,19 +71,8 @@ func (s *Store) withOutcomes(ctx context.Context, own []ownState) ([]ledger.Reco
 	for i := range own {
 		outcomes[own[i].outcome] = nil
 	}
-	for ids := range slices.Chunk(slices.Collect(maps.Keys(outcomes)), 500) {
-		var w where
-		places := make([]string, len(ids))
-		for i, id := range ids {
-			places[i] = w.arg(id)
-		}
-		found, err := query(ctx, s.Read, scanOutcome, queries.Get("selectOutcomes")+" WHERE o.id IN ("+strings.Join(places, ", ")+")", w.args...)
-		if err != nil {
-			return nil, err
-		}
-		for i := range found {
-			outcomes[found[i].id] = &found[i]
-		}
+	if err := s.readOutcomes(ctx, outcomes); err != nil {
+		return nil, err
 	}
 	states := make([]ledger.ReconcilerState, 0, len(own))
 	for i := range own {
@@ -95,6 +84,25 @@ func (s *Store) withOutcomes(ctx context.Context, own []ownState) ([]ledger.Reco
 		}
 	}
 	return states, nil
+}
+
+// readOutcomes sets the outcomes of a map by their ids. Those that were deleted meanwhile stay nil.
+func (s *Store) readOutcomes(ctx context.Context, outcomes map[int64]*sharedOutcome) error {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(outcomes)), 500) {
+		var w where
+		places := make([]string, len(ids))
+		for i, id := range ids {
+			places[i] = w.arg(id)
+		}
+		found, err := query(ctx, s.Read, scanOutcome, queries.Get("selectOutcomes")+" WHERE o.id IN ("+strings.Join(places, ", ")+")", w.args...)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			outcomes[found[i].id] = &found[i]
+		}
+	}
+	return nil
 }
 
 // sharedOutcome is an outcome, and the environment of its branch.

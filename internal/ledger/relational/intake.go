@@ -12,17 +12,20 @@ import (
 // take stores several requests in one transaction.
 func (s *Store) take(ctx context.Context, requests []*request) error {
 	var reports []ledger.Report
-	heard := map[string]int64{}
+	heard := heartbeats{}
 	for _, r := range requests {
 		for _, report := range r.reports {
 			report.Source.Path = ledger.CleanPath(report.Source.Path)
 			reports = append(reports, report)
-			heard[report.Reconciler.Cluster] = max(heard[report.Reconciler.Cluster], micros(report.Received))
+			// Both times are the same if the cluster reported to a service. What changes there says nothing about the time before.
+			observed, received := micros(report.Observed), micros(report.Received)
+			heard.add(report.Reconciler.Cluster, received, r.restored || observed == received)
 		}
-		if r.cluster != "" {
-			heard[r.cluster] = max(heard[r.cluster], micros(r.heard))
+		for _, h := range r.heartbeats {
+			heard.add(h.Cluster, micros(h.At), r.restored)
 		}
 	}
+	heard.sort()
 	return s.database.Batch(ctx, func(ctx context.Context, b Batch) error {
 		if err := b.Heard(ctx, heard); err != nil || len(reports) == 0 {
 			return err

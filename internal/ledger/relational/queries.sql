@@ -13,7 +13,27 @@ ORDER BY c.name, r.kind, r.namespace, r.name, x.observed;
 SELECT name FROM cluster WHERE name > $1 ORDER BY name LIMIT 50;
 
 -- name: selectHeartbeats
-SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name;
+SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id WHERE h.heard > 0 ORDER BY c.name;
+
+-- name: findSetting
+SELECT value FROM setting WHERE name = $1;
+
+-- name: putSetting
+INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: selectSilences
+SELECT c.name, x.from_time, x.to_time FROM silence x JOIN cluster c ON c.id = x.cluster_id;
+
+-- name: restoreSilence
+INSERT INTO silence (cluster_id, from_time, to_time)
+SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM silence y WHERE y.cluster_id = $1 AND y.from_time < $3 AND y.to_time > $2)
+ON CONFLICT DO NOTHING;
+
+-- name: deleteSilences
+-- Deletes silences until $1 of clusters whose history begins later.
+DELETE FROM silence WHERE to_time < $1 AND to_time < COALESCE((
+    SELECT MIN(x.observed) FROM reconciler r JOIN observation x ON x.reconciler_id = r.id WHERE r.cluster_id = silence.cluster_id), $1);
 
 -- name: deleteConfirmations
 -- Deletes facts of the reconcilers after $2, until $3, with the same outcome as the one before and the one after.
@@ -27,8 +47,21 @@ AND outcome_id = (
     ORDER BY y.observed LIMIT 1);
 
 -- name: deleteTransitions
--- Deletes facts of the reconcilers after $2, until $3, that another one followed until $1. The last one until $1 stays.
-DELETE FROM observation WHERE reconciler_id > $2 AND reconciler_id <= $3 AND observed < $1 AND EXISTS (
+-- Deletes facts of the reconcilers after $2, until $3, that another one followed until $1, without those of the last $4 revisions of each
+-- reconciler. The last one until $1 stays.
+WITH change AS (
+    SELECT x.reconciler_id, x.observed,
+           CASE WHEN o.source_id = LAG(o.source_id) OVER (PARTITION BY x.reconciler_id ORDER BY x.observed)
+                 AND o.revision = LAG(o.revision) OVER (PARTITION BY x.reconciler_id ORDER BY x.observed) THEN 0 ELSE 1 END AS changed
+    FROM observation x JOIN outcome o ON o.id = x.outcome_id WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3
+), numbered AS (
+    SELECT reconciler_id, observed, ROW_NUMBER() OVER (PARTITION BY reconciler_id ORDER BY observed DESC) AS number FROM change WHERE changed = 1
+), kept AS MATERIALIZED (
+    SELECT reconciler_id, observed FROM numbered WHERE number = $4
+)
+DELETE FROM observation WHERE reconciler_id > $2 AND reconciler_id <= $3 AND observed < $1
+AND EXISTS (SELECT 1 FROM kept k WHERE k.reconciler_id = observation.reconciler_id AND k.observed > observation.observed)
+AND EXISTS (
     SELECT 1 FROM observation y
     WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1);
 
@@ -73,7 +106,8 @@ DELETE FROM observation WHERE observed > $2 AND reconciler_id IN (
     SELECT id FROM reconciler WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1));
 
 -- name: resetHeartbeat
-DELETE FROM heartbeat WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1);
+UPDATE heartbeat SET forgotten = CASE WHEN heard > forgotten THEN heard ELSE forgotten END, heard = 0, reset = $2
+WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1);
 
 -- name: resetClocks
 DELETE FROM clock WHERE cluster_id = (SELECT id FROM cluster WHERE name = $1);
@@ -252,6 +286,39 @@ SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.envir
        o.applied, o.health, o.unhealthy, x.since, x.confirmed, x.received, s.id, x.reconciler_id
 FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
+
+-- name: historyBySource
+-- What the reconcilers reported that ever followed a branch: from the first observation of what was in force at $3, to the first one that
+-- differs from what was in force before $4.
+WITH own AS MATERIALIZED (
+    SELECT DISTINCT f.reconciler_id FROM branch b JOIN source s ON s.branch_id = b.id JOIN follower f ON f.source_id = s.id
+    WHERE b.repository = $1 AND b.ref = $2
+), span AS MATERIALIZED (
+    SELECT f.reconciler_id, COALESCE((
+        SELECT y.observed FROM observation y WHERE y.reconciler_id = f.reconciler_id AND y.observed <= $3 AND y.outcome_id <> (
+            SELECT z.outcome_id FROM observation z WHERE z.reconciler_id = f.reconciler_id AND z.observed <= $3 ORDER BY z.observed DESC LIMIT 1)
+        ORDER BY y.observed DESC LIMIT 1), -1) AS after_time, COALESCE((
+        SELECT y.observed FROM observation y WHERE y.reconciler_id = f.reconciler_id AND y.observed >= $4 AND y.outcome_id <> (
+            SELECT z.outcome_id FROM observation z WHERE z.reconciler_id = f.reconciler_id AND z.observed < $4 ORDER BY z.observed DESC LIMIT 1)
+        ORDER BY y.observed LIMIT 1), $4) AS until_time
+    FROM own f
+)
+SELECT x.reconciler_id, x.observed, x.received, x.outcome_id
+FROM span p CROSS JOIN observation x
+WHERE x.reconciler_id = p.reconciler_id AND x.observed > p.after_time AND x.observed <= p.until_time
+ORDER BY x.reconciler_id, x.observed;
+
+-- name: reconcilersBySource
+-- The reconcilers that ever followed a branch. forgotten is when their cluster was reset, if they did not report since; otherwise 0.
+SELECT r.id, c.name, r.kind, r.namespace, r.name, CASE WHEN x.reconciler_id IS NULL THEN COALESCE(h.reset, 0) ELSE 0 END
+FROM reconciler r
+JOIN cluster c ON c.id = r.cluster_id
+LEFT JOIN heartbeat h ON h.cluster_id = c.id
+LEFT JOIN reconciler_state x ON x.reconciler_id = r.id
+WHERE r.id IN (
+    SELECT f.reconciler_id FROM branch b JOIN source s ON s.branch_id = b.id JOIN follower f ON f.source_id = s.id
+    WHERE b.repository = $1 AND b.ref = $2)
+ORDER BY c.name, r.kind, r.namespace, r.name;
 
 -- name: lastCluster
 SELECT COALESCE(MAX(id), 0) FROM cluster;

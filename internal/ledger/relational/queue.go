@@ -11,10 +11,10 @@ import (
 
 // request holds the reports of one caller; done gets the result.
 type request struct {
-	reports []ledger.Report
-	cluster string // of a heartbeat; optional
-	heard   time.Time
-	done    chan error
+	reports    []ledger.Report
+	heartbeats []ledger.Heartbeat
+	restored   bool // they are those of another ledger
+	done       chan error
 }
 
 // sharedReports is the number of reports from which on a transaction takes no further request.
@@ -28,6 +28,17 @@ func (s *Store) Report(ctx context.Context, reports ...ledger.Report) error {
 	if len(reports) == 0 {
 		return nil
 	}
+	if err := checkReports(reports); err != nil {
+		return err
+	}
+	if err := s.submit(ctx, &request{reports: reports}); err != nil {
+		return fmt.Errorf("store %d reports: %w", len(reports), err)
+	}
+	return nil
+}
+
+// checkReports returns an error if one of the reports cannot be stored.
+func checkReports(reports []ledger.Report) error {
 	for _, r := range reports {
 		id := r.Reconciler
 		if err := r.Check(); err != nil {
@@ -38,9 +49,6 @@ func (s *Store) Report(ctx context.Context, reports ...ledger.Report) error {
 			return err
 		}
 	}
-	if err := s.submit(ctx, &request{reports: reports}); err != nil {
-		return fmt.Errorf("store %d reports: %w", len(reports), err)
-	}
 	return nil
 }
 
@@ -49,7 +57,7 @@ func (s *Store) Heard(ctx context.Context, cluster string, at time.Time) error {
 	if err := require("heartbeat", cluster); err != nil {
 		return err
 	}
-	if err := s.submit(ctx, &request{cluster: cluster, heard: at}); err != nil {
+	if err := s.submit(ctx, &request{heartbeats: []ledger.Heartbeat{{Cluster: cluster, At: at}}}); err != nil {
 		return fmt.Errorf("store heartbeat of %q: %w", cluster, err)
 	}
 	return nil

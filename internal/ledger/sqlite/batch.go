@@ -50,6 +50,7 @@ type batch struct {
 	tx         *sql.Tx
 	statements map[string]*sql.Stmt
 	clusters   map[string]int64
+	silence    int64 // how long a silence must be; 0 while it is not read
 }
 
 // statement returns a prepared statement for the transaction.
@@ -208,13 +209,52 @@ func (b *batch) Settle(ctx context.Context, reconcilers []int64) error {
 }
 
 // Heard implements [relational.Batch].
-func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
-	for name, at := range heard {
-		cluster, err := b.cluster(ctx, name)
+func (b *batch) Heard(ctx context.Context, heard map[string]relational.Heartbeats) error {
+	for name, h := range heard {
+		var last, forgotten int64
+		cluster, err := b.heard(ctx, name, &last, &forgotten)
 		if err != nil {
 			return err
 		}
-		if err := b.exec(ctx, queries.Get("putHeard"), cluster, at); err != nil {
+		if err := b.keepSilences(ctx, cluster, max(last, forgotten), h.Gaps()); err != nil {
+			return err
+		}
+		if h.Last <= last {
+			continue
+		}
+		if err := b.exec(ctx, queries.Get("putHeard"), cluster, h.Last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heard returns the id of a cluster and when it was last heard, and inserts the cluster if it does not exist.
+func (b *batch) heard(ctx context.Context, name string, last, forgotten *int64) (cluster int64, err error) {
+	err = b.statement(ctx, queries.Get("findHeard")).QueryRowContext(ctx, name).Scan(&cluster, last, forgotten)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b.cluster(ctx, name)
+	}
+	b.clusters[name] = cluster
+	return cluster, err
+}
+
+// keepSilences stores the gaps after a heartbeat that are long enough.
+func (b *batch) keepSilences(ctx context.Context, cluster, last int64, gaps []relational.Gap) error {
+	for _, g := range gaps {
+		g.From = max(g.From, last)
+		if g.From == 0 || g.To-g.From < ledger.MinSilence.Microseconds() {
+			continue
+		}
+		if b.silence == 0 {
+			if err := b.statement(ctx, queries.Get("findSilence")).QueryRowContext(ctx, ledger.DefaultSilence.Microseconds()).Scan(&b.silence); err != nil {
+				return err
+			}
+		}
+		if g.To-g.From < b.silence {
+			continue
+		}
+		if err := b.exec(ctx, queries.Get("putSilence"), cluster, g.From, g.To); err != nil {
 			return err
 		}
 	}

@@ -53,4 +53,13 @@ INSERT INTO follower (source_id, reconciler_id) VALUES ($1, $2) ON CONFLICT DO N
 
 -- name: putHeard
 INSERT INTO heartbeat (cluster_id, heard) VALUES ($1, $2)
-ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard;
+ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard, forgotten = 0 WHERE excluded.heard > heartbeat.heard;
+
+-- name: findHeard
+SELECT c.id, COALESCE(h.heard, 0), COALESCE(h.forgotten, 0) FROM cluster c LEFT JOIN heartbeat h ON h.cluster_id = c.id WHERE c.name = $1;
+
+-- name: findSilence
+SELECT COALESCE((SELECT value FROM setting WHERE name = 'silence'), $1);
+
+-- name: putSilence
+INSERT INTO silence (cluster_id, from_time, to_time) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;

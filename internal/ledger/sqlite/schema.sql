@@ -32,6 +32,8 @@ CREATE INDEX registration_at ON registration (at DESC, cluster_id);
 
 CREATE INDEX registration_credential ON registration (credential_hash) WHERE credential_hash <> '';
 
+CREATE INDEX silence_to ON silence (to_time);
+
 CREATE INDEX version_environment ON version (environment);
 
 CREATE INDEX version_path ON version (branch_id, path, closed);
@@ -126,7 +128,7 @@ CREATE TABLE gitops_commit (
 CREATE TABLE heartbeat (
     cluster_id INTEGER PRIMARY KEY REFERENCES cluster (id),
     heard      INTEGER NOT NULL
-) STRICT;
+, forgotten INTEGER NOT NULL DEFAULT 0, reset INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE membership (
     registration_id INTEGER NOT NULL REFERENCES registration (id),
@@ -241,10 +243,22 @@ CREATE TABLE replica (
     expires BIGINT NOT NULL -- of its lease
 );
 
+CREATE TABLE setting (
+    name  TEXT   PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE shared_secret (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 );
+
+CREATE TABLE silence (
+    cluster_id INTEGER NOT NULL REFERENCES cluster (id),
+    from_time  INTEGER NOT NULL, -- when it was last heard before
+    to_time    INTEGER NOT NULL, -- when it was heard again
+    PRIMARY KEY (cluster_id, from_time)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE source (
     id        INTEGER PRIMARY KEY,
