@@ -26,6 +26,7 @@ type Ledger interface {
 	Figures
 	Archive
 	Replicas
+	Identified
 	io.Closer
 }
 

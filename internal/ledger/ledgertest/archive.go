@@ -162,3 +162,16 @@ type fullDisk struct{}
 
 // Write returns the error of a full disk.
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// identity is the rule that a ledger is told from others.
+func identity(t *testing.T, l, other ledger.Ledger) {
+	one, err := l.Identity(t.Context())
+	must(t, err)
+	again, err := l.Identity(t.Context())
+	must(t, err)
+	another, err := other.Identity(t.Context())
+	must(t, err)
+	if one == "" || one != again || one == another {
+		t.Errorf("%q, then %q, and another ledger %q", one, again, another)
+	}
+}

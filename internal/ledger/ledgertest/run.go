@@ -90,6 +90,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"the last revisions are kept", keeping},
 		{"export and import", func(t *testing.T, l ledger.Ledger) { roundTrip(t, l, open(t)) }},
 		{"cut exports are refused", func(t *testing.T, l ledger.Ledger) { cutExports(t, l, open(t)) }},
+		{"identity", func(t *testing.T, l ledger.Ledger) { identity(t, l, open(t)) }},
 		{"import refuses what it does not know", importRefuses},
 		{"names that are missing", missingNames},
 	} {
