@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no limit of memory here")
 	}
-	r := sandbox.Runner{Limits: sandbox.Limits{Memory: enough, Time: 30 * time.Second}}
+	r := sandbox.Runner{Limits: sandbox.Limits{Memory: enough, Time: 5 * time.Minute}}
 	got, err := r.Render(context.Background(), job(doubling, "a", "b", "bad", "c", "d"), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ func querying(t *testing.T, url, query, expression string) decide.RunCheck {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &v1alpha1.PrometheusVerification{URL: url, Query: query, Expression: expression, Timeout: &metav1.Duration{Duration: 10 * time.Second}}
+	p := &v1alpha1.PrometheusVerification{URL: url, Query: query, Expression: expression, Timeout: &metav1.Duration{Duration: 5 * time.Minute}}
 	if query == "slow" {
 		p.Timeout.Duration = 50 * time.Millisecond
 	}

@@ -62,7 +62,7 @@ func TestAsking(t *testing.T) {
 		"nobody there":      {"http://127.0.0.1:1/", "", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			timeout := 10 * time.Second
+			timeout := 5 * time.Minute
 			if name == "too slow" {
 				timeout = 50 * time.Millisecond
 			}

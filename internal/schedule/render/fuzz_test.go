@@ -36,7 +36,7 @@ func FuzzTemplate(f *testing.F) {
 		d.ConfigData = map[string]any{"a": "b", "list": []any{1, "x"}, "map": map[string]any{"k": "v"}}
 		began := time.Now()
 		first := renderText(t, text, &d)
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > 5*time.Minute {
 			t.Errorf("took %s", took)
 		}
 		if again := renderText(t, text, &d); again != first {
@@ -79,7 +79,7 @@ func TestBounds(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			allocated := after.TotalAlloc - before.TotalAlloc
 			t.Logf("%s, %d bytes allocated", took, allocated)
-			if took > 20*time.Second || allocated > 256<<20 {
+			if took > 5*time.Minute || allocated > 256<<20 {
 				t.Error("takes too much")
 			}
 		})
