@@ -49,12 +49,12 @@ func Describe(files []File) (*Description, error) {
 	case err != nil:
 		return nil, err
 	case own == nil:
-		return nil, errors.New("Chart.yaml is missing")
+		return nil, errors.New("there is no Chart.yaml")
 	case own.Name == "" || path.Base(own.Name) != own.Name || own.Name == "." || own.Name == ".." || strings.ContainsFunc(own.Name, unicode.IsControl):
-		return nil, fmt.Errorf("Chart.yaml: %q is not the name of a chart", own.Name)
+		return nil, fmt.Errorf("read Chart.yaml: %q is not the name of a chart", own.Name)
 	}
 	if _, err := semver.NewVersion(own.Version); err != nil {
-		return nil, fmt.Errorf("Chart.yaml: %q is not a version: %w", own.Version, err)
+		return nil, fmt.Errorf("read Chart.yaml: %q is not a version: %w", own.Version, err)
 	}
 	lock, err := declaration(files, "Chart.lock", "requirements.lock")
 	if err != nil {

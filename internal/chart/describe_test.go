@@ -38,7 +38,7 @@ func TestChartsThatCannotBeDescribed(t *testing.T) {
 			t.Errorf("%s: got %v and %v, want %q", name, got, err, tc.want)
 		}
 	}
-	if _, err := chart.Describe(nil); err == nil || !strings.Contains(err.Error(), "Chart.yaml is missing") {
+	if _, err := chart.Describe(nil); err == nil || !strings.Contains(err.Error(), "there is no Chart.yaml") {
 		t.Errorf("no files: got %v", err)
 	}
 }
