@@ -216,7 +216,7 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	case errors.As(err, &network) && network.Timeout():
 		e.Kind, e.Detail, e.Hint = ErrUnavailable, "it did not answer in time", "try again"
 	default:
-		e.Kind, e.Detail, e.Hint = ErrUnavailable, secret.Scrub(err.Error(), used.password, l.password), "check the network and the URL, and try again"
+		e.Kind, e.Detail, e.Hint = ErrUnavailable, secret.Scrub(err.Error(), append(used.secrets(), l.password)...), "check the network and the URL, and try again"
 	}
 	return e
 }

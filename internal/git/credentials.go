@@ -3,6 +3,7 @@ package git
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -20,6 +21,14 @@ type credential struct {
 }
 
 func (c credential) empty() bool { return c.password.IsZero() }
+
+// secrets returns the password, and the text with it that is sent to a server, which may repeat either.
+func (c credential) secrets() []Secret {
+	if c.empty() {
+		return nil
+	}
+	return []Secret{c.password, NewSecret(base64.StdEncoding.EncodeToString([]byte(c.username + ":" + c.password.Reveal())))}
+}
 
 // credentialFor returns the credential to send to a location with the first request: the URL's own,
 // or the first that [Client.Credentials], the environment or the netrc file has for the host. The zero value means none.

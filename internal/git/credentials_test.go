@@ -2,11 +2,13 @@ package git
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +112,38 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	} {
 		if strings.Contains(text, "s3cr3t") || strings.Contains(text, fmt.Sprintf("%x", "s3cr3t")) {
 			t.Errorf("%q tells the secret", text)
+		}
+	}
+}
+
+// A server that repeats what it was sent, as proxies do when they explain a refusal, cannot make an error tell it.
+func TestErrorsHideTheCredentialThatAServerRepeats(t *testing.T) {
+	const password = "pa55/word?"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, got, _ := r.BasicAuth()
+		text := fmt.Sprintf("ERR not allowed: %s %s %s %s\n", user, got, url.QueryEscape(got), r.Header.Get("Authorization"))
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+		fmt.Fprintf(w, "%04x%s", len(text)+4, text)
+	}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	for where, open := range map[string]func() error{
+		"environment": func() error {
+			_, err := openAndResolve(t.Context(), newClient(t, map[string]string{"KALYPSO_GIT_TOKEN": password, "KALYPSO_GIT_HOST": host}), server.URL+"/x.git", "main", "")
+			return err
+		},
+		"URL": func() error {
+			_, err := openAndResolve(t.Context(), newClient(t, nil), "http://ann:"+url.QueryEscape(password)+"@"+host+"/x.git", "main", "")
+			return err
+		},
+	} {
+		err := open()
+		wantKind(t, err, ErrUnavailable, "not allowed")
+		basic := func(user string) string { return base64.StdEncoding.EncodeToString([]byte(user + ":" + password)) }
+		for _, told := range []string{password, url.QueryEscape(password), basic("ann"), basic("x-access-token")} {
+			if strings.Contains(err.Error(), told) {
+				t.Errorf("%s: %v tells the credential", where, err)
+			}
 		}
 	}
 }

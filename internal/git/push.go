@@ -117,9 +117,9 @@ func (r *Repository) pushError(ctx context.Context, conn *connection, command *p
 			return r.moved(branch)
 		}
 	}
-	detail := secret.Scrub(text, conn.used.password)
+	detail := secret.Scrub(text, conn.used.secrets()...)
 	if text := messages.text(); text != "" {
-		detail += "; the server says: " + secret.Scrub(text, conn.used.password)
+		detail += "; the server says: " + secret.Scrub(text, conn.used.secrets()...)
 	}
 	return &Error{
 		Kind: ErrDenied, Op: fmt.Sprintf("push branch %q to", branch), Where: r.Name, Detail: detail,
