@@ -63,26 +63,32 @@ func TestDocumentOrder(t *testing.T) {
 }
 
 // TestNothingIsLost checks that every target of the environment is either in the snapshot or listed as unreadable,
-// whatever else is broken.
+// whatever else is broken, and whether it is a part of a Workload or an object of its own.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SliceOfNDistinct(rapid.IntRange(0, 50), 1, 10, rapid.ID).Draw(t, "targets")
-		var b strings.Builder
+		var b, own strings.Builder
 		fmt.Fprintf(&b, workloadHead, "app")
 		for _, n := range entries {
 			broken := rapid.SampledFrom([]string{"", "labels: [1]", "environment: dev", "manifests: text", "extra: 1", "configSchemas: {}"}).Draw(t, "break")
-			fmt.Fprintf(&b, "    - {name: t%d, environment: dev, %s}\n", n, broken)
+			if rapid.Bool().Draw(t, "object of its own") {
+				fmt.Fprintf(&own, "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: DeploymentTarget\n"+
+					"metadata: {name: app-t%d, labels: {workload: app}}\nspec: {environment: dev, %s}\n", n, broken)
+			} else {
+				fmt.Fprintf(&b, "    - {name: t%d, environment: dev, %s}\n", n, broken)
+			}
 		}
 		s := fleet.Assemble(fleettest.Inputs("dev", map[string]string{
 			"main/app.yaml":          "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: app}\nspec: {workload: {repo: r}}\n",
 			"workloads/app/app.yaml": b.String(),
+			"env/targets.yaml":       own.String(),
 		}))
 		for _, n := range entries {
 			name := fmt.Sprintf("app-t%d", n)
 			readable := slices.ContainsFunc(s.Targets, func(t *fleet.Target) bool { return t.Name == name })
 			unreadable := slices.ContainsFunc(s.Unreadable, func(u fleet.Unreadable) bool { return u.Ref.Name == name })
 			if readable == unreadable {
-				t.Fatalf("%s: readable %t, unreadable %t\n%s", name, readable, unreadable, b.String())
+				t.Fatalf("%s: readable %t, unreadable %t\n%s", name, readable, unreadable, b.String()+own.String())
 			}
 		}
 	})

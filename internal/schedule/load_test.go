@@ -199,6 +199,15 @@ func TestNamesHaveNoPasswords(t *testing.T) {
 	}
 }
 
+func TestInputsAreShownWithoutPasswords(t *testing.T) {
+	const with, without = "https://ann:pa55word@example.com/app", "https://example.com/app"
+	for _, input := range (Inputs{Main: Input{Repo: with}, Branch: Input{Repo: with}, Others: []Input{{Repo: with}}}).public() {
+		if input.Repo != without {
+			t.Errorf("got %q, want %q", input.Repo, without)
+		}
+	}
+}
+
 func TestRepositoriesAreReadAtTheSameTime(t *testing.T) {
 	s := helloFleet(t, nil)
 	for i := range 2 * maxFetches {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -177,8 +178,10 @@ func TestRulesHold(t *testing.T) {
 }
 
 func TestEveryPairHasAReason(t *testing.T) {
+	filters := compiledFilters(t)
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawRules(t)
+		drawConditions(t, before, filters)
 		s := changed(t, before)
 		d := Decide(s, Options{Published: published(before, Decide(before, Options{}))})
 		assigned := byPair(s, d)
@@ -206,6 +209,44 @@ func TestEveryPairHasAReason(t *testing.T) {
 			}
 		}
 	})
+}
+
+// compiledFilters are filters about a cluster type, a target and a pair, with and without a message.
+func compiledFilters(t *testing.T) []fleet.Filter {
+	t.Helper()
+	s := fleet.Assemble(fleettest.Inputs("dev", map[string]string{"env/policy.yaml": `
+apiVersion: scheduler.kalypso.io/v1alpha1
+kind: SchedulingPolicy
+metadata: {name: filters}
+spec:
+  deploymentTargetSelector: {}
+  clusterTypeSelector: {}
+  filters:
+  - expression: clusterType.name < 'm'
+  - expression: target.name < 'm'
+    message: its name is too late in the alphabet
+  - expression: clusterType.name < target.name
+`}))
+	if len(s.Policies) != 1 || len(s.Policies[0].Filters) != 3 {
+		t.Fatal(s.Problems)
+	}
+	return s.Policies[0].Filters
+}
+
+// drawConditions adds filters and required features to policies and targets.
+func drawConditions(t *rapid.T, s *fleet.Snapshot, filters []fleet.Filter) {
+	features := func() []fleet.RequiredFeature {
+		return rapid.SampledFrom([][]fleet.RequiredFeature{nil, nil, nil, {{Name: "gpu"}}}).Draw(t, "features")
+	}
+	for _, p := range s.Policies {
+		if p.Mode != v1alpha1.PolicyExclude {
+			p.Filters = rapid.SliceOfN(rapid.SampledFrom(filters), 0, 2).Draw(t, "filters")
+			p.RequiredFeatures = features()
+		}
+	}
+	for _, target := range s.Targets {
+		target.RequiredFeatures = features()
+	}
 }
 
 func TestOrderOfObjectsDoesNotMatterForRules(t *testing.T) {
