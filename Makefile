@@ -23,6 +23,7 @@ sample: build ## build, and run the tutorial on this machine
 test: ## run every test
 	go test -vet=off -timeout 60m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
 	go -C tools/release test ./...
+	go -C tools/mutants test ./...
 
 .PHONY: test-all
 test-all: export KALYPSO_SWEEP = all
@@ -51,6 +52,10 @@ race: ## run the tests of concurrent packages with the race detector, without lo
 .PHONY: fuzz
 fuzz: ## run each fuzz target with some thousand inputs
 	tools/fuzz
+
+.PHONY: mutants
+mutants: ## break each invariant of ARCHITECTURE.md in three ways, and see that its tests fail
+	go -C tools/mutants run .
 
 # Each judge is a module of its own with the code of those who define what is right.
 .PHONY: judges

@@ -1,0 +1,3 @@
+module github.com/kalypso-io/kalypso/tools/mutants
+
+go 1.26.0
