@@ -16,8 +16,8 @@
 //
 // # When a replica ends
 //
-// One that stops gives its lease back, and the others notice when they next renew theirs, within [Renewal]. One that is killed, paused or
-// cut off from the database holds its units until its lease expires, [Lease] after its last renewal. A replica that lost its lease joins
+// One that stops gives its lease back, and the others notice when they next renew theirs, within a quarter of a lease. One that is killed, paused
+// or cut off from the database holds its units until its lease expires, [Lease] after its last renewal. A replica that lost its lease joins
 // again under a new ID.
 //
 // A member also compares its units with the ledger from time to time: an answer may get lost, and a database may fail over to a copy without

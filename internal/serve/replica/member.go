@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -17,10 +18,10 @@ import (
 )
 
 const (
-	// Lease is how long a replica that does not renew its lease keeps its units.
+	// Lease is how long a replica that does not renew its lease keeps its units, by default.
 	Lease = 8 * time.Second
-	// Renewal is how often a lease is renewed.
-	Renewal = 2 * time.Second
+	// renewals is how often a lease is renewed before it ends.
+	renewals = 4
 	// exchange is how often notes are written and read.
 	exchange = 250 * time.Millisecond
 	// auditEvery is after how many renewals the units are compared with the ledger.
@@ -46,6 +47,8 @@ type Options struct {
 	Name string
 	// Alone means that it cannot work with others.
 	Alone bool
+	// Lease is how long this replica keeps its units without a renewal; a quarter of it passes between two renewals. Default: [Lease].
+	Lease time.Duration
 	// Log receives who comes and goes. // required
 	Log *slog.Logger
 	// Changed is called when units may have moved, and when notes may have been missed. It must not block.
@@ -97,6 +100,7 @@ func (u *unit) endAll() {
 
 // New returns a member that has not joined yet.
 func New(o Options) *Member {
+	o.Lease = cmp.Or(o.Lease, Lease)
 	return &Member{Options: o, units: map[string]*unit{}, queued: map[string]bool{}}
 }
 
@@ -115,7 +119,7 @@ func (m *Member) join(ctx context.Context, replace bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r := ledger.Replica{ID: rand.Text()[:10], Name: m.Name, Alone: m.Alone}
-	if err := m.Ledger.Join(ctx, r, Lease, replace); err != nil {
+	if err := m.Ledger.Join(ctx, r, m.Lease, replace); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -127,7 +131,7 @@ func (m *Member) join(ctx context.Context, replace bool) error {
 // Run renews the lease and exchanges notes until the context ends. Then it gives the lease back.
 func (m *Member) Run(ctx context.Context) {
 	var wait sync.WaitGroup
-	wait.Go(func() { m.every(ctx, Renewal, m.beat) })
+	wait.Go(func() { m.every(ctx, m.Lease/renewals, m.beat) })
 	wait.Go(func() { m.every(ctx, exchange, m.exchange) })
 	wait.Wait()
 	m.leave(context.WithoutCancel(ctx))
@@ -227,17 +231,17 @@ func (m *Member) renew(ctx context.Context) error {
 	id := m.id
 	m.mu.Unlock()
 	asked := time.Now()
-	all, err := m.Ledger.Renew(ctx, id, Lease)
+	all, err := m.Ledger.Renew(ctx, id, m.Lease)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
-	if id != m.id || time.Since(asked) >= Lease {
+	if id != m.id || time.Since(asked) >= m.Lease {
 		m.mu.Unlock()
 		return nil // the answer is too late to be of use
 	}
 	was := m.living
-	m.living, m.until, m.wall = all, asked.Add(Lease), asked.Round(0).Add(Lease)
+	m.living, m.until, m.wall = all, asked.Add(m.Lease), asked.Round(0).Add(m.Lease)
 	if m.expiry != nil {
 		m.expiry.Stop()
 	}

@@ -45,7 +45,8 @@ func (s *Server) joinReplicas(ctx context.Context) error {
 		return err
 	}
 	s.replica = replica.New(replica.Options{
-		Ledger: s.Ledger, Name: name, Alone: *s.Config.LocalForge || s.Config.Registry != nil, Log: s.Log, Changed: s.reassigned, Received: s.received,
+		Ledger: s.Ledger, Name: name, Alone: *s.Config.LocalForge || s.Config.Registry != nil, Lease: s.Lease, Log: s.Log,
+		Changed: s.reassigned, Received: s.received,
 	})
 	err = s.replica.Join(ctx)
 	if errors.Is(err, ledger.ErrOccupied) && *s.Config.LocalForge {

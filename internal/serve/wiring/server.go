@@ -54,6 +54,8 @@ type Options struct {
 	Maps []git.Mapping
 	// Version is the version of the program.
 	Version string
+	// Lease is how long other servers wait for this one when it does not answer any more. Default: [replica.Lease].
+	Lease time.Duration
 }
 
 // Server is a server with all that it needs. [Server.Run] runs it.
