@@ -32,6 +32,7 @@ func (w *world) wantMerged(merged bool, when string) {
 }
 
 func TestAutoMergeWaitsForChecks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.round("dev") // the pull request is opened before its environment enables automatic merging
 	head := w.OpenPullRequest().Head.Commit
@@ -58,6 +59,7 @@ func (w *world) protect(checks ...string) {
 }
 
 func TestForgeMergesWhenOurStatusIsRequired(t *testing.T) {
+	t.Parallel()
 	w, gitea := newGiteaWorld(t)
 	w.autoMerging()
 	w.protect("build", pullrequest.StatusDeletions, pullrequest.StatusChecks)
@@ -77,6 +79,7 @@ func TestForgeMergesWhenOurStatusIsRequired(t *testing.T) {
 }
 
 func TestForgeDoesNotMergeLargeRemovals(t *testing.T) {
+	t.Parallel()
 	w, _ := newGiteaWorld(t)
 	w.autoMerging()
 	w.protect("build")
@@ -91,6 +94,7 @@ func TestForgeDoesNotMergeLargeRemovals(t *testing.T) {
 }
 
 func TestAChangeOfThePromotedCommitHasALabel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.round("dev")
 	w.Merge()

@@ -3,6 +3,7 @@ package wiring
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/fleet/sweeptest"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
@@ -28,6 +30,7 @@ func (w *world) try(environment string) (*schedule.Outcome, error) {
 // TestRoundEndsTheSameWhicheverRequestFails fails each request of a round in turn, in ways that outlast the retries,
 // and runs the round again when the forge works.
 func TestRoundEndsTheSameWhicheverRequestFails(t *testing.T) {
+	t.Parallel()
 	whole, gitea := newGiteaWorld(t)
 	whole.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	gitea.Faults.Clear()
@@ -43,30 +46,34 @@ func TestRoundEndsTheSameWhicheverRequestFails(t *testing.T) {
 		{Answer: forgetest.Answer(http.StatusTooManyRequests, "", "Retry-After", "3600")},
 		{Answer: forgetest.Answer(http.StatusUnauthorized, `{"message":"token expired"}`)},
 	}
-	for n, request := range requests {
+	for _, n := range sweeptest.Points(t, len(requests)) {
 		for _, fault := range []forgetest.Fault{lost, others[n%len(others)]} {
-			w, gitea := newGiteaWorld(t)
-			w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
-			gitea.FailAfter(n, fault)
-			_, err := w.try("dev")
-			if err == nil && !fault.After { // a write whose response was lost may be detected
-				t.Errorf("request %d (%s) failed unnoticed", n, request)
-			}
-			if err != nil && strings.Contains(err.Error(), giteatest.Token) {
-				t.Errorf("the error tells the token: %v", err)
-			}
-			gitea.Faults.Clear()
-			w.as(gitea, giteatest.Token) // a new process, which does not know that it should wait
-			w.round("dev")
-			if diff := cmp.Diff(want, w.Describe()); diff != "" {
-				t.Errorf("request %d (%s): another state than without the failure (-want +got):\n%s", n, request, diff)
-			}
+			t.Run(fmt.Sprintf("%d %s", n, requests[n]), func(t *testing.T) {
+				t.Parallel()
+				w, gitea := newGiteaWorld(t)
+				w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
+				gitea.FailAfter(n, fault)
+				_, err := w.try("dev")
+				if err == nil && !fault.After { // a write whose response was lost may be detected
+					t.Error("it failed unnoticed")
+				}
+				if err != nil && strings.Contains(err.Error(), giteatest.Token) {
+					t.Errorf("the error tells the token: %v", err)
+				}
+				gitea.Faults.Clear()
+				w.as(gitea, giteatest.Token) // a new process, which does not know that it should wait
+				w.round("dev")
+				if diff := cmp.Diff(want, w.Describe()); diff != "" {
+					t.Errorf("another state than without the failure (-want +got):\n%s", diff)
+				}
+			})
 		}
 	}
 }
 
 // TestATokenWithoutARight checks that the error names the right, and that an environment on another forge is not affected.
 func TestATokenWithoutARight(t *testing.T) {
+	t.Parallel()
 	w, gitea := newGiteaWorld(t)
 	w.as(gitea, giteatest.Weak)
 	_, err := w.try("dev")
@@ -93,6 +100,7 @@ func (w *world) interrupted(ctx context.Context, after func(write string) error)
 }
 
 func TestABranchThatMovesMeanwhileIsReadAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	err := w.interrupted(t.Context(), func(write string) error {
@@ -111,6 +119,7 @@ func TestABranchThatMovesMeanwhileIsReadAgain(t *testing.T) {
 }
 
 func TestTheBaseBranch(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(w *world){
 		"force-pushed": func(w *world) { w.restart(fleettest.GitOps, "dev", map[string]string{"other.md": "other\n"}) },
 		"emptied":      func(w *world) { w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": ""}) },
@@ -126,6 +135,7 @@ func TestTheBaseBranch(t *testing.T) {
 	}
 	for name, happens := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 			w.round("dev")
@@ -149,6 +159,7 @@ func TestTheBaseBranch(t *testing.T) {
 // TestPullRequestClosedByTheForge checks that a pull request is opened again if the forge closed it because its base was deleted:
 // no user refused it.
 func TestPullRequestClosedByTheForge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	first, closed := w.round("dev").PullRequest, forge.Closed
@@ -192,6 +203,7 @@ func (w *world) deleteBranch(repo, branch string) {
 
 // TestAFolderThatCannotBeWritten simulates a full disk: the error names the folder, and nothing is lost.
 func TestAFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	w, gitea := newGiteaWorld(t)
 	cache := filepath.Join(t.TempDir(), "cache")
 	if err := os.WriteFile(cache, nil, 0o600); err != nil {
@@ -218,6 +230,7 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 }
 
 func TestAWorkloadThatCannotBeReadHoldsItsAssignmentsOnly(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.round("dev")
 	w.Merge()
@@ -250,6 +263,7 @@ func reopened(t *testing.T, old *git.Client) *git.Client {
 }
 
 func TestAbandonedRoundDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := w.interrupted(ctx, func(write string) error {

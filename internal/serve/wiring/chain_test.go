@@ -28,6 +28,7 @@ func gitRun(t *testing.T, dir string, args ...string) {
 
 // TestRecordingReadsFilesOnly records a repository with a descriptor, a link to one, and a branch that is merged.
 func TestRecordingReadsFilesOnly(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("the git program is not installed")
 	}
@@ -72,6 +73,7 @@ spec:
 }
 
 func TestRecordingNeedsCommits(t *testing.T) {
+	t.Parallel()
 	client := &git.Client{Env: func(string) string { return "" }}
 	defer client.Close()
 	branches := repository.GitOpsBranches{Client: client}
@@ -105,6 +107,7 @@ func TestRecordingNeedsCommits(t *testing.T) {
 // TestOtherFollowedBranchesAreRecordedLater checks that other branches are recorded only after the branches of all environments:
 // before, a branch of an environment would be taken for an application's.
 func TestOtherFollowedBranchesAreRecordedLater(t *testing.T) {
+	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)

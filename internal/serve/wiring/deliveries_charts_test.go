@@ -21,6 +21,7 @@ import (
 // TestServersReadPrivateRegistries checks that tags are looked up with the credentials in docker's configuration file,
 // even if it is written after the start.
 func TestServersReadPrivateRegistries(t *testing.T) {
+	t.Parallel()
 	digest := "sha256:" + strings.Repeat("1", 64)
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "me" || password != "open-sesame" {

@@ -23,6 +23,7 @@ import (
 // TestSourceAndConfigurationChangeAtOnce checks that each environment gets both in one pull request, and that the commit is
 // promoted with its version.
 func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -52,6 +53,7 @@ func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 // TestConcurrentDeliveries lets CI jobs and a server work on one environment concurrently. The slower one reads again:
 // none fails, there is one pull request, and the final state is the same.
 func TestConcurrentDeliveries(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	order := deliver.RoundRequest{
@@ -87,6 +89,7 @@ func TestConcurrentDeliveries(t *testing.T) {
 // TestRenamedEnvironment checks that the new name needs a configuration first, like any new environment, and that the old branch
 // is kept because clusters may follow it.
 func TestRenamedEnvironment(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -121,6 +124,7 @@ func TestRenamedEnvironment(t *testing.T) {
 // TestChartRepositoryIsDown checks that the last resolved version is used, with a problem, and that a chart that was never fetched
 // holds its targets.
 func TestChartRepositoryIsDown(t *testing.T) {
+	t.Parallel()
 	charts := &remotetest.Server{}
 	server := httptest.NewServer(charts)
 	t.Cleanup(server.Close)

@@ -24,6 +24,7 @@ func (s *shop) environmentsOf(d *deliver.Delivered) map[string]query.Application
 
 // CI builds a commit again after it was published. Every place names the build that was rendered, and the next environment gets that one.
 func TestALaterBuildOfAPublishedCommitIsNotNamed(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	s.quiet()
@@ -62,6 +63,7 @@ func TestALaterBuildOfAPublishedCommitIsNotNamed(t *testing.T) {
 
 // A commit that was built again is promoted as the build that the environments before it run.
 func TestTheBuildThatRanIsPromoted(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.silent["dev-1"] = true // the gate of stage waits
 	s.built("1.4.0")
@@ -79,6 +81,7 @@ func TestTheBuildThatRanIsPromoted(t *testing.T) {
 
 // Going back brings the build that ran there, not a later one of the same commit.
 func TestRollbackBringsTheBuildThatRan(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	first := s.built("1.4.0")
 	s.quiet()

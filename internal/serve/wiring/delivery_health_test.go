@@ -46,6 +46,7 @@ func (s *shop) minutes(n int) (last *deliver.Delivered) {
 // TestWhatCrashesIsNotPromoted checks that a version stays in dev while its pods do not run, although its manifests are applied,
 // and goes on when it becomes healthy late.
 func TestWhatCrashesIsNotPromoted(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.health["dev-1"] = hub.HealthProgressing
 	commit := s.built("1.4.0")
@@ -69,6 +70,7 @@ func TestWhatCrashesIsNotPromoted(t *testing.T) {
 // TestWhatDegradesDuringSoakIsNotPromoted checks that a version that was healthy and degrades stays in dev, and that the soak time starts
 // again when it recovers.
 func TestWhatDegradesDuringSoakIsNotPromoted(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.Push(shopSource, "main", map[string]string{"delivery.yaml": `apiVersion: app.kalypso.io/v1alpha1
 kind: Delivery

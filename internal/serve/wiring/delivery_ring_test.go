@@ -98,6 +98,7 @@ func (s ringedShop) pass(minutes int, bad string) {
 // TestAVersionGoesThroughTheRingsOfAnApplication checks that a version soaks in the canary before the others get it, and that one that
 // degrades there goes back and reaches no other cluster.
 func TestAVersionGoesThroughTheRingsOfAnApplication(t *testing.T) {
+	t.Parallel()
 	s := newRingedShop(t)
 	first := s.built("1.4.0")
 	s.pass(30, "")

@@ -107,6 +107,7 @@ func (s *scannedShop) change(environment string) (c forge.PullRequest, status st
 }
 
 func TestChangesWaitForScans(t *testing.T) {
+	t.Parallel()
 	go1 := filepath.Join(t.TempDir(), "go")
 	digest := "sha256:" + strings.Repeat("1", 64)
 	s := newScannedShop(t, "while [ ! -e "+go1+" ]; do sleep 0.05; done", map[string]string{"1.4.0": digest})
@@ -143,6 +144,7 @@ func TestChangesWaitForScans(t *testing.T) {
 }
 
 func TestScansRefuseAChange(t *testing.T) {
+	t.Parallel()
 	s := newScannedShop(t, "echo 'CVE-2026-1 <b>@everyone</b>'; exit 1", map[string]string{"1.4.0": "sha256:" + strings.Repeat("1", 64)})
 	commit := s.built("1.4.0")
 	s.until("refused", func() bool {
@@ -162,6 +164,7 @@ func TestScansRefuseAChange(t *testing.T) {
 }
 
 func TestImagesThatNobodyFindsAreNotScanned(t *testing.T) {
+	t.Parallel()
 	s := newScannedShop(t, "true", map[string]string{})
 	s.built("1.4.0")
 	s.until("waiting", func() bool {
@@ -189,6 +192,7 @@ func readText(t *testing.T, file string) string {
 // TestApplicationsAreWokenWhenTheirScansEnd checks that only applications that wait for scans are woken, even if a scan ends
 // during the round.
 func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
+	t.Parallel()
 	var woken []string
 	w := &scanWaits{wake: func(_, application string) { woken = append(woken, application) }}
 	found := func(state scan.State) *deliver.Delivered {

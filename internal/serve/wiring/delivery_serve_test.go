@@ -78,6 +78,7 @@ func (s *shop) deliver(t *testing.T, d *deliveries) (problems []string) {
 }
 
 func TestServerDeliversRegisteredApplications(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	commit := s.built("1.4.0")
 	s.deliver(t, d)
@@ -105,6 +106,7 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 
 // A ledger from before subjects contained the workload is still used.
 func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	former, subject := ledger.CleanRepository(s.URL+"/"+shopSource), deliver.SubjectOf(s.URL+"/"+shopSource, "shop")
 	b := deliver.Build{Commit: s.Head(shopSource, "main"), Version: "1.4.0", Image: "1.4.0"}
@@ -131,6 +133,7 @@ func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 }
 
 func TestDeliveriesOfApplicationsAreCounted(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.flows.Client}, Ledger: s.ledger, Now: func() time.Time { return s.now }}
 	deliver := func(version string) {
@@ -157,6 +160,7 @@ func TestDeliveriesOfApplicationsAreCounted(t *testing.T) {
 }
 
 func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	s.Push(shopSource, "main", map[string]string{"delivery.yaml": ""})
 	requests, problems, err := d.loader(s.URL+"/"+fleettest.ControlPlane).Registered(t.Context(), s.URL+"/"+fleettest.ControlPlane)
@@ -166,6 +170,7 @@ func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
 }
 
 func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	request := deliver.Request{Source: s.URL + "/" + shopSource, Repositories: []string{s.URL + "/platform/manifests", s.URL + "/" + fleettest.GitOps}}
 	for repository, want := range map[string]error{
@@ -205,6 +210,7 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 // TestApplicationsReachWhatIsListed checks that the server's access to other teams' repositories is used only where the platform
 // team allows it.
 func TestApplicationsReachWhatIsListed(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	s.Create("manifests")
 	s.Push("platform/manifests", "main", map[string]string{"README.md": "of another team\n"})
@@ -233,10 +239,11 @@ func TestApplicationsReachWhatIsListed(t *testing.T) {
 
 // Charts use the same rules for addresses as verifications: names that the operator allows may have private addresses.
 func TestChartsComeFromPublicAddresses(t *testing.T) {
+	t.Parallel()
 	here := httptest.NewServer(http.NotFoundHandler())
 	defer here.Close()
 	ask := func(client *http.Client, url string) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet/sweeptest"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -18,6 +20,7 @@ import (
 )
 
 func TestCommitGoesFromDevToStage(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	d := s.quiet()
@@ -56,6 +59,7 @@ func TestCommitGoesFromDevToStage(t *testing.T) {
 }
 
 func TestConfigurationReachesOnlyItsEnvironment(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	s.quiet()
@@ -87,6 +91,7 @@ func TestConfigurationReachesOnlyItsEnvironment(t *testing.T) {
 }
 
 func TestFailedClusterStopsTheCommit(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	s.fails["dev-1"] = "the image cannot be pulled"
@@ -115,6 +120,7 @@ func TestFailedClusterStopsTheCommit(t *testing.T) {
 // The protocol is not part of a repository's name in the ledger: this forge has no https. A cluster that runs an older
 // commit makes Kalypso read the history of the branch.
 func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -132,6 +138,7 @@ func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
 }
 
 func TestGateWithoutClusters(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	if err := s.ledger.RecordCommit(t.Context(), ledger.Commit{
 		Repository: "https://git.example/platform-gitops", Branch: "dev", SHA: strings.Repeat("b", 40), Kind: ledger.BranchPlatform,
@@ -147,6 +154,7 @@ func TestGateWithoutClusters(t *testing.T) {
 }
 
 func TestManualChangesAreRestoredUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -166,6 +174,7 @@ func TestManualChangesAreRestoredUnlessToldOtherwise(t *testing.T) {
 }
 
 func TestClosedPullRequestIsNotOpenedAgain(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	commit := s.built("1.4.0")
 	s.quiet()
@@ -186,6 +195,7 @@ func TestClosedPullRequestIsNotOpenedAgain(t *testing.T) {
 }
 
 func TestHeldTargetIsReportedAndNotMerged(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.Push(shopSource, "main", map[string]string{"helm/templates/broken.yaml": "{{ fail \"no\" }}\n"})
 	commit := s.built("1.4.0")
@@ -200,6 +210,7 @@ func TestHeldTargetIsReportedAndNotMerged(t *testing.T) {
 }
 
 func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
+	t.Parallel()
 	whole := newShop(t)
 	whole.built("1.4.0")
 	whole.quiet()
@@ -211,30 +222,34 @@ func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
 		return files
 	}
 	want := state(whole)
-	for n := range 12 {
-		s := newShop(t)
-		s.built("1.4.0")
-		left := n
-		s.writes.after = func(string) error {
-			if left--; left < 0 {
-				return errCrash
+	for _, n := range sweeptest.Points(t, 12) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.built("1.4.0")
+			left := n
+			s.writes.after = func(string) error {
+				if left--; left < 0 {
+					return errCrash
+				}
+				return nil
 			}
-			return nil
-		}
-		_, _ = s.minute()
-		s.reboot()
-		d := s.quiet()
-		if diff := cmp.Diff(want, state(s)); diff != "" {
-			t.Fatalf("killed after %d writes: %s\n%s", n, diff, s.story(d))
-		}
-		changes, err := s.Repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})
-		if err != nil || len(changes) != 2 {
-			t.Fatalf("killed after %d writes: %d changes (%v)", n, len(changes), err)
-		}
+			_, _ = s.minute()
+			s.reboot()
+			d := s.quiet()
+			if diff := cmp.Diff(want, state(s)); diff != "" {
+				t.Fatalf("killed after %d writes: %s\n%s", n, diff, s.story(d))
+			}
+			changes, err := s.Repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})
+			if err != nil || len(changes) != 2 {
+				t.Fatalf("killed after %d writes: %d changes (%v)", n, len(changes), err)
+			}
+		})
 	}
 }
 
 func TestManualChangesAreKept(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -258,6 +273,7 @@ func TestManualChangesAreKept(t *testing.T) {
 }
 
 func TestWorkloadsCanShareRepositories(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	second := strings.ReplaceAll(fleettest.Shop()["workload.yaml"], "name: shop\n", "name: cart\n")
 	second = strings.ReplaceAll(strings.ReplaceAll(second, "functional-test", "cart-test"), "uat-test", "cart-uat")
@@ -287,6 +303,7 @@ func TestWorkloadsCanShareRepositories(t *testing.T) {
 }
 
 func TestEnvironmentWithoutConfigurationDoesNotBlockOthers(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	files := fleettest.Shop()
 	s.Push(shopSource, "main", map[string]string{
@@ -318,6 +335,7 @@ func TestEnvironmentWithoutConfigurationDoesNotBlockOthers(t *testing.T) {
 }
 
 func TestForcedPushToTheSource(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()

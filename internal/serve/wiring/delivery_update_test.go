@@ -31,6 +31,7 @@ func (c nginxCharts) Fetch(_ context.Context, ref app.Chart) (*deliver.Chart, er
 func (c nginxCharts) Versions(context.Context, app.Chart) ([]string, error) { return c.versions, nil }
 
 func TestUpdateProposesNewerCharts(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.Push(shopSource, "main", map[string]string{"delivery.yaml": strings.Replace(fleettest.Shop()["delivery.yaml"], "spec:\n",
 		"spec:\n  services:\n    - {name: nginx, chart: {repository: https://charts.example, name: nginx, version: 1.2.3}} # keep this\n", 1)})

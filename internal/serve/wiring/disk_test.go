@@ -11,6 +11,7 @@ import (
 )
 
 func TestAFullDiskIsNoticed(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("this system has no file that is always full")
 	}
@@ -34,6 +35,7 @@ func TestAFullDiskIsNoticed(t *testing.T) {
 
 // TestAFullDiskElsewhereIsNoticed uses a ledger on another machine.
 func TestAFullDiskElsewhereIsNoticed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t.TempDir())
 		d.note(errors.New("other"))

@@ -11,6 +11,7 @@ import (
 
 // TestPullRequestsOfConfigurationsAreCheckedForEditRights opens pull requests to the configuration of an application whose schema has edit rights.
 func TestPullRequestsOfConfigurationsAreCheckedForEditRights(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	const context = deliver.StatusConfig + "shop"
 	propose := func(branch, content string) forge.PullRequest {

@@ -9,6 +9,7 @@ import (
 
 // TestAnEnvironmentThatCannotBeReadDoesNotVanish has one that does not decode, and then one whose name is unknown.
 func TestAnEnvironmentThatCannotBeReadDoesNotVanish(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]string{
 		"does not decode": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: stage}\nspec: {promotion: 5}\n",
 		"is not YAML":     "kind: Environment\nmetadata: {name: [stage\n",

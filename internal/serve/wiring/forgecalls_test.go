@@ -8,6 +8,7 @@ import (
 
 // TestARoundWithNothingToDoAsksTheForgeTwice counts API requests, without those of Git.
 func TestARoundWithNothingToDoAsksTheForgeTwice(t *testing.T) {
+	t.Parallel()
 	w, gitea := newGiteaWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	wantRequests := func(when string) {

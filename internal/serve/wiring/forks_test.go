@@ -10,6 +10,7 @@ import (
 
 // Anyone who can fork a control plane can name repositories in it. None of them is read unless the operator allows it.
 func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	repo := w.Repo(fleettest.ControlPlane)
 	if err := repo.(forge.Brancher).CreateBranch(t.Context(), "topic", w.Head(fleettest.ControlPlane, "dev")); err != nil {

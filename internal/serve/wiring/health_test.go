@@ -15,6 +15,7 @@ import (
 
 // TestEachCauseIsOneAlert has seven repositories on a host that does not answer, and one with another error.
 func TestEachCauseIsOneAlert(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	sources := []git.Unavailable{{Repository: "https://fast.example/x", Since: noon, Err: errors.New("it sends too slowly")}}
 	for i := range 7 {

@@ -33,6 +33,7 @@ func (s *shop) revisions(environment, target string) query.TargetRevisions {
 }
 
 func TestRevisionsSayWhatWasDeployed(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	if r := s.revisions("dev", "functional-test"); len(r.Revisions) != 0 || r.More {
 		t.Errorf("before anything is merged: %+v", r)
@@ -100,6 +101,7 @@ func TestRevisionsSayWhatWasDeployed(t *testing.T) {
 }
 
 func TestVersionsSayWhatMergedCommitsRendered(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -124,6 +126,7 @@ func TestVersionsSayWhatMergedCommitsRendered(t *testing.T) {
 }
 
 func TestServerAnswersHistories(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	s.built("1.4.0")
 	s.deliver(t, d)

@@ -12,6 +12,7 @@ import (
 // TestJourneyOfAPlatformTeam performs the daily work of a platform team with the example fleet.
 // Everything before the first merge is in one pull request, updated in place.
 func TestJourneyOfAPlatformTeam(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	functional := w.Files(fleettest.ControlPlane, "dev")["scheduling/kaizen/functional-test-policy.yaml"]
 	small := w.Files(fleettest.ControlPlane, "dev")["cluster-types/west-us/small/small-cluster-type.yaml"]

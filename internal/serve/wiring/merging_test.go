@@ -35,6 +35,7 @@ func (r slowRepository) PullRequest(ctx context.Context, number int) (forge.Pull
 }
 
 func TestAChangeThatIsBeingMergedIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.round("dev")
 	c := w.OpenPullRequest()

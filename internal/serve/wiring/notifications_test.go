@@ -158,6 +158,7 @@ func (n *notifications) run() {
 // TestPeopleAreToldAboutPromotions follows a good commit, a bad one that fails on two clusters, and an approval. One receiver is down
 // meanwhile: it gets everything later, and delays neither rounds nor the other receiver.
 func TestPeopleAreToldAboutPromotions(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "prod": "{after: [dev], approval: pullRequest}"})
 	w.quiet()
 	good, weak := newReceiver(t), newReceiver(t)
@@ -217,6 +218,7 @@ func TestPeopleAreToldAboutPromotions(t *testing.T) {
 
 // TestTeamsAreToldAboutApplications follows an application, with its version and workspace.
 func TestTeamsAreToldAboutApplications(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	r := newReceiver(t)
 	n := notifying(t, s.ledger, func() time.Time { return s.now }, r.URL)
@@ -236,6 +238,7 @@ func TestTeamsAreToldAboutApplications(t *testing.T) {
 
 // TestServerSendsMessages runs a server. A step that a promoter records leaves it at once.
 func TestServerSendsMessages(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t)
 	noForge := false
 	config := &serve.Config{

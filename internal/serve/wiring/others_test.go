@@ -17,6 +17,7 @@ import (
 
 // TestARepositoryOfTheOriginalIsAdoptedByOneChange takes over the files of the original scheduler.
 func TestARepositoryOfTheOriginalIsAdoptedByOneChange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", w.original())
 	o := w.round("dev")
@@ -71,6 +72,7 @@ func (w *world) original() map[string]string {
 
 // TestNothingOfOthersChanges compares the whole repository before and after rounds.
 func TestNothingOfOthersChanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.populate()
 	before := w.others()

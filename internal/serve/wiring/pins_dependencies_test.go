@@ -56,6 +56,7 @@ func newNeededShop(t *testing.T) (*shop, *deliveries, map[string]bool) {
 }
 
 func TestNeededTargetIsNotUninstalled(t *testing.T) {
+	t.Parallel()
 	s, d, away := newNeededShop(t)
 	found := s.ask("ada", deliver.PinRequest{Uninstall: true}, true, "functional-test")
 	if got := found.Targets[0]; got.Result != deliver.PinRefused || got.Reason != "it is not uninstalled: needed by bank/test on large" {
@@ -91,6 +92,7 @@ func TestNeededTargetIsNotUninstalled(t *testing.T) {
 
 // TestNeededTargetKeepsWhatItNeeds: what is asked for at once is refused for both.
 func TestNeededTargetKeepsWhatItNeeds(t *testing.T) {
+	t.Parallel()
 	s, _, away := newNeededShop(t)
 	const first = "    - name: functional-test\n"
 	second := "    - name: second\n      environment: dev\n      manifests: {repo: ../shop-gitops, branch: dev, path: ./second}\n"
@@ -117,6 +119,7 @@ func TestNeededTargetKeepsWhatItNeeds(t *testing.T) {
 }
 
 func TestNeededTargetIsNotRemoved(t *testing.T) {
+	t.Parallel()
 	s, _, away := newNeededShop(t)
 	workload := s.Files(shopSource, "main")["workload.yaml"]
 	at := strings.Index(workload, "    - name: functional-test")

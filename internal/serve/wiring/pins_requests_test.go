@@ -42,6 +42,7 @@ func (s *shop) ask(by string, like deliver.PinRequest, preview bool, targets ...
 }
 
 func TestDeployWithdrawsAnOpenRequest(t *testing.T) {
+	t.Parallel()
 	s := newShopOfTwo(t)
 	s.ask("ada", deliver.PinRequest{Uninstall: true}, false, "smoke")
 	number := s.open("dev").Number
@@ -66,6 +67,7 @@ func TestDeployWithdrawsAnOpenRequest(t *testing.T) {
 
 // What waits in the environment takes the place of a request that is withdrawn, with the rules of the environment.
 func TestWithdrawnRequestMakesWay(t *testing.T) {
+	t.Parallel()
 	s := newShopOfTwo(t)
 	s.ask("ada", deliver.PinRequest{Uninstall: true}, false, "smoke")
 	s.Push(shopConfigs, "dev", map[string]string{"functional-test/values.yaml": "replicas: 9\n"})
@@ -81,6 +83,7 @@ func TestWithdrawnRequestMakesWay(t *testing.T) {
 }
 
 func TestPullRequestNamesWhoAsked(t *testing.T) {
+	t.Parallel()
 	s := newShopOfTwo(t)
 	wants := func(texts ...string) {
 		t.Helper()
@@ -135,6 +138,7 @@ func TestPullRequestNamesWhoAsked(t *testing.T) {
 }
 
 func TestPinIsKnownWithItsCommit(t *testing.T) {
+	t.Parallel()
 	s := newShopOfTwo(t)
 	since := func() *deliver.PinnedSince {
 		t.Helper()
@@ -166,6 +170,7 @@ func TestPinIsKnownWithItsCommit(t *testing.T) {
 }
 
 func TestTitleOfDifferentRequests(t *testing.T) {
+	t.Parallel()
 	s := newShopOfTwo(t)
 	s.Push(shopConfigs, "dev", map[string]string{"functional-test/values.yaml": "replicas: 4\n"})
 	s.quiet()

@@ -37,6 +37,7 @@ func ofTarget(files map[string]string) map[string]string {
 }
 
 func TestRolledBackTargetKeepsItsRevision(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -127,6 +128,7 @@ func TestRolledBackTargetKeepsItsRevision(t *testing.T) {
 }
 
 func TestUninstalledTargetHasNoObjects(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -176,6 +178,7 @@ func TestUninstalledTargetHasNoObjects(t *testing.T) {
 }
 
 func TestPinIsRefusedWhileOtherChangesAreOpen(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()
@@ -193,6 +196,7 @@ func TestPinIsRefusedWhileOtherChangesAreOpen(t *testing.T) {
 }
 
 func TestClosedPinIsOpenedAgainByARequest(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.built("1.4.0")
 	s.quiet()

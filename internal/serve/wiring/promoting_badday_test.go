@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/fleet/sweeptest"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -38,6 +39,7 @@ func (w *promotionWorld) live(calm func()) {
 
 // TestPromotionEndsTheSameWhereverItWasInterrupted kills the process after each write, and starts it again.
 func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
+	t.Parallel()
 	whole := newPromotionWorld(t, thereAndBack)
 	var writes []string
 	whole.writes.after = func(name string) error { writes = append(writes, name); return nil }
@@ -46,11 +48,16 @@ func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	if len(writes) < 25 || !strings.Contains(want, "Take stage back") {
 		t.Fatalf("%d writes: %v\n%s", len(writes), writes, want)
 	}
+	var sweep []int // the first and the last write of each kind
 	for n := range writes {
-		if slices.Contains(writes[:n], writes[n]) && slices.Contains(writes[n+1:], writes[n]) {
-			continue // the first and the last write of each kind
+		if !slices.Contains(writes[:n], writes[n]) || !slices.Contains(writes[n+1:], writes[n]) {
+			sweep = append(sweep, n)
 		}
+	}
+	for _, i := range sweeptest.Points(t, len(sweep)) {
+		n := sweep[i]
 		t.Run(fmt.Sprintf("%d %s", n, writes[n]), func(t *testing.T) {
+			t.Parallel()
 			w := newPromotionWorld(t, thereAndBack)
 			name := w.crashed(n)
 			w.live(func() {
@@ -80,6 +87,7 @@ func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 
 // TestTwoPromotersAtOnce checks that two promoters with one ledger and one forge lead to the same state as one.
 func TestTwoPromotersAtOnce(t *testing.T) {
+	t.Parallel()
 	alone := newPromotionWorld(t, thereAndBack)
 	alone.live(func() { alone.quiet() })
 	w := newPromotionWorld(t, thereAndBack)
@@ -179,14 +187,16 @@ func (r failingRepository) UpsertComment(ctx context.Context, change int, marker
 
 // TestPromotionEndsTheSameWhicheverRequestFails fails each of promotion's requests to the forge in turn.
 func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
-	left, name := 1<<30, ""
-	live := func(w *promotionWorld) {
+	t.Parallel()
+	// live fails a request, and returns its name and how many requests come after it.
+	live := func(w *promotionWorld, failed int) (name string, after int) {
+		left := failed
 		w.live(func() {
 			idle := 0
 			for range 60 {
 				o, err := w.minuteThrough(failing{w.Host, &left, &name})
 				if err != nil && !errors.Is(err, errForge) {
-					t.Fatal(err)
+					w.Fatal(err)
 				}
 				if idle++; err != nil || len(o.Did) > 0 || strings.Contains(fmt.Sprint(o.Environments), errForge.Error()) {
 					idle = 0
@@ -195,28 +205,38 @@ func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
 					return
 				}
 			}
-			t.Fatal("it does not come to rest")
+			w.Fatal("it does not come to rest")
 		})
+		return name, -left
 	}
 	whole := newPromotionWorld(t, thereAndBack)
-	live(whole)
-	requests, want := 1<<30-left, whole.story()
+	_, requests := live(whole, 0)
+	want := whole.story()
 	if requests < 60 {
 		t.Fatalf("only %d requests", requests)
 	}
+	var sweep []int
 	for n := 1; n <= requests; n += 1 + n/2 { // most later requests are like earlier ones
-		w := newPromotionWorld(t, thereAndBack)
-		left = n
-		live(w)
-		if diff := cmp.Diff(want, w.story()); diff != "" {
-			t.Errorf("request %d (%s): another end than without the failure (-want +got):\n%s", n, name, diff)
-		}
+		sweep = append(sweep, n)
+	}
+	for _, i := range sweeptest.Points(t, len(sweep)) {
+		n := sweep[i]
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			w := newPromotionWorld(t, thereAndBack)
+			name, _ := live(w, n)
+			if diff := cmp.Diff(want, w.story()); diff != "" {
+				t.Errorf("%s: another end than without the failure (-want +got):\n%s", name, diff)
+			}
+		})
 	}
 }
 
 // TestAForcedPush checks that history is kept, that the reason is shown, and that a new commit is promoted.
 func TestAForcedPush(t *testing.T) {
+	t.Parallel()
 	t.Run("of main", func(t *testing.T) {
+		t.Parallel()
 		w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}"})
 		w.commit("one")
 		lost := w.commit("two")
@@ -238,7 +258,8 @@ func TestAForcedPush(t *testing.T) {
 			t.Errorf("the history is lost: %v", w.steps("stage"))
 		}
 	})
-	t.Run("of the fleettest.GitOps branch", func(t *testing.T) {
+	t.Run("of the GitOps branch", func(t *testing.T) {
+		t.Parallel()
 		w := newPromotionWorld(t, map[string]string{"dev": "{}"})
 		commit := w.commit("one")
 		w.quiet()
@@ -262,6 +283,7 @@ func (w *promotionWorld) restartBranch(branch string, files map[string]string) {
 // TestRemovedEnvironment checks that after an environment is renamed or removed, other environments are not affected, and
 // that the next ones wait with a reason.
 func TestRemovedEnvironment(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage]}"})
 	old := w.commit("one")
 	w.want(w.quiet(), "prod", decide.Deployed, old)
@@ -284,6 +306,7 @@ func TestRemovedEnvironment(t *testing.T) {
 
 // TestProtectedBranch checks that a protected branch gets pull requests, whatever the rules are.
 func TestProtectedBranch(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}"})
 	w.quiet()
 	protector := w.Repo(fleettest.ControlPlane).(forge.Protector)

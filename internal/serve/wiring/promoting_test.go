@@ -17,6 +17,7 @@ import (
 
 // TestCommitIsPromotedAlongTheChain promotes a commit to dev, stage and, after approval, prod.
 func TestCommitIsPromotedAlongTheChain(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, chainOfThree)
 	commit := w.commit("one")
 	o := w.quiet()
@@ -50,6 +51,7 @@ func TestCommitIsPromotedAlongTheChain(t *testing.T) {
 
 // TestAFailingClusterStopsACommit checks that the status names the cluster, and that the commit is promoted after a repair.
 func TestAFailingClusterStopsACommit(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}"})
 	w.quiet()
 	w.cluster("dev-2").fails = "Deployment shop/cart: image not found"
@@ -72,6 +74,7 @@ func TestAFailingClusterStopsACommit(t *testing.T) {
 }
 
 func TestASilentClusterIsNotGreen(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}"})
 	w.quiet()
 	w.cluster("dev-1").silent = true
@@ -90,6 +93,7 @@ func TestASilentClusterIsNotGreen(t *testing.T) {
 
 // TestEnvironmentWithoutCommitIsPinned checks that the environment keeps its commit, and gets later commits by its rules.
 func TestEnvironmentWithoutCommitIsPinned(t *testing.T) {
+	t.Parallel()
 	for approval, people := range map[string]bool{"automatic": false, "pullRequest": true} {
 		t.Run(approval, func(t *testing.T) {
 			w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: " + approval + "}"})
@@ -117,6 +121,7 @@ func TestEnvironmentWithoutCommitIsPinned(t *testing.T) {
 
 // TestCommandsOfUsers pauses, requests, aborts and closes.
 func TestCommandsOfUsers(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest}"})
 	control := &promote.Control{
 		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: repository.NewDeliveryReader(w.flows.Client),

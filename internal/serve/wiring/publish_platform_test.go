@@ -49,6 +49,7 @@ func notPublishedOf(o *schedule.Outcome) (messages []string) {
 }
 
 func TestServerPublishesThePlatform(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	place, broken, env := registryOf(t)
 	public, keyFile := newKey(t)
@@ -138,6 +139,7 @@ func TestServerPublishesThePlatform(t *testing.T) {
 }
 
 func TestEnvironmentWithRingsIsPublishedWithoutItsTag(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	place, _, env := registryOf(t)
 	config := &serve.Config{Verify: serve.VerifyConfig{Hosts: []string{"127.0.0.1"}}}
@@ -166,6 +168,7 @@ func TestEnvironmentWithRingsIsPublishedWithoutItsTag(t *testing.T) {
 
 // A control plane does not make the server send requests to its own network.
 func TestServerPublishesToNoPrivateAddress(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	place, _, env := registryOf(t)
 	var err error

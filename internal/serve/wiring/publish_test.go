@@ -44,6 +44,7 @@ func registryOf(t *testing.T) (url string, broken *atomic.Bool, env func(string)
 }
 
 func TestServerPublishesWhatIsMerged(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	url, broken, env := registryOf(t)
 	public, private, err := ed25519.GenerateKey(nil)
@@ -132,6 +133,7 @@ func TestServerPublishesWhatIsMerged(t *testing.T) {
 }
 
 func TestNewPublisherRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []serve.PublishConfig{
 		{To: "folder"}, {To: "oci://registry.example.com"}, {To: "oci://registry.example.com/a:tag"}, {To: "oci://registry.example.com/a", KeyFile: "none"},
 	} {

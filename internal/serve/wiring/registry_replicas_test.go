@@ -3,6 +3,7 @@
 package wiring
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -17,7 +18,9 @@ import (
 
 // TestTheRegistryIsOfOneServer: the artifacts are in one data folder, so that a server with them starts beside no other one.
 func TestTheRegistryIsOfOneServer(t *testing.T) {
-	for _, tc := range []struct {
+	t.Parallel()
+	database := postgrestest.Start(t)
+	for i, tc := range []struct {
 		name, config string
 		alone        bool
 		want         string
@@ -27,7 +30,7 @@ func TestTheRegistryIsOfOneServer(t *testing.T) {
 		{"beside another server", "", false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			url := postgrestest.Start(t).Create(t, "ledger")
+			url := database.Create(t, fmt.Sprintf("ledger_%d", i))
 			l, err := postgres.Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)

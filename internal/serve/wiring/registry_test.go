@@ -42,20 +42,22 @@ func newRegistryServer(t *testing.T, anonymous string) *Server {
 	return s
 }
 
-// status sends a request to a server, as a program on this machine.
-func status(s *Server, method, path string, header ...string) int {
+// status sends a request, as a program on this machine.
+func status(server http.Handler, method, path string, header ...string) int {
 	r, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
 	r.RemoteAddr, r.Host = "127.0.0.1:9999", "127.0.0.1:8080"
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
-	s.server.Handler().ServeHTTP(w, r)
+	server.ServeHTTP(w, r)
 	return w.Code
 }
 
 // TestAccessToTheRegistry: readers and clusters pull, operators push, admins delete, and roles in workspaces are not enough.
 func TestAccessToTheRegistry(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t, "never")
+	server := s.server.Handler()
 	const upload, missing = "/v2/acme/shop/blobs/uploads/", "/v2/acme/shop/manifests/dev"
 	tokens := map[string]string{"mistyped": "kal_o_mistyped", "nothing": ""}
 	for _, role := range []access.Role{access.Reader, access.Operator, access.Admin, access.Join, access.Scoped} {
@@ -82,49 +84,51 @@ func TestAccessToTheRegistry(t *testing.T) {
 		basic := httptest.NewRequest(http.MethodGet, "/", nil)
 		basic.SetBasicAuth("any", tokens[who])
 		for kind, header := range map[string]string{"basic": basic.Header.Get("Authorization"), "bearer": "Bearer " + tokens[who]} {
-			if got := status(s, http.MethodGet, missing, "Authorization", header); got != want.pull {
+			if got := status(server, http.MethodGet, missing, "Authorization", header); got != want.pull {
 				t.Errorf("%s, %s: a pull answers %d, want %d", who, kind, got, want.pull)
 			}
-			if got := status(s, http.MethodPost, upload, "Authorization", header); got != want.push {
+			if got := status(server, http.MethodPost, upload, "Authorization", header); got != want.push {
 				t.Errorf("%s, %s: a push answers %d, want %d", who, kind, got, want.push)
 			}
-			if got := status(s, http.MethodDelete, unknown, "Authorization", header); got != want.remove {
+			if got := status(server, http.MethodDelete, unknown, "Authorization", header); got != want.remove {
 				t.Errorf("%s, %s: a deletion answers %d, want %d", who, kind, got, want.remove)
 			}
 		}
 	}
 	operator := "Bearer " + tokens["operator"]
-	if got := status(s, http.MethodPost, upload, "Authorization", operator, "Authorization", operator); got != http.StatusUnauthorized {
+	if got := status(server, http.MethodPost, upload, "Authorization", operator, "Authorization", operator); got != http.StatusUnauthorized {
 		t.Errorf("with two credentials: %d", got)
 	}
-	if got := status(s, http.MethodPost, upload, "Authorization", operator, "Sec-Fetch-Site", "cross-site"); got != http.StatusForbidden {
+	if got := status(server, http.MethodPost, upload, "Authorization", operator, "Sec-Fetch-Site", "cross-site"); got != http.StatusForbidden {
 		t.Errorf("from a page of another site: %d", got)
 	}
-	if got := status(s, http.MethodGet, "/v2"); got != http.StatusUnauthorized {
+	if got := status(server, http.MethodGet, "/v2"); got != http.StatusUnauthorized {
 		t.Errorf("/v2 answers %d", got)
 	}
 	empty := digest.FromString("").String()
-	if got := status(s, http.MethodPost, upload+"?digest="+empty, "Authorization", operator); got != http.StatusCreated {
+	if got := status(server, http.MethodPost, upload+"?digest="+empty, "Authorization", operator); got != http.StatusCreated {
 		t.Errorf("an empty blob: %d", got)
 	}
 }
 
 // TestAnonymousPulls are allowed to the same clients as other reading. Pushes never are.
 func TestAnonymousPulls(t *testing.T) {
-	s := newRegistryServer(t, "local")
-	if got := status(s, http.MethodGet, "/v2/acme/shop/manifests/dev"); got != http.StatusNotFound {
+	t.Parallel()
+	server := newRegistryServer(t, "local").server.Handler()
+	if got := status(server, http.MethodGet, "/v2/acme/shop/manifests/dev"); got != http.StatusNotFound {
 		t.Errorf("a program on this machine: %d", got)
 	}
-	if got := status(s, http.MethodGet, "/v2/acme/shop/manifests/dev", "X-Forwarded-For", "203.0.113.9"); got != http.StatusUnauthorized {
+	if got := status(server, http.MethodGet, "/v2/acme/shop/manifests/dev", "X-Forwarded-For", "203.0.113.9"); got != http.StatusUnauthorized {
 		t.Errorf("behind a proxy: %d", got)
 	}
-	if got := status(s, http.MethodPost, "/v2/acme/shop/blobs/uploads/"); got != http.StatusUnauthorized {
+	if got := status(server, http.MethodPost, "/v2/acme/shop/blobs/uploads/"); got != http.StatusUnauthorized {
 		t.Errorf("a push: %d", got)
 	}
 }
 
 // TestPinnedTargetsNeedTheirVersion: a version is not deleted while a target is pinned to its commit, or that is unknown.
 func TestPinnedTargetsNeedTheirVersion(t *testing.T) {
+	t.Parallel()
 	const revision, other = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
 	shop := &query.Application{Name: "shop", Environments: []query.ApplicationEnvironment{{
 		Environment: "dev", GitOps: &query.GitOps{}, Detail: &query.ApplicationEnvironmentDetail{Pinned: []deliver.PinnedTarget{
@@ -154,6 +158,7 @@ func TestPinnedTargetsNeedTheirVersion(t *testing.T) {
 
 // TestApplicationsAreReadBeforeTheirVersionsAreDeleted: a new server does not know yet what is pinned.
 func TestApplicationsAreReadBeforeTheirVersionsAreDeleted(t *testing.T) {
+	t.Parallel()
 	const one, two, source = "https://git.example/one", "https://git.example/two", "https://git.example/shop"
 	d := &deliveries{flows: &Flows{board: &serve.Board{}}, listed: map[string]bool{}, known: map[deliveredTo]*registeredApplication{}}
 	request := deliver.Request{Source: source, Workload: "shop"}

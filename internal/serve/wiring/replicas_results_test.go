@@ -40,6 +40,7 @@ func stored[T any](t *testing.T, v T) T {
 
 // A replica shows a chain as the one that works on it does: nothing is lost on the way through the ledger, authors included.
 func TestChainResult(t *testing.T) {
+	t.Parallel()
 	w := newPromotionWorld(t, chainOfThree)
 	w.quiet()
 	w.Push("platform/control-plane", "main", map[string]string{"README.md": "second\n"})
@@ -60,6 +61,7 @@ func TestChainResult(t *testing.T) {
 
 // A replica that gets a unit back stores its result again: another one has stored a different one in between.
 func TestResultAfterAnotherReplica(t *testing.T) {
+	t.Parallel()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +107,7 @@ func TestResultAfterAnotherReplica(t *testing.T) {
 
 // A second server on a ledger in a file does not start, until the first one has ended.
 func TestLedgerFileIsForOneServer(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ledger.db.lock")
 	unlock, err := lockFile(file)
 	if err != nil {
@@ -133,6 +136,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, e
 
 // After the lease of work has ended, it writes nothing to forges and repositories.
 func TestHeldRequests(t *testing.T) {
+	t.Parallel()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)

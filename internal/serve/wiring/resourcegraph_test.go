@@ -148,6 +148,7 @@ func (a *azure) published() string {
 
 // A cluster without an agent reaches its environment's gate through Azure.
 func TestACommitReachesTheGateThroughAzure(t *testing.T) {
+	t.Parallel()
 	a := newAzure(t, "{}")
 	a.run()
 	head := a.published()
@@ -174,6 +175,7 @@ func (a *azure) offline() bool {
 }
 
 func TestAzureThatCannotBeReadMakesNothingOffline(t *testing.T) {
+	t.Parallel()
 	a := newAzure(t, "{}")
 	// It reported before the server was restarted an hour ago.
 	if err := a.server.Ledger.Heard(t.Context(), "dev-1", time.Now().Add(-time.Hour)); err != nil {
@@ -206,6 +208,7 @@ func TestAzureThatCannotBeReadMakesNothingOffline(t *testing.T) {
 }
 
 func TestProblemsOfAzureAreListed(t *testing.T) {
+	t.Parallel()
 	a := newAzure(t, "{}")
 	a.fake.SetRows(
 		resourcegraphtest.Platform("stranger", "https://git.example.com/x", "dev", ".", strings.Repeat("1", 40), "2026-11-20T10:00:00Z"),
@@ -223,6 +226,7 @@ func TestProblemsOfAzureAreListed(t *testing.T) {
 }
 
 func TestTheIdentityOfAzureIsRequired(t *testing.T) {
+	t.Parallel()
 	a := newAzure(t, "{}")
 	for name, c := range map[string]serve.ResourceGraphConfig{
 		"no tenant":     {Subscriptions: []string{resourcegraphtest.Subscription}, SecretFile: "x"},

@@ -104,6 +104,7 @@ func (w *reviewWorld) publish() {
 
 // TestAReviewOnTheForgeApproves approves a rollout by reviewing its pull request. The approval is one of that rollout only.
 func TestAReviewOnTheForgeApproves(t *testing.T) {
+	t.Parallel()
 	w := newReviewWorld(t)
 	w.approved()
 	w.change("one")
@@ -127,6 +128,7 @@ func TestAReviewOnTheForgeApproves(t *testing.T) {
 
 // TestAPushAfterTheApproval: a developer adds a commit to a pull request that is approved, and merges it.
 func TestAPushAfterTheApproval(t *testing.T) {
+	t.Parallel()
 	w := newReviewWorld(t)
 	w.approved()
 	w.change("one")
@@ -143,6 +145,7 @@ func TestAPushAfterTheApproval(t *testing.T) {
 
 // TestAnAbortedCommitIsNotOffered aborts a commit whose manifests wait to be merged. Its pull request ends, and a request brings it back.
 func TestAnAbortedCommitIsNotOffered(t *testing.T) {
+	t.Parallel()
 	w := newReviewWorld(t)
 	w.approved()
 	former := standing(w.rest(), "dev").Commit

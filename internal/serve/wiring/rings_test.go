@@ -13,6 +13,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/fleet/sweeptest"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -203,6 +204,7 @@ func (w *ringsWorld) set(name string, mode simulate.Mode) {
 
 // TestRings gives an environment rings, and rolls changes out through them.
 func TestRings(t *testing.T) {
+	t.Parallel()
 	w := newRingsWorld(t, "{}", ringClusters)
 	w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
 	w.wantValues("one one one one one")
@@ -346,6 +348,7 @@ func (w *ringsWorld) wantStates(t *testing.T, between func(), want ...string) {
 
 // TestRingsEndTheSameWhereverTheyWereInterrupted kills the process after each kind of write, and after each push of a ring's branch.
 func TestRingsEndTheSameWhereverTheyWereInterrupted(t *testing.T) {
+	t.Parallel()
 	live := func(t *testing.T, interrupt func(w *ringsWorld), calm func(w *ringsWorld)) *ringsWorld {
 		w := newRingsWorld(t, ringRules, ringClusters)
 		w.quiet()
@@ -365,11 +368,16 @@ func TestRingsEndTheSameWhereverTheyWereInterrupted(t *testing.T) {
 	if !strings.Contains(want, "two three two") || !slices.Contains(writes, "pushed prod-ring-early.1") {
 		t.Fatalf("%v\n%s", writes, want)
 	}
+	var sweep []int // each push, and the first of the other writes; internal/promote has a test with all
 	for n := range writes {
-		if !strings.HasPrefix(writes[n], "pushed") && slices.Contains(writes[:n], writes[n]) {
-			continue // each push, and the first of the other writes; internal/promote has a test with all
+		if strings.HasPrefix(writes[n], "pushed") || !slices.Contains(writes[:n], writes[n]) {
+			sweep = append(sweep, n)
 		}
+	}
+	for _, i := range sweeptest.Points(t, len(sweep)) {
+		n := sweep[i]
 		t.Run(fmt.Sprintf("%d %s", n, writes[n]), func(t *testing.T) {
+			t.Parallel()
 			var killed *string
 			w := live(t, func(w *ringsWorld) { killed = w.crashed(n) }, func(w *ringsWorld) {
 				for killed != nil && *killed == "" {

@@ -3,12 +3,14 @@ package wiring
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/fleet/sweeptest"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
@@ -17,6 +19,7 @@ import (
 const westConfig = "cluster-types/west-us/west-us-config.yaml"
 
 func TestRoundOpensOneChangeAndKeepsItUpToDate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first := w.round("dev")
 	if first.PullRequest == nil || first.PullRequest.Title != "dev: 10 added" {
@@ -53,6 +56,7 @@ func keys(files map[string]string) []string {
 
 // TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its writes, like a crash, and runs it again.
 func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(w *world){
 		"proposing": func(w *world) {
 			w.Push(fleettest.ControlPlane, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
@@ -64,6 +68,7 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			whole := newWorld(t)
 			prepare(whole)
 			var writes []string
@@ -75,16 +80,19 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 				t.Fatalf("only %d writes: %v", len(writes), writes)
 			}
 			want := whole.Describe()
-			for n := range writes {
-				w := newWorld(t)
-				prepare(w)
-				if err := w.crashAfter(n); !errors.Is(err, errCrash) {
-					t.Fatalf("%s: the round was not interrupted: %v", writes[n], err)
-				}
-				w.round("dev")
-				if diff := cmp.Diff(want, w.Describe()); diff != "" {
-					t.Errorf("%s: another state than without interruption (-want +got):\n%s", writes[n], diff)
-				}
+			for _, n := range sweeptest.Points(t, len(writes)) {
+				t.Run(fmt.Sprintf("%d %s", n, writes[n]), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t)
+					prepare(w)
+					if err := w.crashAfter(n); !errors.Is(err, errCrash) {
+						t.Fatalf("the round was not interrupted: %v", err)
+					}
+					w.round("dev")
+					if diff := cmp.Diff(want, w.Describe()); diff != "" {
+						t.Errorf("another state than without interruption (-want +got):\n%s", diff)
+					}
+				})
 			}
 		})
 	}
@@ -102,6 +110,7 @@ func (w *world) crashAfter(n int) error {
 
 // TestWithdrawnPullRequestIsOpenedAgain checks that a withdrawn pull request does not count as refused.
 func TestWithdrawnPullRequestIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.round("dev")
 	w.Merge()
@@ -122,6 +131,7 @@ func TestWithdrawnPullRequestIsOpenedAgain(t *testing.T) {
 var errCrash = errors.New("crash")
 
 func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Push(fleettest.GitOps, "dev", map[string]string{"README.md": "started\n"})
 	var wait sync.WaitGroup
@@ -142,6 +152,7 @@ func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
 }
 
 func TestManualEditsOfAPullRequest(t *testing.T) {
+	t.Parallel()
 	closed, title := forge.Closed, "my own words"
 	tests := map[string]struct {
 		person func(w *world, c forge.PullRequest)
@@ -221,6 +232,7 @@ func TestManualEditsOfAPullRequest(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			c := w.round("dev").PullRequest
 			test.person(w, *c)
@@ -230,6 +242,7 @@ func TestManualEditsOfAPullRequest(t *testing.T) {
 }
 
 func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
 	if o := w.round("dev"); o.PullRequest.State != forge.Merged {
@@ -255,6 +268,7 @@ func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 }
 
 func TestProblemsBecomeIssuesAndAreClosedWhenMended(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.Push(fleettest.ControlPlane, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
 	w.round("dev")
@@ -270,6 +284,7 @@ func TestProblemsBecomeIssuesAndAreClosedWhenMended(t *testing.T) {
 }
 
 func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mine := map[string]string{"README.md": "mine\n", "drone/notes.md": "mine\n", "apps/app.yaml": "a: b\n"}
 	w.Push(fleettest.GitOps, "dev", mine)
@@ -296,6 +311,7 @@ func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
 }
 
 func TestControlPlanePullRequestsArePreviewed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	content := w.Files(fleettest.ControlPlane, "dev")[westConfig]
 	repo := w.Repo(fleettest.ControlPlane)
@@ -334,6 +350,7 @@ func TestControlPlanePullRequestsArePreviewed(t *testing.T) {
 
 // TestPullRequestsOfOthersValuesFail when the schema names other editors than the author.
 func TestPullRequestsOfOthersValuesFail(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	main := w.Files(fleettest.ControlPlane, "main")
 	const schema = "schemas/hello-world-app-schema.yaml"
@@ -373,6 +390,7 @@ func TestPullRequestsOfOthersValuesFail(t *testing.T) {
 }
 
 func TestRoundOfAnEnvironmentWhoseForgeIsNotConfigured(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.flows.Forges = nil
 	_, err := w.flows.Round(context.Background(), w.URL+"/"+fleettest.ControlPlane, "dev")

@@ -41,6 +41,7 @@ esac
 `
 
 func TestProgramsAreSchedulers(t *testing.T) {
+	t.Parallel()
 	schedulertest.Run(t, func(t *testing.T, b schedulertest.Behaviour) external.Scheduler {
 		script := map[schedulertest.Behaviour]string{
 			schedulertest.Chooses: answerScript, schedulertest.Fails: "exit 1", schedulertest.Hangs: "sleep 60", schedulertest.Garbles: "echo hello",
@@ -50,6 +51,7 @@ func TestProgramsAreSchedulers(t *testing.T) {
 }
 
 func TestEndpointsAreSchedulers(t *testing.T) {
+	t.Parallel()
 	schedulertest.Run(t, func(t *testing.T, b schedulertest.Behaviour) external.Scheduler {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, err := io.ReadAll(r.Body)
@@ -84,6 +86,7 @@ status: {decisions: [{clusterName: small}]}
 `
 
 func TestPlacementDecisionsAreASchedulerFromAFile(t *testing.T) {
+	t.Parallel()
 	schedulertest.Run(t, func(t *testing.T, b schedulertest.Behaviour) external.Scheduler {
 		file := filepath.Join(t.TempDir(), "decisions.yaml")
 		switch b {
@@ -101,6 +104,7 @@ func TestPlacementDecisionsAreASchedulerFromAFile(t *testing.T) {
 }
 
 func TestPlacementDecisionsAreASchedulerFromACommand(t *testing.T) {
+	t.Parallel()
 	schedulertest.Run(t, func(t *testing.T, b schedulertest.Behaviour) external.Scheduler {
 		script := map[schedulertest.Behaviour]string{
 			schedulertest.Chooses: "cat <<'E'\n" + decided + "E\n", schedulertest.Fails: "exit 1", schedulertest.Hangs: "sleep 60", schedulertest.Garbles: "echo 'a: ['",
@@ -110,6 +114,7 @@ func TestPlacementDecisionsAreASchedulerFromACommand(t *testing.T) {
 }
 
 func TestSchedulersThatCannotBeConfigured(t *testing.T) {
+	t.Parallel()
 	for text, wrong := range map[string]string{
 		"{name: default, command: [/bin/x]}":                                  "part of Kalypso",
 		"{name: Cost, command: [/bin/x]}":                                     "not a name",

@@ -20,6 +20,7 @@ import (
 
 // The embedded forge allows anonymous reading to the same clients as the API and the pages.
 func TestAnonymousReadingOfTheForge(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		anonymous, listen string
 		header            http.Header
@@ -52,6 +53,7 @@ func TestAnonymousReadingOfTheForge(t *testing.T) {
 		if _, err := s.LocalForge.CreateRepository(t.Context(), forge.NewRepository{Owner: "platform", Name: "gitops"}); err != nil {
 			t.Fatal(err)
 		}
+		handler := s.server.Handler()
 		for path, want := range map[string]int{
 			"/platform/gitops.git/info/refs?service=git-upload-pack": tc.git, "/api/v1/environments": tc.api, "/metrics": tc.api,
 		} {
@@ -60,7 +62,7 @@ func TestAnonymousReadingOfTheForge(t *testing.T) {
 			for name, values := range tc.header {
 				r.Header[name] = values
 			}
-			s.server.Handler().ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 			if w.Code != want {
 				t.Errorf("%s %s, host %s, %v: %s answers %d, want %d", tc.anonymous, tc.listen, tc.host, tc.header, path, w.Code, want)
 			}
@@ -71,6 +73,7 @@ func TestAnonymousReadingOfTheForge(t *testing.T) {
 
 // TestOneSignIn checks that a browser signs in once for the fleet's pages, the local forge and the API.
 func TestOneSignIn(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	config, err := serve.ParseConfig(nil, func(c *serve.Config) {
 		c.Data, c.URL, c.Access.Anonymous = data, "http://kalypso.example.com", "never"

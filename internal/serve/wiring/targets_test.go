@@ -14,6 +14,7 @@ import (
 
 // TestServerPinsTargetsInTheNameOfTheUser rolls a target back, as the API asks for it.
 func TestServerPinsTargetsInTheNameOfTheUser(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	s.built("1.4.0")
 	s.deliver(t, d)
@@ -91,6 +92,7 @@ func TestServerPinsTargetsInTheNameOfTheUser(t *testing.T) {
 
 // TestServerDoesNotMixTargetsWithOtherChanges: while another pull request of the environment is open, the answer is a conflict.
 func TestServerDoesNotMixTargetsWithOtherChanges(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	s.built("1.4.0")
 	s.quiet()

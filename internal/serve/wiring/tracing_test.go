@@ -37,6 +37,7 @@ func newCollector(t *testing.T) *collector {
 }
 
 func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
+	t.Parallel()
 	w, gitea := newGiteaWorld(t)
 	spans := newCollector(t)
 	hide := secret.Hider(secret.New(giteatest.Token), secret.New("t0ken-of-nobody"))
@@ -79,6 +80,7 @@ func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
 }
 
 func TestTracingIsOffByDefault(t *testing.T) {
+	t.Parallel()
 	tracing, err := startTracing(t.Context(), serve.TracingConfig{}, nil, secret.Hider(), nil, "devel")
 	if err != nil || tracing.transport() != nil {
 		t.Errorf("it is on (%v)", err)
@@ -87,6 +89,7 @@ func TestTracingIsOffByDefault(t *testing.T) {
 
 // Spans are sent again to a collector that is busy, with the headers of the standard variables.
 func TestSpansAreSentAgain(t *testing.T) {
+	t.Parallel()
 	var got []string
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.URL.Path+" "+r.Header.Get("X-Team"))

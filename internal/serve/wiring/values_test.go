@@ -26,6 +26,7 @@ func newByHand(w *world, d *deliveries) *byHand {
 }
 
 func TestValuesOfAnApplicationBecomeOnePullRequestInTheNameOfTheUser(t *testing.T) {
+	t.Parallel()
 	s, d := registeredShop(t)
 	v := newByHand(s.world, d)
 	schema := `{"properties": {"replicas": {"type": "integer", "minimum": 0, "editableBy": ["sre"]}}}`
@@ -94,6 +95,7 @@ func TestValuesOfAnApplicationBecomeOnePullRequestInTheNameOfTheUser(t *testing.
 }
 
 func TestPlanChecksPullRequestsOfTheServerAsTheUser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	main := w.Files(fleettest.ControlPlane, "main")
 	const schema = "schemas/hello-world-app-schema.yaml"
