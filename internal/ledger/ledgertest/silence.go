@@ -160,8 +160,10 @@ func restoring(t *testing.T, l ledger.Ledger) {
 	heardAt(t, l, "large-01", 70)
 	equal(t, "the next one", silent(t, l, ledger.SilenceQuery{From: at(56)}), []string{"large-01 60-70"})
 	for _, wrong := range []ledger.Restored{
-		{Silences: []ledger.Silence{{Cluster: "a", From: at(2), To: at(2)}}}, {Silences: []ledger.Silence{{From: at(1), To: at(2)}}},
-		{Heartbeats: []ledger.Heartbeat{{At: at(1)}}}, {Reports: []ledger.Report{{}}},
+		{Silences: []ledger.Silence{{Cluster: "a", From: at(2), To: at(2)}}},
+		{Silences: []ledger.Silence{{From: at(1), To: at(2)}}},
+		{Heartbeats: []ledger.Heartbeat{{At: at(1)}}},
+		{Reports: []ledger.Report{{}}},
 	} {
 		if err := l.Restore(t.Context(), wrong); err == nil {
 			t.Errorf("%+v: got no error", wrong)
