@@ -1,10 +1,13 @@
 package verify
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/promote/measure"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -37,10 +40,37 @@ func (r *Runner) authorize(request *http.Request) (*Credential, error) {
 	return nil, nil
 }
 
+// secrets are the texts by which the credential travels.
+func (c *Credential) secrets() []secret.Value {
+	if c == nil {
+		return nil
+	}
+	secrets := []secret.Value{c.Token, c.User, c.Password}
+	if c.Token.IsZero() { // as in the header
+		pair := base64.StdEncoding.EncodeToString([]byte(c.User.Reveal() + ":" + c.Password.Reveal()))
+		secrets = append(secrets, secret.New(pair))
+	}
+	return secrets
+}
+
 // hide returns the text of an error without the credential, which a server might repeat.
 func hide(err error, c *Credential) string {
-	if c == nil {
-		return secret.Scrub(err.Error())
+	return secret.Scrub(err.Error(), c.secrets()...)
+}
+
+// hidden returns a result without any credential of the runner. It is recorded, and shown to everyone who can read the environment.
+func (r *Runner) hidden(evidence measure.Evidence, err error) (measure.Evidence, error) {
+	if len(r.Credentials) == 0 {
+		return evidence, err
 	}
-	return secret.Scrub(err.Error(), c.Token, c.User, c.Password)
+	var secrets []secret.Value
+	for i := range r.Credentials {
+		secrets = append(secrets, r.Credentials[i].secrets()...)
+	}
+	hide := secret.Hider(secrets...)
+	evidence.Value, evidence.Baseline, evidence.Output = hide(evidence.Value), hide(evidence.Baseline), hide(evidence.Output)
+	if err != nil && hide(err.Error()) != err.Error() {
+		err = errors.New(hide(err.Error()))
+	}
+	return evidence, err
 }

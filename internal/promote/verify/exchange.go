@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -98,22 +97,21 @@ func (r *Runner) Post(ctx context.Context, address string, token secret.Value, b
 	transport := allowed.transport(u.Hostname())
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	hide := func(err error) error { return errors.New(secret.Scrub(err.Error(), token)) }
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, hide(reason(ctx, err))
+		return nil, reason(ctx, err, token)
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing was written
 	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return nil, hide(reason(ctx, err))
+		return nil, reason(ctx, err, token)
 	case answer.StatusCode >= 300 && answer.StatusCode < 400:
 		return nil, fmt.Errorf("%s answers %s; configure the URL that it leads to", u.Redacted(), secret.Line(answer.Status))
 	case answer.StatusCode != http.StatusOK:
 		said := ""
-		if line := strings.TrimSpace(clean(text[:min(len(text), 200)], false)); line != "" {
-			said = ": " + secret.Line(secret.Scrub(line, token))
+		if line := secret.Scrub(string(text), token); line != "" {
+			said = ": " + line
 		}
 		return nil, fmt.Errorf("%s answers %s%s", u.Redacted(), secret.Line(answer.Status), said)
 	case len(text) > limit:

@@ -33,13 +33,13 @@ func (r *Runner) ask(ctx context.Context, address string, e *measure.Expression)
 	client := &http.Client{Transport: transport, CheckRedirect: stay}
 	answer, err := client.Do(request)
 	if err != nil {
-		return measure.Evidence{}, reason(ctx, err)
+		return measure.Evidence{}, reason(ctx, err, credential.secrets()...)
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing was written
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	evidence := measure.Evidence{Value: secret.Line(answer.Status), Output: answer.Status}
 	if err != nil {
-		return evidence, reason(ctx, err)
+		return evidence, reason(ctx, err, credential.secrets()...)
 	}
 	if err = judge(e, answer, body); err == nil {
 		return evidence, nil
@@ -107,18 +107,18 @@ func stay(to *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("it leads elsewhere more than %d times", maxRedirects)
 	case !strings.EqualFold(to.URL.Host, from.Host) || from.Scheme == "https" && to.URL.Scheme != "https":
-		return fmt.Errorf("it leads to %s, which is elsewhere; name that URL itself", secret.Scrub(to.URL.Redacted()))
+		return fmt.Errorf("it leads to %s, which is elsewhere; name that URL itself", secret.Redact(to.URL.Redacted()))
 	}
 	return nil
 }
 
-// reason returns a short error for a request without a response.
-func reason(ctx context.Context, err error) error {
+// reason returns a short error for a request without a response, without the secrets that it was sent with.
+func reason(ctx context.Context, err error, secrets ...secret.Value) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("it did not answer in time")
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errors.New(secret.Scrub(err.Error()))
+	return errors.New(secret.Scrub(err.Error(), secrets...))
 }

@@ -59,25 +59,24 @@ func (r *Runner) instant(ctx context.Context, address, query string) (model.Valu
 	}
 	transport := r.transport(request.URL.Hostname())
 	defer transport.CloseIdleConnections()
-	if _, err := r.authorize(request); err != nil {
+	credential, err := r.authorize(request)
+	if err != nil {
 		return nil, err
 	}
 	guard := &guarded{next: transport, headers: request.Header}
 	client, err := api.NewClient(api.Config{Address: address, Client: &http.Client{Transport: guard, CheckRedirect: stay}})
 	if err != nil {
-		return nil, errors.New(secret.Scrub(err.Error()))
+		return nil, errors.New(hide(err, credential))
 	}
 	value, _, err := prometheus.NewAPI(client).Query(ctx, query, time.Time{}) // at the time of the server
 	var refused *prometheus.Error
 	switch {
 	case err == nil:
 		return value, nil
-	case errors.Is(err, ErrTooLarge), ctx.Err() != nil:
-		return nil, reason(ctx, err)
-	case errors.As(err, &refused):
-		return nil, fmt.Errorf("%s: %s", request.URL.Redacted(), secret.Line(secret.Scrub(refused.Msg)))
+	case errors.As(err, &refused) && !errors.Is(err, ErrTooLarge) && ctx.Err() == nil:
+		return nil, fmt.Errorf("%s: %s", request.URL.Redacted(), secret.Scrub(refused.Msg, credential.secrets()...))
 	default:
-		return nil, reason(ctx, err)
+		return nil, reason(ctx, err, credential.secrets()...)
 	}
 }
 

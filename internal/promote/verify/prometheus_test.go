@@ -1,9 +1,12 @@
 package verify
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +180,84 @@ func TestCredentials(t *testing.T) {
 			if len(tc.runner.Credentials) > 0 && strings.Contains(got, token) {
 				t.Errorf("%s, %s: the credential is shown: %s", kind, name, got)
 			}
+		}
+	}
+}
+
+// TestCredentialsThatServersRepeat: a server, or a proxy in front of it, repeats the header of a request in its answer. Neither the evidence
+// nor the error shows it, wherever it is: both are recorded, and shown on the forge.
+func TestCredentialsThatServersRepeat(t *testing.T) {
+	const token, password = "correct-horse-battery/\"<staple>", "hunter2-and-more"
+	said := func(w http.ResponseWriter, status int, contentType, format string, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		repeated, _ := json.Marshal(strings.Repeat("x", 270) + " " + r.Header.Get("Authorization"))
+		fmt.Fprintf(w, format, repeated)
+	}
+	const failed = `{"status":"error","errorType":"bad_data","error":%s}`
+	answers := map[string]http.HandlerFunc{
+		"/cut": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100000")
+			said(w, http.StatusBadRequest, "application/json", failed, r)
+		},
+		"/text": func(w http.ResponseWriter, r *http.Request) { said(w, http.StatusUnauthorized, "text/plain", "%s", r) },
+		"/data": func(w http.ResponseWriter, r *http.Request) {
+			said(w, http.StatusOK, "application/json", `{"status":"success","data":%s}`, r)
+		},
+		"/broken": func(w http.ResponseWriter, r *http.Request) {
+			said(w, http.StatusOK, "application/json", `{"status":%s`, r)
+		},
+		"/warning": func(w http.ResponseWriter, r *http.Request) {
+			said(w, http.StatusOK, "application/json", `{"status":"error","error":%s}`, r)
+		},
+		"/redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.example/"+url.PathEscape(r.Header.Get("Authorization")), http.StatusFound)
+		},
+		"/query": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.example/?"+url.Values{"a": {r.Header.Get("Authorization")}}.Encode(), http.StatusFound)
+		},
+		"/label": func(w http.ResponseWriter, r *http.Request) {
+			said(w, http.StatusOK, "application/json", `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":%s},"value":[1,"1"]}]}}`, r)
+		},
+		"/header": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Repeated", r.Header.Get("Authorization"))
+			said(w, http.StatusBadRequest, "application/json", failed, r)
+		},
+	}
+	for _, status := range []int{400, 401, 403, 404, 422, 500, 502, 503} {
+		answers[fmt.Sprintf("/%d", status)] = func(w http.ResponseWriter, r *http.Request) { said(w, status, "application/json", failed, r) }
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for path, answer := range answers {
+			if strings.HasPrefix(r.URL.Path, path+"/") || r.URL.Path == path {
+				answer(w, r)
+			}
+		}
+	}))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	for name, c := range map[string]Credential{
+		"token": {Host: host, Token: secret.New(token)}, "user": {Host: host, User: secret.New("operator"), Password: secret.New(password)},
+	} {
+		runner := &Runner{Hosts: loopback, Credentials: []Credential{c}}
+		for path := range answers {
+			for kind, check := range map[string]decide.RunCheck{
+				"query":      querying(t, server.URL+path, "up", "result < 0.5"),
+				"request":    asking(server.URL+path, 0),
+				"expression": expecting(t, server.URL+path, "headers['x-repeated'] == 'a' && json.error == 'b'"),
+			} {
+				evidence, err := runner.Run(t.Context(), check)
+				got := fmt.Sprintf("%v %+v", err, evidence)
+				pair := base64.StdEncoding.EncodeToString([]byte("operator:" + password))
+				for _, s := range []string{"correct-horse", password, pair[:12]} {
+					if strings.Contains(got, s) {
+						t.Errorf("%s, %s, %s: the credential is shown: %s", name, path, kind, got)
+					}
+				}
+			}
+		}
+		if _, err := runner.Post(t.Context(), server.URL+"/400", c.Token, []byte("{}"), 1<<20); err == nil || strings.Contains(err.Error(), "correct-horse") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -43,7 +43,12 @@ const (
 )
 
 // Run measures a verification once. A nil error means that it passed. The error explains the failure, and how to fix a configuration.
+// Neither the evidence nor the error has a credential in it, also if a server or program repeats it.
 func (r *Runner) Run(ctx context.Context, check decide.RunCheck) (measure.Evidence, error) {
+	return r.hidden(r.measure(ctx, check))
+}
+
+func (r *Runner) measure(ctx context.Context, check decide.RunCheck) (measure.Evidence, error) {
 	v := check.Check.Verification
 	switch {
 	case v.HTTP != nil:

@@ -5,6 +5,7 @@
 package secret
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -95,12 +96,21 @@ func Hider(secrets ...Value) func(text string) string {
 		if len(s) < 4 {
 			continue // a very short secret would garble the text, and protects nothing
 		}
-		for _, spelling := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
+		for _, spelling := range []string{s, url.QueryEscape(s), url.PathEscape(s), inJSON(s)} {
 			pairs = append(pairs, spelling, hidden)
 		}
 	}
 	known := strings.NewReplacer(pairs...)
 	return func(text string) string { return Redact(known.Replace(text)) }
+}
+
+// inJSON returns a text as it is in a JSON string.
+func inJSON(s string) string {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // Line returns a text on one line, without control characters.
