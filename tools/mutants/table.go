@@ -132,6 +132,13 @@ var mutants = []mutant{
 		"internal/git", "TestErrorsHideTheCredentialThatAServerRepeats",
 	},
 	{
+		6, "the error of a Prometheus server repeats the token that it was sent",
+		"internal/promote/verify/credential.go",
+		"secrets := []secret.Value{c.Token, c.User, c.Password}",
+		"secrets := []secret.Value{c.User}",
+		"internal/promote/verify", "TestCredentialsThatServersRepeat",
+	},
+	{
 		6, "a log prints a secret",
 		"internal/text/secret/secret.go",
 		"func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }",
