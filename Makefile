@@ -18,10 +18,13 @@ build: ## build the programs in bin/
 sample: build ## build, and run the tutorial on this machine
 	bin/kalypso sample up
 
+# Tests write many small files, half of whose cost is the disk's.
+in_memory = $$(tools/memory)
+
 # Many tests wait more than they work: with one for each processor, processors would wait, too. The slowest packages come first.
 # "make lint" vets. The time is for tests that hang, and long enough for a slow machine.
 test: ## run every test
-	go test -vet=off -timeout 60m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
+	$(in_memory) go test -vet=off -timeout 60m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
 	go -C tools/release test ./...
 	go -C tools/mutants test ./...
 
