@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -108,34 +107,4 @@ func KeptSecret(file string) (secret.Value, error) {
 
 func writeSecret(file string, s secret.Value) error {
 	return os.WriteFile(file, []byte(s.Reveal()+"\n"), 0o600)
-}
-
-// Secrets returns all credentials that a server uses, to hide them in logs.
-// A file that cannot be read is left out: the code that needs it reports it.
-func Secrets(config *serve.Config, env map[string]string) []secret.Value {
-	names := []string{
-		"KALYPSO_GIT_TOKEN", "KALYPSO_GIT_PASSWORD", "KALYPSO_SIGNING_PASSPHRASE", remote.EnvPassword, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
-	}
-	var secrets []secret.Value
-	for _, f := range config.Forges {
-		names = append(names, f.TokenEnv, f.WebhookSecretEnv)
-		if token, err := secretfile.Value(f.TokenFile); err == nil {
-			secrets = append(secrets, token)
-		}
-	}
-	for i := range config.ResourceGraph {
-		if kept, err := secretfile.Value(config.ResourceGraph[i].SecretFile); err == nil {
-			secrets = append(secrets, kept)
-		}
-	}
-	for i := range config.Schedulers {
-		names = append(names, config.Schedulers[i].TokenEnv)
-	}
-	if o := config.Access.OIDC; o != nil {
-		names = append(names, o.ClientSecretEnv)
-	}
-	for _, name := range names {
-		secrets = append(secrets, secret.New(env[name]))
-	}
-	return append(secrets, notificationSecrets(&config.Notifications, env)...)
 }

@@ -144,27 +144,6 @@ func configured(what, variable, file string, env map[string]string) (secret.Valu
 	return v, nil
 }
 
-// notificationSecrets returns the credentials of receivers, to hide them in logs.
-func notificationSecrets(n *serve.NotificationsConfig, env map[string]string) []secret.Value {
-	var all []secret.Value
-	add := func(variable, file string) {
-		if variable == "" && file == "" {
-			return
-		}
-		if v, err := configured("", variable, file, env); err == nil {
-			all = append(all, v)
-		}
-	}
-	for _, r := range n.Receivers {
-		add(r.URLEnv, r.URLFile)
-		add(r.SecretEnv, r.SecretFile)
-		if r.Email != nil {
-			add(r.Email.PasswordEnv, r.Email.PasswordFile)
-		}
-	}
-	return all
-}
-
 // TestMessage returns a message that tests a receiver.
 func TestMessage(id string, now time.Time) message.Event {
 	return message.Event{ID: id, Kind: message.Test, At: now, Reason: "If you can read this, the receiver works."}
