@@ -101,10 +101,7 @@ func zarfSchema(t *testing.T) *jsonschema.Schema {
 }
 
 // zarfPackage renders the built-in template.
-func zarfPackage(t interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}, target string, manifests map[string]string) []byte {
+func zarfPackage(t rapid.TB, target string, manifests map[string]string) []byte {
 	t.Helper()
 	l, _ := NewLibrary(&fleet.Snapshot{}, nil)
 	template, _ := l.Find(v1alpha1.ReconcilerTemplate, "zarf")
