@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
@@ -116,6 +118,33 @@ func TestThePluginOfKubectlSaysItsName(t *testing.T) {
 		var out, errs strings.Builder
 		if code := execute(t.Context(), terminal.New(nil, strings.NewReader(""), &out, &errs), program, []string{"plan", "--help"}); code != 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: code %d\n%s%s", program, code, &out, &errs)
+		}
+	}
+}
+
+// TestRunsShareNothing runs commands in one process as if each had its own: no flag of one is set in the next, and the environment is what it
+// is given.
+func TestRunsShareNothing(t *testing.T) {
+	t.Setenv(backend.EnvLedger, filepath.Join(t.TempDir(), "of-the-process.db"))
+	ledger := filepath.Join(t.TempDir(), "ledger.db")
+	for i, test := range []struct {
+		args, env  []string
+		code       cli.ExitCode
+		out, wrong string
+	}{
+		{args: []string{"ledger", "export", "--ledger", ledger}, code: cli.ExitFailed, wrong: "ledger.db"},
+		{args: []string{"cluster", "register", "a", "--member", "dev/large", "--ledger", ledger, "-o", "json"}, out: `"cluster": "a"`},
+		{args: []string{"cluster", "list"}, code: cli.ExitUsage, wrong: "set --server or KALYPSO_SERVER"},
+		{args: []string{"cluster", "list"}, env: []string{backend.EnvLedger + "=" + ledger}, out: "CLUSTER"},
+		{args: []string{"cluster", "list", "-o", "json", "--ledger", ledger}, out: `"name": "a"`},
+		{args: []string{"cluster", "list", "--ledger", ledger}, env: []string{backend.EnvLedger + "=not-there.db"}, out: "CLUSTER"},
+		{args: []string{"cluster", "list", "--help"}, out: "Usage:"},
+		{args: []string{"cluster", "list", "--ledger", ledger}, out: "CLUSTER"},
+	} {
+		var out, wrong strings.Builder
+		code := run(t.Context(), test.args, test.env, strings.NewReader(""), &out, &wrong)
+		if code != int(test.code) || !strings.Contains(out.String(), test.out) || !strings.Contains(wrong.String(), test.wrong) {
+			t.Errorf("%d. kalypso %s: exit code %d, want %d\n%s%s", i+1, strings.Join(test.args, " "), code, test.code, &out, &wrong)
 		}
 	}
 }

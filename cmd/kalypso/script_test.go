@@ -24,7 +24,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
-	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
@@ -39,24 +38,66 @@ var update = func() flag.Getter {
 
 func TestMain(m *testing.M) {
 	sandbox.Main(os.Args[1:]) // commands that run in the process of a test render charts, too
-	testscript.Main(m, map[string]func(){"kalypso": checked, "masked": masked})
-}
-
-// checked is the program, with a check of a command that prints JSON: its exit code is in the table, and the output matches its schema.
-func checked() {
-	sandbox.Main(os.Args[1:])
-	if !slices.Contains(os.Args, "json") {
+	if slices.Equal(os.Args[1:], []string{runnerCommand}) {
+		runForRelays()
+	}
+	name := filepath.Base(os.Args[0])
+	if name == "kalypso" && !slices.Contains(os.Args, "json") {
 		main()
 	}
+	if program := programs[name]; program != nil {
+		os.Exit(program(os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	}
+	remove, err := installPrograms()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "install the programs of scripts:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	remove()
+	os.Exit(code)
+}
+
+// installPrograms puts the programs of scripts, which are this one, and their relay on the PATH.
+func installPrograms() (remove func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(self), "programs") // a link leads nowhere else
+	if err != nil {
+		return nil, err
+	}
+	for name := range programs {
+		if err := os.Link(self, filepath.Join(folder, name)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		return nil, err
+	}
+	stop, err := startRelay(folder)
+	return func() { stop(); _ = os.RemoveAll(folder) }, err
+}
+
+// programs are the programs of scripts.
+var programs = map[string]func(args, env []string, stdin io.Reader, stdout, stderr io.Writer) int{"kalypso": checked, "masked": masked}
+
+// checked is the program, with a check of a command that prints JSON: its exit code is in the table, and the output matches its schema.
+func checked(args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	context.AfterFunc(ctx, stop)
+	if !slices.Contains(args, "json") {
+		return run(ctx, args, env, stdin, stdout, stderr)
+	}
 	var out bytes.Buffer
-	code := execute(ctx, terminal.New(os.Environ(), os.Stdin, io.MultiWriter(os.Stdout, &out), os.Stderr), os.Args[0], os.Args[1:])
-	if err := checkResult(os.Args[1:], code, out.Bytes()); err != nil {
-		fmt.Fprintln(os.Stderr, "the test found:", err)
+	code := run(ctx, args, env, stdin, io.MultiWriter(stdout, &out), stderr)
+	if err := checkResult(args, code, out.Bytes()); err != nil {
+		fmt.Fprintln(stderr, "the test found:", err)
 		code = 70
 	}
-	os.Exit(code)
+	return code
 }
 
 // TestScript runs testdata/script/<command>_<scenario>.txtar: the directory listing is the list of features.
@@ -98,6 +139,7 @@ func checked() {
 //	cluster KUBECONFIG URL BRANCH PATH @FILE
 //	                                serves a cluster whose Flux follows a repository, and runs the commit in the file
 //
+// The program kalypso is a relay to a process that runs one command after the other, unless it runs on and on; see [startRelay].
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
 func TestScript(t *testing.T) {
@@ -133,7 +175,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/home/.cache")
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
-	env.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // registries of images do not answer
+	env.Setenv("HTTPS_PROXY", scriptProxy) // registries of images do not answer
 	if err := os.MkdirAll(env.WorkDir+"/home", 0o777); err != nil {
 		return err
 	}
@@ -153,17 +195,16 @@ var (
 )
 
 // masked is the program of that name: "masked kalypso plan -e dev" shows what "kalypso plan -e dev" shows.
-func masked() {
-	sandbox.Main(os.Args[1:])
+func masked(args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var out, err bytes.Buffer
-	code := run(context.Background(), os.Args[2:], os.Environ(), os.Stdin, &out, &err)
+	code := run(context.Background(), args[1:], env, stdin, &out, &err)
 	mask := func(text []byte) []byte {
 		text = bytes.ReplaceAll(text, []byte(os.Getenv("WORK")), []byte("$WORK"))
 		return port.ReplaceAll(commitID.ReplaceAll(text, []byte("#######")), []byte("HOST"))
 	}
-	_, _ = os.Stdout.Write(mask(out.Bytes()))
-	_, _ = os.Stderr.Write(mask(err.Bytes()))
-	os.Exit(code)
+	_, _ = stdout.Write(mask(out.Bytes()))
+	_, _ = stderr.Write(mask(err.Bytes()))
+	return code
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

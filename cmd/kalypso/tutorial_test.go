@@ -67,7 +67,7 @@ var unhurried = strings.NewReplacer(
 func storyEnvironment(t *testing.T) []string {
 	t.Helper()
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "HTTPS_PROXY=" + scriptProxy, "NO_COLOR=1",
 	}
 }
 

@@ -234,7 +234,7 @@ func (s *workflowStory) shell(script, dir string, env map[string]string) string 
 	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + s.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "HTTPS_PROXY=" + scriptProxy,
 	}, s.env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
