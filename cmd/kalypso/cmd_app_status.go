@@ -46,7 +46,7 @@ type appEnvironmentStatus struct {
 	Build     deliver.Build `json:"build,omitzero"`
 	Published deliver.Build `json:"published,omitzero"`
 	// Phase and Reason say how the build stands. Without a ledger, it is unknown what clusters run.
-	Phase  decide.Phase `json:"phase"`
+	Phase  decide.State `json:"phase"`
 	Reason string       `json:"reason"`
 	// PullRequest is the open one.
 	PullRequest *pullRequest `json:"pullRequest,omitempty"`
@@ -203,17 +203,17 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 	}
 	switch rollout := o.Rollout(e.Build.Commit); {
 	case e.Build.Commit == "":
-		e.Phase, e.Reason = decide.Empty, "nothing was delivered here yet"
+		e.Phase, e.Reason = decide.Outside, "nothing was delivered here yet"
 	case rollout.State == decide.RolloutMerged:
 		e.Phase, e.Reason = "published", "the GitOps branch has it; what clusters run, a ledger knows"
 	case rollout.State == decide.RolloutRefused:
-		e.Phase, e.Reason = decide.Refused, rollout.Reason
+		e.Phase, e.Reason = decide.Rejected, rollout.Reason
 	case rollout.State == decide.RolloutClosed:
-		e.Phase, e.Reason = decide.Refused, "its change was closed without being merged"
+		e.Phase, e.Reason = decide.Rejected, "its change was closed without being merged"
 	case e.PullRequest != nil:
 		e.Phase, e.Reason = decide.Proposed, "waits for its pull request to be merged ("+e.PullRequest.URL+")"
 	default:
-		e.Phase, e.Reason = decide.Promoted, "waits for its pull request to be opened"
+		e.Phase, e.Reason = decide.Proposed, "waits for its pull request to be opened"
 	}
 	return e
 }

@@ -27,8 +27,9 @@ type promoteActionCommand struct {
 
 // requestFlags describe a request.
 type requestFlags struct {
-	commit string
-	why    string
+	commit         string
+	why            string
+	fast, now, all bool
 }
 
 func (f *requestFlags) bind(cmd *cobra.Command, commit bool) {
@@ -40,7 +41,7 @@ func (f *requestFlags) bind(cmd *cobra.Command, commit bool) {
 }
 
 func (f *requestFlags) command(action, environment, controlPlane string) backend.Command {
-	return backend.Command{Action: action, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
+	return backend.Command{Action: action, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane, Fast: f.fast, Now: f.now, All: f.all}
 }
 
 func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *cobra.Command {
@@ -64,6 +65,11 @@ func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *co
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, placeNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Accepted{})
 	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback || action == backend.Skip)
+	if action == backend.Rollback {
+		cmd.Flags().BoolVar(&c.request.fast, "fast", false, "do not wait for the soaks of rings, however long ago the commit ran well")
+		cmd.Flags().BoolVar(&c.request.now, "now", false, "do not wait for the windows and holds of single clusters; for admins")
+		cmd.Flags().BoolVar(&c.request.all, "all", false, "roll back all rings of the environment")
+	}
 	if cmd.Flags().Lookup("commit") != nil {
 		completeFlag(cmd, "commit", completeFleetWith(&c.place, t, func(ctx context.Context, f *backend.Fleet, args []string) ([]string, error) {
 			if action != backend.Rollback || len(args) == 0 {
@@ -124,6 +130,13 @@ func whatNext(action string, a api.Accepted) string {
 		return fmt.Sprintf("%s is aborted in %s; a newer commit replaces it", commit, environment)
 	case backend.Skip:
 		return fmt.Sprintf("later rings do not wait until %s has run in %s", commit, environment)
+	}
+	if action == backend.Rollback {
+		to := "the newest commit that ran well there"
+		if commit != "" && commit != "-" {
+			to = commit
+		}
+		return fmt.Sprintf("%s goes back to %s; neither its present commit nor newer ones are promoted there or later, until you request one or merge another; kalypso status shows it", environment, to)
 	}
 	return fmt.Sprintf("%s is the next commit for %s, subject to its rules; follow it with kalypso wait %s --commit %s",
 		commit, environment, follow, commit)

@@ -19,7 +19,7 @@ func TestWaitForAnApplicationOfAServer(t *testing.T) {
 	q.fleet.found = []query.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*query.Application{{
 		Name: "shop", Subject: "https://git.example/shop#shop", Line: []promote.Commit{{SHA: other}, {SHA: commit}},
 		Environments: []query.ApplicationEnvironment{
-			{Environment: "dev", Phase: decide.Deployed, Reason: "runs on 1 cluster", Build: &deliver.Build{Commit: commit}, Gate: &query.Gate{}},
+			{Environment: "dev", Phase: decide.Good, Reason: "runs on 1 cluster", Build: &deliver.Build{Commit: commit}, Gate: &query.Gate{}},
 			{Environment: "stage", After: []string{"dev"}, Phase: decide.Failed, Reason: "stage-1 failed", Build: &deliver.Build{Commit: commit}},
 		},
 	}}}}

@@ -121,9 +121,9 @@ func (p *Pipeline) moveRing(ctx context.Context, environment, stage string, m pr
 	case err != nil:
 		return promote.MoveResult{}, fmt.Errorf("move branch %q of ring %s: %w", branch, m.Environment, err)
 	case m.Back:
-		return promote.MoveResult{Did: fmt.Sprintf("took %s back to %s", m.Environment, fleet.ShortCommit(m.Commit))}, nil
+		return promote.MoveResult{Did: fmt.Sprintf("took %s back to %s", m.Environment, fleet.ShortCommit(m.Commit)), Revision: m.Commit}, nil
 	}
-	return promote.MoveResult{Did: fmt.Sprintf("moved %s to %s", m.Environment, fleet.ShortCommit(m.Commit))}, nil
+	return promote.MoveResult{Did: fmt.Sprintf("moved %s to %s", m.Environment, fleet.ShortCommit(m.Commit)), Revision: m.Commit}, nil
 }
 
 // statusContext returns the context of the commit statuses for an environment or ring.

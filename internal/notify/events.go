@@ -107,7 +107,7 @@ func (h *history) events(s ledger.Step) []message.Event {
 		}
 		for _, ask := range d.Asks {
 			about := []string{ask}
-			if d.Phase == decide.Verifying {
+			if d.Phase == decide.Checking {
 				about = append(about, d.Revision) // an approval is for one rollout; other requests stay while the environment changes
 			}
 			e := event(message.Waiting, ask, about...)
@@ -169,7 +169,7 @@ func (h *history) first(s ledger.Step) ledger.Step {
 }
 
 // wentBack returns the commit that a started step replaces by an earlier one; empty if it does not go back. The commits form a
-// stack, as in [decide.GoodCommits].
+// stack: a rollback removes all commits above its target.
 func (h *history) wentBack(started ledger.Step) (from string) {
 	var stack []string
 	for _, s := range h.steps {

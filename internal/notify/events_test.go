@@ -28,10 +28,10 @@ func TestEvents(t *testing.T) {
 		return step(minute, decide.StepFailed, commit, promote.Detail{Revision: "r" + commit, Failure: cause})
 	}
 	asks := func(minute int, commit, candidate string, asks ...string) ledger.Step {
-		return step(minute, promote.StateChanged, commit, promote.Detail{Phase: decide.Deployed, Candidate: strings.Repeat(candidate, 40), Asks: asks})
+		return step(minute, promote.StateChanged, commit, promote.Detail{Phase: decide.Good, Candidate: strings.Repeat(candidate, 40), Asks: asks})
 	}
 	verifying := func(minute int, revision string) ledger.Step {
-		return step(minute, promote.StateChanged, "a", promote.Detail{Phase: decide.Verifying, Revision: revision, Asks: []string{"approve"}})
+		return step(minute, promote.StateChanged, "a", promote.Detail{Phase: decide.Checking, Revision: revision, Asks: []string{"approve"}})
 	}
 	for name, tc := range map[string]struct {
 		steps []ledger.Step

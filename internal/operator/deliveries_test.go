@@ -31,10 +31,10 @@ func TestApplicationStatus(t *testing.T) {
 		Applications: []*query.Application{
 			{Name: "shop", Subject: "b", Workspace: "shops", Environments: []query.ApplicationEnvironment{
 				{
-					Environment: "dev", Phase: decide.Deploying, Reason: "0 of 1 cluster runs it", Build: &deliver.Build{Commit: "one", Version: "1.0.1"},
+					Environment: "dev", Phase: decide.Applying, Reason: "0 of 1 cluster runs it", Build: &deliver.Build{Commit: "one", Version: "1.0.1"},
 					Change: &query.Change{URL: "https://git.example.com/7"},
 				},
-				{Environment: "prod", Phase: decide.NoClusters, Error: "the branch is protected"},
+				{Environment: "prod", Phase: decide.Nobody, Error: "the branch is protected"},
 			}},
 			{Name: "bank", Subject: "a", Error: strings.Repeat("x", 300), Environments: make([]query.ApplicationEnvironment, 12)},
 		},

@@ -121,7 +121,7 @@ func promotionStatus(s *promote.Standing) *v1alpha1.EnvironmentPromotion {
 		p.PullRequest = s.Proposals[i].URL
 	}
 	for _, ring := range s.Rings {
-		if ring.Phase != decide.Deployed && len(p.Rings) < maxRings {
+		if !ring.Phase.Deployed() && len(p.Rings) < maxRings {
 			p.Rings = append(p.Rings, v1alpha1.RingPromotion{Name: ring.Name, Phase: string(ring.Phase), Commit: ring.Commit, Reason: shortened(ring.Reason, maxReason)})
 		}
 	}

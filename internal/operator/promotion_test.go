@@ -33,11 +33,11 @@ func TestPromotionStatus(t *testing.T) {
 	w := newWorld(t, botSecret(), ledgerSecret(), ledgerPlane())
 	var rings []promote.RingStanding
 	for i := range 12 {
-		rings = append(rings, promote.RingStanding{Name: fmt.Sprint("ring-", i), Phase: decide.Deploying, Commit: "of-gitops", Reason: strings.Repeat("x", 300)})
+		rings = append(rings, promote.RingStanding{Name: fmt.Sprint("ring-", i), Phase: decide.Applying, Commit: "of-gitops", Reason: strings.Repeat("x", 300)})
 	}
-	rings[0].Phase = decide.Deployed
+	rings[0].Phase = decide.Good
 	w.planes.promoted = &promote.Outcome{Environments: []promote.Standing{{
-		Environment: "dev", Phase: decide.Deploying, Commit: "one", Candidate: "two", Reason: "2 of 4 clusters run it", Rings: rings,
+		Environment: "dev", Phase: decide.Applying, Commit: "one", Candidate: "two", Reason: "2 of 4 clusters run it", Rings: rings,
 		Proposals: []promote.Proposal{
 			{Proposal: decide.Proposal{State: decide.ProposalClosed, URL: "https://git.example.com/6"}}, {Proposal: decide.Proposal{State: decide.ProposalOpen, URL: "https://git.example.com/7"}},
 		},

@@ -49,7 +49,7 @@ func (r *round) act(ctx context.Context) error {
 // A status that cannot be posted is not fatal: the next round tries again.
 func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 	place := r.place(d.Environment)
-	if place.Unknown != "" || d.Phase == decide.Unknown {
+	if place.Unknown != "" || d.State == decide.Unknown {
 		return nil
 	}
 	if place.start != "" {
@@ -83,6 +83,9 @@ func (r *round) actIn(ctx context.Context, d decide.Decision) error {
 
 // note records what is known before the round changes anything.
 func (r *round) note(ctx context.Context, place EnvironmentState, d decide.Decision) error {
+	if err := r.recordStarted(ctx, d); err != nil {
+		return err
+	}
 	if err := r.publish(ctx, place); err != nil {
 		return err
 	}
@@ -90,6 +93,9 @@ func (r *round) note(ctx context.Context, place EnvironmentState, d decide.Decis
 		return err
 	}
 	if err := r.noteReviews(ctx, place); err != nil {
+		return err
+	}
+	if err := r.recordOutcome(ctx, place, d); err != nil {
 		return err
 	}
 	return r.decide(ctx, d)
@@ -125,11 +131,14 @@ func (r *round) pin(ctx context.Context, place EnvironmentState) (bool, error) {
 	return true, nil
 }
 
-// publish records when the manifests were published on the GitOps branch. The gate's timeout starts at that time.
+// publish writes down when the branch got a revision, which is a fact: the gate's timeout starts at that time.
 func (r *round) publish(ctx context.Context, place EnvironmentState) error {
 	at := place.Rollout
 	page := r.journal.page(place.Environment)
-	if _, known := page.published[at.Commit]; known || at.State != decide.RolloutMerged || page.entered() != place.Commit {
+	if at.State != decide.RolloutMerged {
+		return nil
+	}
+	if n := len(page.publications); n > 0 && page.publications[n-1].revision == at.Commit && page.publications[n-1].commit == place.Commit {
 		return nil
 	}
 	reason := "the GitOps branch has its manifests"
@@ -166,16 +175,11 @@ func (r *round) recordProposal(ctx context.Context, environment, from, commit, u
 	return r.record(ctx, environment, commit, Proposed, reason, Detail{URL: url, From: from})
 }
 
-// decide records a decision that differs from the last one. It leaves out decisions that are replaced in the next round.
+// decide records a decision that differs from the last one.
 func (r *round) decide(ctx context.Context, d decide.Decision) error {
-	for _, a := range d.Actions {
-		if _, first := a.(decide.Record); first {
-			return nil
-		}
-	}
 	page := r.journal.page(d.Environment)
 	last, detail := page.decided, r.detail(d)
-	changed := last.Phase != d.Phase || last.commit != about(d) || last.Candidate != d.Candidate || last.Revision != detail.Revision ||
+	changed := last.Phase != d.State || last.commit != about(d) || last.Candidate != d.Candidate || last.Revision != detail.Revision ||
 		!slices.Equal(last.Asks, detail.Asks)
 	if about(d) == "" || !changed && last.reason == d.Reason {
 		return nil
@@ -188,7 +192,7 @@ func (r *round) decide(ctx context.Context, d decide.Decision) error {
 }
 
 func (r *round) detail(d decide.Decision) Detail {
-	return Detail{Phase: d.Phase, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d), Failure: d.Failure, InRing: d.InRing, Asks: d.Asks}
+	return Detail{Phase: d.State, Candidate: d.Candidate, Revision: r.place(d.Environment).Rollout.Commit, Since: r.since(d), Failure: d.Failure, InRing: d.InRing, Asks: d.Asks}
 }
 
 // about returns the commit under which a decision is recorded.
@@ -202,11 +206,6 @@ func about(d decide.Decision) string {
 // carryOut carries out an action. Every action checks first whether it is already done.
 func (r *round) carryOut(ctx context.Context, place EnvironmentState, action decide.Action) error {
 	switch a := action.(type) {
-	case decide.Record:
-		if page := r.journal.page(a.Environment); a.Step.Kind == decide.StepStarted && r.reading.OnlyMoves && len(page.history) > 0 && !page.proposes(a.Step.Commit) {
-			a.Reason = editedByHand // a promotion would have been recorded
-		}
-		return r.recordHistory(ctx, a)
 	case decide.SetStatus:
 		return r.show(ctx, place, a)
 	case decide.BeginCheck:
@@ -218,13 +217,6 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 		return nil
 	case decide.RunCheck:
 		return r.check(ctx, a)
-	case decide.CompleteRequest:
-		err := r.record(ctx, a.Environment, place.Commit, Completed, "", Detail{Request: a.ID})
-		if err != nil {
-			return err
-		}
-		r.did(a.String())
-		return nil
 	case decide.Promote:
 		m := Move{Environment: a.Environment, From: a.From, Commit: a.Commit, Approval: a.By}
 		if o := r.environment(a.Environment).Request; o != nil && o.Commit == a.Commit {
@@ -244,19 +236,28 @@ func (r *round) carryOut(ctx context.Context, place EnvironmentState, action dec
 
 // move promotes a commit to an environment, directly or with a proposal.
 func (r *round) move(ctx context.Context, m Move) error {
+	if _, ring := decide.SplitRing(m.Environment); m.From == "" && ring == "" && !r.reading.OnlyMoves && r.journal.page(m.Environment).entered() == m.Commit {
+		return nil // it was started, and its branch does not have it yet
+	}
 	moved, err := r.pipeline.Move(ctx, m)
 	if err != nil || moved.Did == "" {
 		return err
 	}
 	r.did(moved.Did)
-	if !r.reading.OnlyMoves {
+	if r.reading.OnlyMoves && moved.URL != "" {
+		return r.recordProposal(ctx, m.Environment, m.From, m.Commit, moved.URL)
+	}
+	if r.reading.OnlyMoves || moved.Revision != "" {
+		// Recorded at once, so that a commit that comes in by another way can be told apart.
+		if err := r.recordOnce(ctx, m.Environment, recordedStep{Kind: decide.StepStarted, Commit: m.Commit}, Detail{}, m.Reason); err != nil {
+			return err
+		}
+	}
+	if moved.Revision == "" {
 		return nil
 	}
-	// Recorded at once, so that a commit that comes in by another way can be told apart.
-	if moved.URL == "" {
-		return r.recordHistory(ctx, decide.Record{Environment: m.Environment, Step: decide.Step{Kind: decide.StepStarted, Commit: m.Commit}, Reason: m.Reason})
-	}
-	return r.recordProposal(ctx, m.Environment, m.From, m.Commit, moved.URL)
+	// Now, because clusters may fail before the next round.
+	return r.record(ctx, m.Environment, m.Commit, Published, m.Reason, Detail{Revision: moved.Revision})
 }
 
 // withdraw closes a proposal. It records that first, because a later round cannot detect that the record is missing.

@@ -212,8 +212,8 @@ func (r *round) baseline(a decide.RunCheck) *measure.Comparison {
 		return &measure.Comparison{Missing: fmt.Sprintf("no measurement %q of this commit passed in %s", a.Check.Name, where)}
 	}
 	page := r.journal.page(a.Environment)
-	for i := len(page.history) - 1; i >= 0; i-- {
-		s := page.history[i]
+	for i := len(page.records) - 1; i >= 0; i-- {
+		s := page.records[i]
 		if s.Kind != decide.StepDeployed || s.Commit == a.Commit {
 			continue
 		}

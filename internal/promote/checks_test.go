@@ -79,7 +79,7 @@ func TestMeasurementsContinueAfterARestart(t *testing.T) {
 	}
 	b.round()
 	s := b.round().Environments[0]
-	if s.Phase != decide.Deployed || len(values.values) != 0 {
+	if s.Phase != decide.Good || len(values.values) != 0 {
 		t.Fatalf("%s %s, not measured: %v", s.Phase, s.Reason, values.values)
 	}
 	want := []string{"passed 0.001 ", "failed 0.5 result < 0.01 is false", "passed 0.002 "}
@@ -113,7 +113,7 @@ func (b *bench) evidence(environment string) []string {
 func TestBaselineIsThePreviousCommit(t *testing.T) {
 	values := &meter{values: []float64{0.010, 0.012, 0.05}}
 	b, ended := measuring(t, values, errorRate(1, 0, v1alpha1.BaselinePrevious))
-	var phase decide.Phase
+	var phase decide.State
 	for i, commit := range []string{"one", "two", "three"} {
 		if i > 0 {
 			b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha(commit)})
@@ -140,7 +140,7 @@ func TestCommitStatusIsAVerification(t *testing.T) {
 	for range 3 {
 		b.round()
 	}
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, `nothing has posted the status "load-test" yet`) || b.fakePipeline.reads != 2 {
+	if s := b.round().Environments[0]; s.Phase != decide.Awaiting || !strings.Contains(s.Reason, `nothing has posted the status "load-test" yet`) || b.fakePipeline.reads != 2 {
 		t.Fatalf("%s %s, read %d times", s.Phase, s.Reason, b.fakePipeline.reads)
 	}
 	for _, state := range []forge.StatusState{forge.Pending, forge.Errored, forge.Success} {
@@ -148,7 +148,7 @@ func TestCommitStatusIsAVerification(t *testing.T) {
 		b.round()
 		b.round()
 	}
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 	want := []string{
@@ -171,7 +171,7 @@ func TestUnreadableStatusesAreRetried(t *testing.T) {
 	b.now = b.now.Add(2 * time.Minute)
 	b.clock.Store(&b.now)
 	o, err := b.promoter.Round(t.Context(), b.fakePipeline)
-	if !errors.Is(err, forge.ErrUnavailable) || o.Environments[0].Phase != decide.Verifying || !cmp.Equal(before, b.evidence("dev")) {
+	if !errors.Is(err, forge.ErrUnavailable) || o.Environments[0].Phase != decide.Awaiting || !cmp.Equal(before, b.evidence("dev")) {
 		t.Errorf("%v %s %v", err, o.Environments[0].Phase, b.evidence("dev"))
 	}
 }
@@ -193,7 +193,7 @@ func TestApprovalsAndBypasses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "1 of 2 approvals") {
+	if s := b.round().Environments[0]; s.Phase != decide.Awaiting || !strings.Contains(s.Reason, "1 of 2 approvals") {
 		t.Fatalf("%s %s", s.Phase, s.Reason)
 	}
 	command.By = "ben"
@@ -216,7 +216,7 @@ func TestApprovalsAndBypasses(t *testing.T) {
 		b.round()
 	}
 	s := b.round().Environments[0]
-	if s.Phase != decide.Deployed || !strings.Contains(s.Reason, `verification "load" was bypassed by ben: the load test is broken`) {
+	if s.Phase != decide.Good || !strings.Contains(s.Reason, `verification "load" was bypassed by ben: the load test is broken`) {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 	want := map[string]string{
@@ -261,7 +261,7 @@ func TestMeasurementsTakeTurns(t *testing.T) {
 		b.round()
 	}
 	calm := b.round().Environments[1]
-	if calm.Environment != "calm" || calm.Phase != decide.Deployed {
+	if calm.Environment != "calm" || calm.Phase != decide.Good {
 		t.Errorf("%s is %s: %s", calm.Environment, calm.Phase, calm.Reason)
 	}
 }
@@ -307,7 +307,7 @@ func TestRingsAreVerified(t *testing.T) {
 	approve()
 	b.follow()
 	<-ended
-	if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
+	if o := b.follow(); o.Environments[0].Phase != decide.Good {
 		t.Fatalf("%s", o.Environments[0].Reason)
 	}
 	b.merge("two")
@@ -319,7 +319,7 @@ func TestRingsAreVerified(t *testing.T) {
 	revision := revision("prod", sha("two"))
 	command.Commit, command.By = revision, "dora"
 	approve()
-	if o := b.follow(); o.Environments[0].Rings[0].Phase != decide.Verifying {
+	if o := b.follow(); o.Environments[0].Rings[0].Phase != decide.Awaiting {
 		t.Fatalf("the approval of the author counts: %s", o.Environments[0].Rings[0].Reason)
 	}
 	command.By = "anna"
@@ -340,7 +340,7 @@ func TestRingsAreVerified(t *testing.T) {
 	if err := control.Bypass(t.Context(), command); err != nil {
 		t.Fatal(err)
 	}
-	if o = b.follow(); o.Environments[0].Phase != decide.Deployed {
+	if o = b.follow(); o.Environments[0].Phase != decide.Good {
 		t.Errorf("after the bypass: %s %s", o.Environments[0].Phase, o.Environments[0].Reason)
 	}
 	if got := b.fakePipeline.statuses[revision+" prod/others/errors"]; got.Description != "Bypassed by anna: known, and harmless" {

@@ -47,6 +47,10 @@ type Command struct {
 	// By is the user, Why the reason, which is required for Bypass.
 	By  string // required
 	Why string
+	// To is the commit to which a rollback returns, of which Commit is the one that is taken back; the newest good one if it is empty. Fast,
+	// Now and All are those of [decide.Rollback].
+	To             string
+	Fast, Now, All bool
 	// Check is the name of a verification; required for Approve and Bypass. Groups are those of the user that it names.
 	Check  string
 	Groups []string
@@ -73,6 +77,16 @@ func (c *Control) Abort(ctx context.Context, w Command) error {
 // the commit waits until it is found, and does not block others.
 func (c *Control) Order(ctx context.Context, w Command) error {
 	return c.say(ctx, Requested, w, true)
+}
+
+// RollBack takes a commit back: the environment or ring returns to an earlier one, and neither the commit nor those that were merged on top
+// of it by then return there, or enter later environments and rings, until one is requested or a newer one is merged. The caller checks
+// that the user may set Now.
+func (c *Control) RollBack(ctx context.Context, w Command) error {
+	if w.To == w.Commit {
+		return fmt.Errorf("%w: %s is the present commit", ledger.ErrInvalid, secret.Scrub(w.To))
+	}
+	return c.say(ctx, RolledBack, w, true)
 }
 
 // Skip lets a commit pass a ring: later rings do not wait until it has run there. It needs a reason.
@@ -128,8 +142,8 @@ func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, abou
 		PromotionID: ledger.PromotionID{Subject: ledger.CleanSubject(w.Subject), Commit: w.Commit, Environment: w.Environment},
 		Kind:        string(kind), By: secret.Scrub(w.By), Reason: secret.Scrub(w.Why), At: now().UTC().Truncate(time.Microsecond),
 	}
-	if w.Check != "" {
-		detail, err := json.Marshal(Detail{Check: w.Check, Groups: w.Groups})
+	if w.Check != "" || kind == RolledBack {
+		detail, err := json.Marshal(Detail{Check: w.Check, Groups: w.Groups, To: w.To, Fast: w.Fast, Now: w.Now, All: w.All})
 		if err != nil {
 			return err
 		}

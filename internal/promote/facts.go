@@ -12,28 +12,73 @@ import (
 func (p *page) environment(place EnvironmentState) decide.Environment {
 	e := decide.Environment{
 		Name: place.Environment, Unknown: place.Unknown, Commit: place.Commit, Head: place.Head, Rollout: place.Rollout,
-		History: slices.CompactFunc(slices.Clone(p.history), same), Checks: p.checks(place),
-		Proposals: p.proposals(place), Aborts: p.aborted(), Request: p.pendingOrder(), Skips: p.skipped(),
+		Checks: p.checks(place.Commit, place.Rollout.Commit), Proposals: p.proposals(place), Aborts: p.aborted(), Rollbacks: p.rolledBack(),
+		Request: p.pendingOrder(), Requested: p.ordered, Skips: p.skipped(),
 	}
 	e.Statuses, e.CheckStatuses = p.statuses(place)
-	asked := p.ordered[place.Commit]
-	for _, b := range p.bypasses[place.Commit] {
-		if !b.At.Before(asked) {
-			e.Bypasses = append(e.Bypasses, b)
-		}
-	}
-	for _, a := range p.approvals[place.Commit] {
-		if !a.At.Before(asked) {
-			e.Approvals = append(e.Approvals, a)
-		}
-	}
-	slices.SortStableFunc(e.Bypasses, func(a, b decide.Bypass) int { return a.At.Compare(b.At) })
-	slices.SortStableFunc(e.Approvals, func(a, b decide.Approval) int { return a.At.Compare(b.At) })
+	e.Bypasses, e.Approvals = p.words(place.Commit)
 	if p.pause != nil && p.pause.At.After(p.resumed) {
 		pause := *p.pause
 		e.Pause = &pause
 	}
 	return e
+}
+
+// carriers returns the revisions that the branch of a place had, oldest first, without what its gate said. The last one is what Git has now.
+func (p *page) carriers(place EnvironmentState, now time.Time) []decide.Carrier {
+	var all []decide.Carrier
+	checks := map[string][]decide.CheckResult{}
+	for _, r := range p.results {
+		if !r.At.Before(p.ordered[r.commit]) {
+			checks[r.commit+" "+r.Revision] = append(checks[r.commit+" "+r.Revision], r.CheckResult)
+		}
+	}
+	add := func(revision, commit string, at time.Time) {
+		n := len(all)
+		if n > 0 && all[n-1].Revision == revision && all[n-1].Commit == commit {
+			return
+		}
+		if n > 0 {
+			all[n-1].Left = at
+		}
+		c := decide.Carrier{Commit: commit, Revision: revision, Entered: at, Checks: checks[commit+" "+revision]}
+		c.Bypasses, c.Approvals = p.words(commit)
+		all = append(all, c)
+	}
+	for _, is := range p.publications {
+		add(is.revision, is.commit, is.at)
+	}
+	if place.Rollout.State == decide.RolloutMerged {
+		add(place.Rollout.Commit, place.Commit, now.Add(time.Microsecond)) // after what was reported until now
+	}
+	return all[max(len(all)-maxCarriers, 0):]
+}
+
+// maxCarriers is how many revisions of a place decisions depend on.
+const maxCarriers = 100
+
+// words returns the users' commands for verifications of a commit, oldest first. Those before the last request for it do not count.
+func (p *page) words(commit string) (bypasses []decide.Bypass, approvals []decide.Approval) {
+	asked := p.ordered[commit]
+	for _, b := range p.bypasses[commit] {
+		if !b.At.Before(asked) {
+			bypasses = append(bypasses, b)
+		}
+	}
+	for _, a := range p.approvals[commit] {
+		if !a.At.Before(asked) {
+			approvals = append(approvals, a)
+		}
+	}
+	slices.SortStableFunc(bypasses, func(a, b decide.Bypass) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(approvals, func(a, b decide.Approval) int { return a.At.Compare(b.At) })
+	return bypasses, approvals
+}
+
+// rolledBack returns the commands that took commits back, without those that a later request for the commit undid.
+func (p *page) rolledBack() []decide.Rollback {
+	undone := func(b decide.Rollback) bool { return p.ordered[b.Commit].After(b.At) }
+	return slices.DeleteFunc(slices.Clone(p.rollbacks), undone)
 }
 
 // aborted returns the commits that were aborted and not requested since.
@@ -58,21 +103,24 @@ func (p *page) skipped() []decide.Skip {
 	return all
 }
 
-// pendingOrder returns the request that is not carried out yet, or nil. A commit that was aborted since is not requested any more.
+// pendingOrder returns the newest request, or nil. A commit that was aborted or taken back since is not requested any more. Whether it is
+// done follows from what entered since.
 func (p *page) pendingOrder() *decide.Request {
-	if p.order == nil || p.fulfilled[p.order.ID] || p.aborts[p.order.Commit].At.After(p.ordered[p.order.Commit]) {
+	if p.order == nil || p.aborts[p.order.Commit].At.After(p.order.At) {
 		return nil
+	}
+	if n := len(p.rollbacks); n > 0 && p.rollbacks[n-1].At.After(p.order.At) {
+		return nil // the rollback says where to go
 	}
 	order := *p.order
 	return &order
 }
 
-// checks returns what is recorded of a rollout's verifications, oldest first. A new request for the commit discards earlier
-// results, approvals and bypasses.
-func (p *page) checks(place EnvironmentState) []decide.CheckResult {
+// checks returns what is recorded of the verifications of a revision, oldest first. A new request for the commit discards earlier results.
+func (p *page) checks(commit, revision string) []decide.CheckResult {
 	var all []decide.CheckResult
 	for _, r := range p.results {
-		if r.Revision == place.Rollout.Commit && r.commit == place.Commit && !r.At.Before(p.ordered[place.Commit]) {
+		if r.Revision == revision && r.commit == commit && !r.At.Before(p.ordered[commit]) {
 			all = append(all, r.CheckResult)
 		}
 	}

@@ -68,7 +68,7 @@ func TestJobsAreRequestedUntilTheyAnswer(t *testing.T) {
 		t.Errorf("after the answer: %+v, woken %d times", got, len(woken))
 	}
 	s := b.round().Environments[0]
-	if s.Phase != decide.Verifying || !strings.Contains(s.Reason, "0 of 2 clusters succeeded") {
+	if s.Phase != decide.Checking || !strings.Contains(s.Reason, "0 of 2 clusters succeeded") {
 		t.Errorf("%s %s", s.Phase, s.Reason) // the round decides, and then records the answer
 	}
 	if s = b.round().Environments[0]; !strings.Contains(s.Reason, "1 of 2 clusters succeeded") {
@@ -89,7 +89,7 @@ func TestJobsAreRequestedUntilTheyAnswer(t *testing.T) {
 	}
 	b.says("b", hub.JobSucceeded, "")
 	b.round()
-	if s = b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s = b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 	if diff := cmp.Diff([]string{"a succeeded", "b succeeded"}, b.reasons("dev", promote.Ran)); diff != "" {
@@ -115,7 +115,7 @@ func TestAgentsThatRunNoJobs(t *testing.T) {
 	b.round()
 	want := "1 of 3 clusters succeeded; not known: b: no CronJob has the label, c: its agent does not run jobs"
 	s := b.round().Environments[0]
-	if s.Phase != decide.Verifying || !strings.Contains(s.Reason, want) {
+	if s.Phase != decide.Checking || !strings.Contains(s.Reason, want) {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 	for range 30 {
@@ -200,7 +200,7 @@ func TestJobsOfARingWithASuspendedCluster(t *testing.T) {
 	b.says("b", hub.JobSucceeded, "")
 	b.says("c", hub.JobSucceeded, "")
 	round()
-	if got := round(); got.Phase != decide.Verifying || !strings.Contains(got.Reason, "2 of 3 clusters succeeded") {
+	if got := round(); got.Phase != decide.Checking || !strings.Contains(got.Reason, "2 of 3 clusters succeeded") {
 		t.Errorf("%s %s", got.Phase, got.Reason)
 	}
 	if got := b.says("c0", "", ""); got != nil {
@@ -208,7 +208,7 @@ func TestJobsOfARingWithASuspendedCluster(t *testing.T) {
 	}
 	b.says("d", hub.JobSucceeded, "")
 	round()
-	if got := round(); got.Phase != decide.Deployed {
+	if got := round(); got.Phase != decide.Good {
 		t.Errorf("%s %s", got.Phase, got.Reason)
 	}
 }
@@ -227,7 +227,7 @@ func TestJobsWhileASiteIsOnHold(t *testing.T) {
 		for _, c := range clusters {
 			b.says(c, hub.JobSucceeded, "")
 		}
-		if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
+		if o := b.follow(); o.Environments[0].Phase != decide.Good {
 			t.Errorf("%s %s", o.Environments[0].Phase, o.Environments[0].Reason)
 		}
 		if got := b.evidence("prod"); len(got) == 0 || got[len(got)-1] != "passed "+want+" " {
@@ -247,7 +247,7 @@ func TestJobsThatFail(t *testing.T) {
 	first := b.says("a", hub.JobFailed, "BackoffLimitExceeded")
 	b.says("b", hub.JobSucceeded, "")
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "1 of 4 clusters succeeded, 3 required; failed: a: BackoffLimitExceeded") {
+	if s := b.round().Environments[0]; s.Phase != decide.Checking || !strings.Contains(s.Reason, "1 of 4 clusters succeeded, 3 required; failed: a: BackoffLimitExceeded") {
 		t.Fatalf("one may fail: %s %s", s.Phase, s.Reason)
 	}
 	b.says("c", hub.JobFailed, "DeadlineExceeded")
@@ -266,7 +266,7 @@ func TestJobsThatFail(t *testing.T) {
 		b.says(cluster, hub.JobSucceeded, "")
 	}
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 	steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{Environment: "dev", Kind: string(promote.Verified)})

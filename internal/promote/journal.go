@@ -37,8 +37,11 @@ const (
 
 // page holds the state of one environment according to its steps.
 type page struct {
-	// history holds the steps for package decide, oldest first. Two promoters may have recorded the same step.
-	history []decide.Step
+	// records are the steps that were recorded for people, oldest first, so that none is recorded twice. Two promoters may have recorded
+	// the same step.
+	records []recordedStep
+	// publications are the revisions that the branch had, oldest first. They are facts.
+	publications []publication
 	// published is when each commit of the GitOps branch was published.
 	published map[string]time.Time
 	// revisions are the commits under which those commits were published.
@@ -50,7 +53,9 @@ type page struct {
 	pause   *decide.Pause
 	resumed time.Time
 	aborts  map[string]decide.Abort
-	skips   map[string]decide.Skip
+	// rollbacks are the commands that took commits back, oldest first.
+	rollbacks []decide.Rollback
+	skips     map[string]decide.Skip
 	// order is the newest request, ordered the last request time of each commit, and fulfilled the IDs of completed requests.
 	order     *decide.Request
 	ordered   map[string]time.Time
@@ -71,6 +76,19 @@ type page struct {
 	proposed, withdrawn map[proposalKey]bool
 	// last is the time of the newest step.
 	last time.Time
+}
+
+// recordedStep is that a commit was started, deployed or failed.
+type recordedStep struct {
+	Kind             decide.StepKind
+	Commit, Revision string
+	At               time.Time
+}
+
+// publication is that a branch got a revision.
+type publication struct {
+	revision, commit string
+	at               time.Time
 }
 
 type result struct {
@@ -178,7 +196,7 @@ func (j *journal) absorb(s ledger.Step) {
 func (p *page) addStep(s ledger.Step, d Detail) bool {
 	switch kind := decide.StepKind(s.Kind); kind {
 	case decide.StepStarted, decide.StepDeployed, decide.StepFailed:
-		p.insert(decide.Step{Kind: kind, Commit: s.Commit, Revision: d.Revision, At: s.At})
+		p.insert(recordedStep{Kind: kind, Commit: s.Commit, Revision: d.Revision, At: s.At})
 		if s.Reason == editedByHand {
 			p.edited = s.Commit
 		}
@@ -186,6 +204,7 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 			p.left = s.Reason == leftBatch
 		}
 	case Published:
+		p.publications = insertByTime(p.publications, publication{d.Revision, s.Commit, s.At}, func(p publication) time.Time { return p.at })
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
 			p.published[d.Revision], p.revisions[d.Revision] = s.At, s.Commit
 		}
@@ -228,13 +247,16 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 		if s.At.After(p.aborts[s.Commit].At) {
 			p.aborts[s.Commit] = decide.Abort{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
 		}
+	case RolledBack:
+		b := decide.Rollback{Commit: s.Commit, To: d.To, By: s.By, Why: s.Reason, At: s.At, Fast: d.Fast, Now: d.Now, All: d.All}
+		p.rollbacks = insertByTime(p.rollbacks, b, func(b decide.Rollback) time.Time { return b.At })
 	case Skipped:
 		if s.At.After(p.skips[s.Commit].At) {
 			p.skips[s.Commit] = decide.Skip{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
 		}
 	case Requested:
 		if p.order == nil || s.At.After(p.ordered[p.order.Commit]) {
-			p.order = &decide.Request{ID: orderID(s.At), Commit: s.Commit, By: s.By, Why: s.Reason}
+			p.order = &decide.Request{ID: orderID(s.At), Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
 		}
 		p.ordered[s.Commit] = later(p.ordered[s.Commit], s.At)
 	case Completed:
@@ -249,12 +271,17 @@ func (p *page) addCommand(s ledger.Step, d Detail) {
 }
 
 // insert inserts a step by its time.
-func (p *page) insert(s decide.Step) {
-	at := len(p.history)
-	for at > 0 && p.history[at-1].At.After(s.At) {
-		at--
+func (p *page) insert(s recordedStep) {
+	p.records = insertByTime(p.records, s, func(s recordedStep) time.Time { return s.At })
+}
+
+// insertByTime inserts an element after those that are not later.
+func insertByTime[T any](all []T, x T, at func(T) time.Time) []T {
+	i := len(all)
+	for i > 0 && at(all[i-1]).After(at(x)) {
+		i--
 	}
-	p.history = slices.Insert(p.history, at, s)
+	return slices.Insert(all, i, x)
 }
 
 // editedByHand is the reason of a step for a commit that did not come in by promotion.
@@ -272,17 +299,17 @@ func (p *page) proposes(commit string) bool {
 
 // entered returns the last promoted commit.
 func (p *page) entered() string {
-	for i := len(p.history) - 1; i >= 0; i-- {
-		if p.history[i].Kind == decide.StepStarted {
-			return p.history[i].Commit
+	for i := len(p.records) - 1; i >= 0; i-- {
+		if p.records[i].Kind == decide.StepStarted {
+			return p.records[i].Commit
 		}
 	}
 	return ""
 }
 
-// gaveUp reports whether the last step of a commit is its failure.
-func (p *page) gaveUp(commit string) bool {
-	for _, s := range slices.Backward(p.history) {
+// recordedFailure reports whether the last record of a commit is its failure.
+func (p *page) recordedFailure(commit string) bool {
+	for _, s := range slices.Backward(p.records) {
 		if s.Commit == commit {
 			return s.Kind == decide.StepFailed
 		}
@@ -292,12 +319,12 @@ func (p *page) gaveUp(commit string) bool {
 
 // deployedOnce reports whether a commit was ever deployed.
 func (p *page) deployedOnce() bool {
-	return slices.ContainsFunc(p.history, func(s decide.Step) bool { return s.Kind == decide.StepDeployed })
+	return slices.ContainsFunc(p.records, func(s recordedStep) bool { return s.Kind == decide.StepDeployed })
 }
 
 // started returns when the last commit was promoted; zero if none was.
 func (p *page) started() time.Time {
-	for _, s := range slices.Backward(p.history) {
+	for _, s := range slices.Backward(p.records) {
 		if s.Kind == decide.StepStarted {
 			return s.At
 		}
@@ -305,7 +332,7 @@ func (p *page) started() time.Time {
 	return time.Time{}
 }
 
-func same(a, b decide.Step) bool {
+func same(a, b recordedStep) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision
 }
 

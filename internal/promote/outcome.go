@@ -39,7 +39,7 @@ type GitOps struct {
 // Standing is the state of one environment, with the reason.
 type Standing struct {
 	Environment string       `json:"environment"`
-	Phase       decide.Phase `json:"phase"`
+	Phase       decide.State `json:"phase"`
 	// Commit is the promoted commit; optional. Head is the head of the environment's branch.
 	Commit string `json:"commit,omitempty"`
 	Head   string `json:"head,omitempty"`
@@ -68,6 +68,9 @@ type Standing struct {
 	Pause     *decide.Pause          `json:"pause,omitempty"`
 	Request   *decide.Request        `json:"order,omitempty"`
 	Aborts    []decide.Abort         `json:"aborts,omitempty"`
+	// Rollbacks are the commands that took commits back, and Targets the commits to go back to, the newest first.
+	Rollbacks []decide.Rollback       `json:"rollbacks,omitempty"`
+	Targets   []decide.RollbackTarget `json:"targets,omitempty"`
 	// Rings holds the rings of the environment, and the batches of rings, in the order of rollouts.
 	Rings []RingStanding `json:"rings,omitempty"`
 	// Actions describes the next actions. [Outcome.Did] describes the completed ones.
@@ -83,7 +86,7 @@ type RingStanding struct {
 	Branch string `json:"branch"`
 	// Clusters is the number of clusters that Git lists for it.
 	Clusters int          `json:"clusters"`
-	Phase    decide.Phase `json:"phase"`
+	Phase    decide.State `json:"phase"`
 	// Commit is the commit of Branch, one of the environment's GitOps branch. Candidate is the commit to roll out next; optional.
 	Commit    string `json:"commit,omitempty"`
 	Candidate string `json:"candidate,omitempty"`
@@ -106,6 +109,9 @@ type RingStanding struct {
 	Pause   *decide.Pause          `json:"pause,omitempty"`
 	Request *decide.Request        `json:"order,omitempty"`
 	Aborts  []decide.Abort         `json:"aborts,omitempty"`
-	Skips   []decide.Skip          `json:"skips,omitempty"`
-	Actions []string               `json:"actions,omitempty"`
+	// Rollbacks and Targets are as in [Standing]; the commits of targets are those of the environment's GitOps branch.
+	Rollbacks []decide.Rollback       `json:"rollbacks,omitempty"`
+	Targets   []decide.RollbackTarget `json:"targets,omitempty"`
+	Skips     []decide.Skip           `json:"skips,omitempty"`
+	Actions   []string                `json:"actions,omitempty"`
 }

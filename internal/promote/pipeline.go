@@ -124,6 +124,8 @@ type Move struct {
 type MoveResult struct {
 	// Did describes what was done; empty if nothing was.
 	Did string
+	// Revision is the commit that the branch of a ring has now; empty if it did not move.
+	Revision string
 	// URL is the page of the proposal; empty if the commit was promoted directly.
 	URL string
 }

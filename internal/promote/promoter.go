@@ -27,6 +27,8 @@ type Ledger interface {
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
+	StateHistory(ctx context.Context, q ledger.StateHistoryQuery) ([]ledger.Transition, error)
+	Silences(ctx context.Context, q ledger.SilenceQuery) ([]ledger.Silence, error)
 	// RecordCommit records the commits of rings.
 	RecordCommit(ctx context.Context, c ledger.Commit) error
 }
@@ -77,6 +79,10 @@ type subject struct {
 	read map[checkKey]time.Time
 	// heads are the recorded commits of rings, by repository and branch.
 	heads map[string]ringHead
+	// relations are which commits contain a commit of a GitOps branch, which never changes.
+	relations map[string]map[string]bool
+	// past is what the clusters of each place reported over time.
+	past map[string]*past
 	// reviews are what was read of pull requests.
 	reviews map[string]cachedReviews
 }

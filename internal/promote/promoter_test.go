@@ -83,7 +83,6 @@ func TestDecisionsAreRecordedWhenTheyChange(t *testing.T) {
 		join(t, b.ledger, c, "dev")
 	}
 	b.round()
-	b.round()
 	recorded := b.now
 	reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, "a")
 	b.now = b.now.Add(-30 * time.Second) // half a minute after the last round
@@ -222,7 +221,7 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	<-g.begun
 	for range 3 {
 		o := b.round()
-		if s := o.Environments[0]; s.Phase != decide.Verifying || len(s.Checks) != 1 || s.Checks[0].State != decide.CheckRunning {
+		if s := o.Environments[0]; s.Phase != decide.Checking || len(s.Checks) != 1 || s.Checks[0].State != decide.CheckRunning {
 			t.Fatalf("while it runs: %+v", s)
 		}
 	}
@@ -243,7 +242,7 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	g.result <- nil
 	<-ended
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed || s.Request != nil || g.ran.Load() != 2 {
+	if s := b.round().Environments[0]; s.Phase != decide.Good || s.Request != nil || g.ran.Load() != 2 {
 		t.Errorf("after it passed: %s %s, %d runs", s.Phase, s.Reason, g.ran.Load())
 	}
 	steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{Kind: string(promote.Verified)})
@@ -270,7 +269,7 @@ func TestInterruptedVerificationRunsAgain(t *testing.T) {
 	again.result <- nil
 	<-ended
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s %s", s.Phase, s.Reason)
 	}
 }

@@ -139,7 +139,7 @@ func (r *round) addReviews(ctx context.Context, l *lane, e *decide.Environment, 
 	if ring != "" {
 		to = place.Commit
 	}
-	for _, s := range slices.Backward(page.history) {
+	for _, s := range slices.Backward(page.records) {
 		at := s.Revision
 		if ring != "" {
 			at = s.Commit
@@ -216,7 +216,7 @@ func (r *round) asked(place EnvironmentState) time.Time {
 
 // settled reports whether a rollout is recorded as deployed, so that reviews do not change it any more.
 func (p *page) settled(place EnvironmentState) bool {
-	for _, s := range slices.Backward(p.history) {
+	for _, s := range slices.Backward(p.records) {
 		if s.Kind != decide.StepStarted && s.Commit == place.Commit && s.Revision == place.Rollout.Commit {
 			return s.Kind == decide.StepDeployed
 		}
@@ -336,6 +336,19 @@ func (p *page) recordedReviews(place EnvironmentState, since time.Time) []decide
 	}
 	slices.SortFunc(all, func(a, b decide.Review) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.By, b.By)) })
 	return all
+}
+
+// addRecordedReviews adds to earlier carriers of a place the reviews that were recorded.
+func (r *round) addRecordedReviews(carriers []decide.Carrier, place EnvironmentState) {
+	page := r.journal.page(fleet.RingOfStage(place.Environment))
+	if len(page.reviews) == 0 {
+		return
+	}
+	for i := range carriers {
+		earlier := place
+		earlier.Commit, earlier.Rollout.Commit = carriers[i].Commit, carriers[i].Revision
+		carriers[i].Reviews = page.recordedReviews(earlier, r.asked(earlier))
+	}
 }
 
 // noteReviews records reviews that count or hold a rollout, and that they were withdrawn, each once.

@@ -120,9 +120,9 @@ func TestReviewsThatCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := reviewing(t, releaseManagers, test.pulls...).round().Environments[0]
 			switch {
-			case test.want == "" && s.Phase != decide.Deployed:
+			case test.want == "" && s.Phase != decide.Good:
 				t.Errorf("%s: %s", s.Phase, s.Reason)
-			case test.want != "" && (s.Phase != decide.Verifying || !strings.HasSuffix(s.Reason, ": "+test.want)):
+			case test.want != "" && (s.Phase != decide.Awaiting || !strings.HasSuffix(s.Reason, ": "+test.want)):
 				t.Errorf("got %s: %s\nwant ... %s", s.Phase, s.Reason, test.want)
 			}
 		})
@@ -143,13 +143,13 @@ func TestReviewsAreRecordedOnce(t *testing.T) {
 		if err := control.Approve(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
-		if s := b.round().Environments[0]; by == "anna@example.com" && s.Phase != decide.Verifying {
+		if s := b.round().Environments[0]; by == "anna@example.com" && s.Phase != decide.Awaiting {
 			t.Errorf("a user who approves twice counts twice: %s", s.Reason)
 		}
 	}
 	b.fakePipeline.pulls = nil // it is deployed: what happens to reviews later changes nothing
 	s := b.round().Environments[0]
-	if s.Phase != decide.Deployed || len(s.Checks[0].Approvals) != 2 || s.Checks[0].Approvals[0].URL != "https://github.example/pull/7#anna" {
+	if s.Phase != decide.Good || len(s.Checks[0].Approvals) != 2 || s.Checks[0].Approvals[0].URL != "https://github.example/pull/7#anna" {
 		t.Errorf("%s: %+v", s.Phase, s.Checks)
 	}
 	want := []string{"anna@example.com: approved as anna on github, of " + mergedHead}
@@ -225,7 +225,7 @@ func TestAForgeThatIsDown(t *testing.T) {
 		reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, "a")
 		o := b.round()
 		want := "0 of 1 approvals by members of release, not by the author; the reviews on the forge are not known: 503 Service Unavailable"
-		if s := o.Environments[0]; s.Phase != decide.Verifying || !strings.HasSuffix(s.Reason, want) {
+		if s := o.Environments[0]; s.Phase != decide.Awaiting || !strings.HasSuffix(s.Reason, want) {
 			t.Errorf("%s: %s", s.Phase, s.Reason)
 		}
 		if wait := o.Next.Sub(b.now); wait > time.Minute {
@@ -236,7 +236,7 @@ func TestAForgeThatIsDown(t *testing.T) {
 	b.now = b.now.Add(time.Minute)
 	reports(t, b.ledger, "dev", revision("dev", sha("one")), b.now, "a")
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s: %s", s.Phase, s.Reason)
 	}
 }
@@ -247,7 +247,7 @@ func TestARequestForChangesHolds(t *testing.T) {
 	b.fakePipeline.reviewsErr = errors.New("503 Service Unavailable")
 	control := &promote.Control{Ledger: b.ledger, Now: func() time.Time { return b.now }}
 	for _, by := range []string{"anna@example.com", "ben@example.com"} {
-		if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "ben@example.com requested changes") {
+		if s := b.round().Environments[0]; s.Phase != decide.Awaiting || !strings.Contains(s.Reason, "ben@example.com requested changes") {
 			t.Errorf("before %s approves: %s: %s", by, s.Phase, s.Reason)
 		}
 		command := promote.Command{Subject: controlPlane, Environment: "dev", Commit: sha("one"), Check: "release", Groups: []string{"release"}, By: by}
@@ -256,7 +256,7 @@ func TestARequestForChangesHolds(t *testing.T) {
 		}
 	}
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s: %s", s.Phase, s.Reason)
 	}
 }
@@ -265,7 +265,7 @@ func TestARequestForChangesHolds(t *testing.T) {
 func TestTooManyReviews(t *testing.T) {
 	b := reviewing(t, releaseManagers)
 	b.fakePipeline.reviewsErr = forge.TooManyReviews(forge.MaxReviews+1, "acme/gitops")
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || strings.Contains(s.Reason, "not known") || !strings.Contains(s.Reason, "too many reviews") {
+	if s := b.round().Environments[0]; s.Phase != decide.Awaiting || strings.Contains(s.Reason, "not known") || !strings.Contains(s.Reason, "too many reviews") {
 		t.Errorf("%s: %s", s.Phase, s.Reason)
 	}
 }
@@ -282,7 +282,7 @@ func TestReviewsThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.round()
-		if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.Contains(s.Reason, "ben@example.com requested changes") {
+		if s := b.round().Environments[0]; s.Phase != decide.Awaiting || !strings.Contains(s.Reason, "ben@example.com requested changes") {
 			t.Errorf("%v: %s: %s", err, s.Phase, s.Reason)
 		}
 	}
@@ -296,8 +296,8 @@ func TestReviewsWithoutTimes(t *testing.T) {
 	later := v1alpha1.Verification{Name: "later", Approval: &v1alpha1.ApprovalVerification{Count: 2}}
 	for name, test := range map[string]struct {
 		late bool
-		want decide.Phase
-	}{"in time": {false, decide.Verifying}, "too late": {true, decide.Failed}} {
+		want decide.State
+	}{"in time": {false, decide.Awaiting}, "too late": {true, decide.Failed}} {
 		b, _ := measuring(t, nil, v1alpha1.Verification{Name: "release", Timeout: &metav1.Duration{Duration: time.Hour}, Approval: &releaseManagers}, later)
 		b.promoter.People = people
 		b.fakePipeline.reading.Line[0].Authors = []string{"dora@example.com"}
@@ -341,7 +341,7 @@ func TestReviewsBeforeARequest(t *testing.T) {
 // TestReviewsOfAnEarlierCommit: a commit that changes no manifests has no pull request that could have been reviewed.
 func TestReviewsOfAnEarlierCommit(t *testing.T) {
 	b := reviewing(t, releaseManagers, pulled(reviewed("anna", "1", forge.Approved)))
-	if s := b.round().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.round().Environments[0]; s.Phase != decide.Good {
 		t.Fatal(s.Reason)
 	}
 	b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha("two"), Authors: []string{"dora@example.com"}})
@@ -350,7 +350,7 @@ func TestReviewsOfAnEarlierCommit(t *testing.T) {
 		b.round()
 	}
 	want := "0 of 1 approvals by members of release, not by the author; its manifests are those of 6f6e650, so that no pull request shows it"
-	if s := b.round().Environments[0]; s.Phase != decide.Verifying || !strings.HasSuffix(s.Reason, want) {
+	if s := b.round().Environments[0]; s.Phase != decide.Awaiting || !strings.HasSuffix(s.Reason, want) {
 		t.Errorf("%s: %s", s.Phase, s.Reason)
 	}
 }
@@ -364,10 +364,10 @@ func TestReviewsInRings(t *testing.T) {
 	b.fakePipeline.pulls = []promote.ReviewedPullRequest{pulled(reviewed("anna", "1", forge.Approved))}
 	o := b.follow()
 	rings := o.Environments[0].Rings
-	if rings[0].Phase != decide.Deployed {
+	if rings[0].Phase != decide.Good {
 		t.Errorf("canary: %s", rings[0].Reason)
 	}
-	if rings[1].Phase != decide.Verifying || !strings.HasSuffix(rings[1].Reason, `"release": 0 of 1 approvals by members of release, not by the author`) {
+	if rings[1].Phase != decide.Awaiting || !strings.HasSuffix(rings[1].Reason, `"release": 0 of 1 approvals by members of release, not by the author`) {
 		t.Errorf("others: %s: %s", rings[1].Phase, rings[1].Reason)
 	}
 	command := promote.Command{
@@ -377,7 +377,7 @@ func TestReviewsInRings(t *testing.T) {
 	if err := control.Approve(t.Context(), command); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.follow().Environments[0]; s.Phase != decide.Deployed {
+	if s := b.follow().Environments[0]; s.Phase != decide.Good {
 		t.Errorf("%s: %s", s.Phase, s.Reason)
 	}
 	want := []string{"anna@example.com: approved as anna on github, of " + mergedHead, "anna@example.com: approved as anna on github, of " + mergedHead}

@@ -65,13 +65,24 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 		stages[i] = s.Stage
 	}
 	l.facts.Chain = decide.NewRings(r.stage(place.Environment), stages)
-	l.facts.Authors, l.facts.Merged = map[string][]string{}, map[string]time.Time{}
+	l.facts.Authors, l.facts.Merged, l.facts.Sources = map[string][]string{}, map[string]time.Time{}, map[string]string{}
 	for _, c := range place.Rings.Line {
 		l.facts.Line = append(l.facts.Line, c.SHA)
 		l.facts.Merged[c.SHA] = c.Time
-		if authors := r.authors(r.source(place.Environment+"/", c.SHA)); authors != nil {
+		source := r.source(place.Environment+"/", c.SHA)
+		if source == "" && place.Rollout.State == decide.RolloutMerged && place.Rollout.Commit == c.SHA {
+			source = place.Commit // not recorded yet
+		}
+		if source != "" {
+			l.facts.Sources[c.SHA] = source
+		}
+		if authors := r.authors(source); authors != nil {
 			l.facts.Authors[c.SHA] = authors
 		}
+	}
+	for _, c := range r.reading.Line {
+		l.facts.SourceLine = append(l.facts.SourceLine, c.SHA)
+		l.facts.Merged[c.SHA] = c.Time
 	}
 	var failed error
 	members, err := clusters.members(ctx)
@@ -83,7 +94,8 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 		l.places = append(l.places, r.ringPlace(place, i, byStage[place.Rings.Stages[i].Name]))
 	}
 	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
-	l.decisions = decide.Decide(l.facts, r.at)
+	l.decided = decide.DecideRings(l.facts, r.at)
+	l.decisions = l.decided.Decisions
 	return l, failed
 }
 
@@ -130,7 +142,7 @@ func (r *round) startOf(place EnvironmentState, s *RingState) string {
 	present := func(before *RingState) bool {
 		return before.Name != s.Name && before.Commit != "" && !page(before).left
 	}
-	failed := func(before *RingState) bool { return page(before).gaveUp(before.Commit) }
+	failed := func(before *RingState) bool { return page(before).recordedFailure(before.Commit) }
 	if start := place.Rings.before(s.Stage, present, failed); start != "" || !r.journal.page(place.Environment).deployedOnce() {
 		return start
 	}
@@ -148,7 +160,7 @@ func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
 		}
 	}
 	started := own.started()
-	for _, step := range slices.Backward(r.journal.page(place.Environment).history) {
+	for _, step := range slices.Backward(r.journal.page(place.Environment).records) {
 		if step.Kind == decide.StepDeployed {
 			if position(step.Revision) > position(s.Commit) && step.At.After(started) {
 				return step.Revision
@@ -296,7 +308,7 @@ func (r *round) markFormer(ctx context.Context, l *lane) error {
 	}
 	for _, s := range rings.Former {
 		name := decide.RingName(l.environment, s.Name)
-		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left || len(page.history) == 0 {
+		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left || len(page.records) == 0 {
 			continue
 		}
 		if err := r.record(ctx, name, s.Commit, decide.StepStarted, leftBatch, Detail{}); err != nil {
@@ -340,14 +352,27 @@ func (r *round) ring(place, stage EnvironmentState) decide.Environment {
 		e.Skips = append(e.Skips, commands.Skips...)
 		e.Bypasses = append(e.Bypasses, commands.Bypasses...)
 		e.Approvals = append(e.Approvals, commands.Approvals...)
+		e.Rollbacks = append(e.Rollbacks, commands.Rollbacks...)
+		e.Requested = latest(e.Requested, commands.Requested)
 		if e.Pause == nil {
 			e.Pause = commands.Pause
 		}
-		if e.Request == nil && commands.Request != nil && !own.fulfilled[commands.Request.ID] {
-			e.Request = commands.Request
+		if o := commands.Request; o != nil && (e.Request == nil || o.At.After(e.Request.At)) {
+			e.Request = o
 		}
 	}
 	whole := environment.environment(EnvironmentState{Environment: place.Environment})
+	for _, b := range whole.Rollbacks {
+		b.All = true
+		e.Rollbacks = append(e.Rollbacks, b)
+	}
+	for _, other := range place.Rings.names() {
+		for _, b := range r.journal.page(decide.RingName(place.Environment, other)).rolledBack() {
+			if b.All && other != fleet.RingOfStage(stage.Environment) && decide.RingName(place.Environment, other) != ringName {
+				e.Rollbacks = append(e.Rollbacks, b)
+			}
+		}
+	}
 	if e.Pause == nil {
 		e.Pause = whole.Pause
 	}
@@ -382,7 +407,7 @@ func (r *round) authors(commit string) []string {
 	return nil
 }
 
-// ringVerdict sets the verdict of an environment with rings, and the earlier commits that they still roll out.
+// ringVerdict sets the verdict of an environment with rings, and what they said about its carriers.
 func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	e.Rings = true
 	if place.Rings.Unknown != "" {
@@ -394,21 +419,46 @@ func (r *round) ringVerdict(e *decide.Environment, place EnvironmentState) {
 	if place.Rollout.State != decide.RolloutMerged {
 		commit = head(place.Rings.Line) // the one before, which clusters run or get meanwhile
 	}
-	e.Verdict = decide.RingProgress(l.facts, l.decisions, commit, r.at).Verdict
-	page := r.journal.page(place.Environment)
-	deployed := map[string]bool{}
-	for _, s := range page.history {
-		deployed[s.Revision] = deployed[s.Revision] || s.Kind == decide.StepDeployed
+	e.Verdict = l.decided.Verdict(commit)
+	for i := range e.Carriers {
+		c := &e.Carriers[i]
+		c.Spans = l.decided.Spans(c.Revision, c.Entered)
 	}
-	for _, revision := range l.facts.Line {
-		commit := page.revisions[revision]
-		settled := deployed[revision] && page.shown[decide.CheckCommit{Commit: commit}].State != decide.Pending
-		if commit == "" || commit == place.Commit || settled || !decide.RanInRing(l.facts, revision) {
-			continue
+	for _, ring := range place.Rings.names() {
+		name := decide.RingName(place.Environment, ring)
+		for _, b := range r.journal.page(name).rolledBack() {
+			if source := r.source(name, b.Commit); source != "" {
+				b.Commit = source
+			}
+			b.In, b.To = name, ""
+			e.Rollbacks = append(e.Rollbacks, b)
 		}
-		progress := decide.RingProgress(l.facts, l.decisions, revision, r.at)
-		e.Underway = append(e.Underway, decide.Underway{Commit: commit, Revision: revision, Verdict: progress.Verdict})
 	}
+}
+
+// names returns the names of the rings and of their batches.
+func (r *Rings) names() []string {
+	var names []string
+	for i := range r.Stages {
+		for _, name := range []string{r.Stages[i].Ring, r.Stages[i].Name} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// latest returns the later of the times of each commit.
+func latest(a, b map[string]time.Time) map[string]time.Time {
+	all := maps.Clone(a)
+	for commit, at := range b {
+		if all == nil {
+			all = map[string]time.Time{}
+		}
+		all[commit] = later(all[commit], at)
+	}
+	return all
 }
 
 // startStages moves the branches of stages to where they start, or start again, and reports whether it did. No other branch of a ring
@@ -445,9 +495,9 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 	environment, stage := decide.SplitRing(d.Environment)
 	place, e, l := r.place(d.Environment), r.environment(d.Environment), r.rings(environment)
 	s := RingStanding{
-		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.Phase, Commit: d.Commit, Authors: l.facts.Authors[d.Commit], Candidate: d.Candidate,
-		Reason: d.Reason, Delayed: d.Delayed, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: e.Request,
-		Aborts: e.Aborts, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
+		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.State, Commit: d.Commit, Authors: l.facts.Authors[d.Commit], Candidate: d.Candidate,
+		Reason: d.Reason, Delayed: d.Delayed, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: d.Request,
+		Aborts: e.Aborts, Rollbacks: e.Rollbacks, Targets: d.Targets, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
 	}
 	revisions := r.journal.page(environment).revisions
 	s.Source, s.CandidateSource = revisions[d.Commit], revisions[d.Candidate]
@@ -572,5 +622,5 @@ func (p *Platform) moveRing(ctx context.Context, m Move) (MoveResult, error) {
 	case err != nil:
 		return MoveResult{}, fmt.Errorf("move branch %q of ring %s: %w", branch, m.Environment, err)
 	}
-	return MoveResult{Did: m.title()}, nil
+	return MoveResult{Did: m.title(), Revision: made}, nil
 }

@@ -173,7 +173,7 @@ func (f *ringFleet) Move(ctx context.Context, m promote.Move) (promote.MoveResul
 		}
 		f.heads[stage] = m.Commit
 		f.moves = append(f.moves, m.Environment)
-		result.Did = m.Environment + " goes to " + m.Commit
+		result.Did, result.Revision = m.Environment+" goes to "+m.Commit, m.Commit
 		return nil
 	})
 	return result, err
@@ -370,8 +370,9 @@ func (f *ringFleet) minute(late int) *promote.Outcome {
 func (f *ringFleet) calm() *promote.Outcome {
 	f.Helper()
 	idle := 0
+	var o *promote.Outcome
 	for range 600 {
-		o := f.minute(0)
+		o = f.minute(0)
 		if idle++; o == nil || len(o.Did) > 0 || o.Next.Sub(f.now) > 0 && o.Next.Sub(f.now) < time.Hour {
 			idle = 0
 		}
@@ -379,7 +380,7 @@ func (f *ringFleet) calm() *promote.Outcome {
 			return o
 		}
 	}
-	f.Fatal("it does not come to rest: " + f.describe())
+	f.Fatalf("it does not come to rest: %s\n%+v", f.describe(), o)
 	return nil
 }
 
@@ -436,7 +437,7 @@ func (f *ringFleet) end() {
 	}
 	commit := f.release(0)
 	o := f.calm()
-	if s := o.Environments[0]; s.Phase != decide.Deployed || s.Rollout.Commit != commit {
+	if s := o.Environments[0]; s.Phase != decide.Good || s.Rollout.Commit != commit {
 		f.Fatalf("%s: %s\n%s", s.Phase, s.Reason, f.describe())
 	}
 	for _, c := range f.members {

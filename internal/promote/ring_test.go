@@ -84,13 +84,13 @@ func of(letters ...string) string {
 func TestRingsFollowEachOther(t *testing.T) {
 	b := ringed(t, "")
 	o := b.follow()
-	if o.Environments[0].Phase != decide.Deployed {
+	if o.Environments[0].Phase != decide.Good {
 		t.Fatalf("%s", o.Environments[0].Reason)
 	}
 	b.fakePipeline.moves = nil
 	b.merge("two")
 	o = b.follow()
-	if o.Environments[0].Phase != decide.Deployed || b.commits() != of("two", "two", "two") {
+	if o.Environments[0].Phase != decide.Good || b.commits() != of("two", "two", "two") {
 		t.Fatalf("%s: %s", b.commits(), o.Environments[0].Reason)
 	}
 	var order []string
@@ -122,7 +122,7 @@ func TestARolloutThatFailsGoesBackRingByRing(t *testing.T) {
 	}
 	// The same commit does not come back by itself, and a newer one does.
 	b.merge("three")
-	if o = b.follow(bad); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
+	if o = b.follow(bad); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Good {
 		t.Errorf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
 	}
 }
@@ -137,7 +137,8 @@ func TestARolloutThatFailsStops(t *testing.T) {
 	}
 }
 
-// TestRolloutsOverlap checks that a commit that the rings still roll out is deployed in the end, although a newer one follows it.
+// TestRolloutsOverlap checks that a newer commit follows one that the rings still roll out. The older one never ran in the last ring by itself,
+// so that it is superseded.
 func TestRolloutsOverlap(t *testing.T) {
 	b := ringed(t, "")
 	b.follow()
@@ -156,10 +157,10 @@ func TestRolloutsOverlap(t *testing.T) {
 		t.Errorf("the status of the older commit is %+v", s)
 	}
 	b.resume("prod/others")
-	if o := b.follow(); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Deployed {
+	if o := b.follow(); b.commits() != of("three", "three", "three") || o.Environments[0].Phase != decide.Good {
 		t.Fatalf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
 	}
-	if s := b.fakePipeline.statuses[sha("two")+" prod"]; s.State != decide.Success {
+	if s := b.fakePipeline.statuses[sha("two")+" prod"]; s.State != decide.Failure || !strings.HasPrefix(s.Description, "Superseded") {
 		t.Errorf("the status of the older commit is %+v", s)
 	}
 }
@@ -175,7 +176,7 @@ func TestRingsThatComeBackTakeNoClusterBack(t *testing.T) {
 	b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha("two")})
 	for range 4 {
 		reports(t, b.ledger, "prod", place.Rollout.Commit, b.now, "c0", "c1", "c2")
-		if o := b.round(); o.Environments[0].Phase == decide.Deployed && o.Environments[0].Commit != sha("two") {
+		if o := b.round(); o.Environments[0].Phase == decide.Good && o.Environments[0].Commit != sha("two") {
 			t.Fatal(o.Environments[0].Reason)
 		}
 	}
@@ -185,7 +186,7 @@ func TestRingsThatComeBackTakeNoClusterBack(t *testing.T) {
 	if b.commits() != of("two", "two", "two") {
 		t.Errorf("the rings have %s", b.commits())
 	}
-	if o := b.follow(); o.Environments[0].Phase != decide.Deployed {
+	if o := b.follow(); o.Environments[0].Phase != decide.Good {
 		t.Error(o.Environments[0].Reason)
 	}
 }
@@ -198,7 +199,7 @@ func TestARegisteredClusterThatFollowsTheEnvironmentIsMissingInItsRing(t *testin
 	b.merge("two")
 	reports(t, b.ledger, "prod", revision("prod", sha("two")), b.now, "unlisted")
 	o := b.follow()
-	if e := o.Environments[0]; e.Phase != decide.Deploying || !strings.Contains(e.Reason, "unlisted") {
+	if e := o.Environments[0]; e.Phase != decide.Applying || !strings.Contains(e.Reason, "unlisted") {
 		t.Errorf("%s: %s", e.Phase, e.Reason)
 	}
 }
@@ -266,7 +267,7 @@ func TestTheFirstCommitIsRolledOutRingByRing(t *testing.T) {
 		t.Errorf("rings with the first commit: %q, want only the first", got)
 	}
 	b.resume("prod/early")
-	if o := b.follow(); heads() != "canary early others" || o.Environments[0].Phase != decide.Deployed {
+	if o := b.follow(); heads() != "canary early others" || o.Environments[0].Phase != decide.Good {
 		t.Errorf("rings with the first commit: %q; %s", heads(), o.Environments[0].Reason)
 	}
 }

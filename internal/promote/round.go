@@ -39,15 +39,18 @@ type lane struct {
 	places      []EnvironmentState
 	facts       decide.Facts
 	decisions   []decide.Decision
+	// decided are the decisions about rings; nil for the chain of environments.
+	decided *decide.Rings
 }
 
 // gather collects the facts and decides, first about rings, on which the verdicts of their environments depend.
 // An environment with missing facts is unknown, and the error explains why.
 func (r *round) gather(ctx context.Context) error {
 	clusters := &registry{ledger: r.Ledger}
-	environments := &lane{places: r.reading.Places, facts: decide.Facts{Chain: r.reading.Chain, Authors: map[string][]string{}}}
+	environments := &lane{places: r.reading.Places, facts: decide.Facts{Chain: r.reading.Chain, Authors: map[string][]string{}, Merged: map[string]time.Time{}}}
 	for _, c := range r.reading.Line {
 		environments.facts.Line = append(environments.facts.Line, c.SHA)
+		environments.facts.Merged[c.SHA] = c.Time
 		if len(c.Authors) > 0 {
 			environments.facts.Authors[c.SHA] = c.Authors
 		}
@@ -80,9 +83,11 @@ func (r *round) gatherPlaces(ctx context.Context, clusters *registry, l *lane, r
 		e := read(place)
 		if e.Unknown == "" {
 			var err error
+			e.Carriers = page.carriers(place, r.at)
+			r.addRecordedReviews(e.Carriers, place)
 			if place.Rings != nil {
 				r.ringVerdict(&e, place)
-			} else if e.Verdict, err = r.verdict(ctx, clusters, place, rules.Gate, page.published[place.Rollout.Commit], r.at); err != nil {
+			} else if e.Verdict, err = r.verdict(ctx, clusters, place, rules.Gate, e.Carriers); err != nil {
 				e.Unknown = err.Error()
 				failed = joinIn(place.Environment, failed, err)
 			}
@@ -161,10 +166,10 @@ func (o *Outcome) wake(at time.Time) {
 func (r *round) standing(d decide.Decision) Standing {
 	place, e := r.place(d.Environment), r.environment(d.Environment)
 	s := Standing{
-		Environment: d.Environment, Phase: d.Phase, Commit: d.Commit, Head: place.Head, Authors: r.lanes[0].facts.Authors[d.Commit], Candidate: d.Candidate,
+		Environment: d.Environment, Phase: d.State, Commit: d.Commit, Head: place.Head, Authors: r.lanes[0].facts.Authors[d.Commit], Candidate: d.Candidate,
 		Behind: r.behind(d.Commit), Reason: d.Reason, Since: r.since(d), Next: d.Next, Rules: r.rules(d.Environment),
 		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: d.Checks, Proposals: place.Proposals,
-		Pause: e.Pause, Request: e.Request, Aborts: e.Aborts,
+		Pause: e.Pause, Request: d.Request, Aborts: e.Aborts, Rollbacks: e.Rollbacks, Targets: d.Targets,
 	}
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {
 		s.After = rules.After
@@ -193,7 +198,7 @@ func (r *round) behind(commit string) int {
 // since returns when the phase of a commit began: the time of the recorded decision, or now.
 func (r *round) since(d decide.Decision) time.Time {
 	last := r.journal.page(d.Environment).decided
-	if last.Phase == d.Phase && last.commit == about(d) && !last.Since.IsZero() {
+	if last.Phase == d.State && last.commit == about(d) && !last.Since.IsZero() {
 		return last.Since
 	}
 	return r.at

@@ -25,7 +25,7 @@ func TestSettleWaitsForVerifications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := last.Environments[0]; e.Phase != decide.Deployed || len(last.Did) > 0 {
+	if e := last.Environments[0]; e.Phase != decide.Good || len(last.Did) > 0 {
 		t.Errorf("got %s, %v; want a round in which it is deployed and nothing is done", e.Phase, last.Did)
 	}
 }

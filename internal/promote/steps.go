@@ -35,6 +35,8 @@ const (
 	// Requested is a user's request to promote a commit next, Completed means that it was carried out.
 	Requested decide.StepKind = "requested"
 	Completed decide.StepKind = "done"
+	// RolledBack is a user's command that takes a commit back. A later request for the commit reverts it.
+	RolledBack decide.StepKind = "rolledBack"
 	// Skipped is a user's command to let a commit pass a ring without waiting for it. A later request for the commit reverts it.
 	Skipped decide.StepKind = "skipped"
 	// Approved is a user's approval of a commit, for a verification that waits for it. Bypassed is a user's command to do
@@ -67,8 +69,8 @@ type Detail struct {
 	// Version and Image are the build of the commit that was published; only of applications.
 	Version string `json:"version,omitempty"`
 	Image   string `json:"image,omitempty"`
-	// Phase and Candidate are those of a decision.
-	Phase     decide.Phase `json:"phase,omitempty"`
+	// Phase is the state of the commit, and Candidate the next one; of a decision.
+	Phase     decide.State `json:"phase,omitempty"`
 	Candidate string       `json:"candidate,omitempty"`
 	// Failure and Asks are those of a decision: why the commit failed, and what users have to do. A failed step has a failure, too.
 	Failure string   `json:"failure,omitempty"`
@@ -110,6 +112,11 @@ type Detail struct {
 	Since time.Time `json:"since,omitzero"`
 	// Request is the ID of the completed request.
 	Request string `json:"request,omitempty"`
+	// To is the commit that a rollback returns to, if the user chose one. Fast, Now and All are those of [decide.Rollback].
+	To   string `json:"to,omitempty"`
+	Fast bool   `json:"fast,omitempty"`
+	Now  bool   `json:"now,omitempty"`
+	All  bool   `json:"all,omitempty"`
 }
 
 // JobAnswer is why the Job of a cluster has not succeeded.

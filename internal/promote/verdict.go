@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -41,27 +41,41 @@ func (r *registry) members(ctx context.Context) ([]comply.Cluster, error) {
 	return r.clusters, nil
 }
 
-// verdict returns whether the clusters of an environment run the head of its GitOps branch.
-func (p *Promoter) verdict(ctx context.Context, r *registry, place EnvironmentState, gate comply.Gate, published, now time.Time) (comply.Verdict, error) {
-	if place.Rollout.State != decide.RolloutMerged {
+// verdict returns whether the clusters of an environment run the head of its GitOps branch, and sets what its gate said about its carriers.
+func (r *round) verdict(ctx context.Context, clusters *registry, place EnvironmentState, gate comply.Gate, carriers []decide.Carrier) (comply.Verdict, error) {
+	if place.GitOps.Repository == "" || place.Rollout.State != decide.RolloutMerged && len(carriers) == 0 {
 		return comply.Verdict{}, nil
 	}
 	source := place.GitOps
 	source.Repository = ledger.CleanRepository(source.Repository)
-	clusters, states, err := p.read(ctx, r, source)
+	members, states, err := r.read(ctx, clusters, source)
 	if err != nil {
 		return comply.Verdict{}, err
 	}
-	history := comply.History(func(hash string) (bool, bool) { return hash == place.Rollout.Commit, true })
-	if !place.exact {
-		if history, err = p.history(ctx, place, states); err != nil {
+	q := question{place: place, expected: place.expect(members, source.Ref), clusters: members, states: states, gate: gate}
+	if place.Rollout.State == decide.RolloutMerged {
+		history, err := r.relationsNow(ctx, place, states)
+		if err != nil {
 			return comply.Verdict{}, err
 		}
+		q.verdict = comply.Judge(comply.Question{
+			Commit: place.Rollout.Commit, Published: carriers[len(carriers)-1].Entered, Expected: q.expected,
+			Observations: Observations(states), History: history, Gate: gate,
+		}, r.at)
 	}
-	return comply.Judge(comply.Question{
-		Commit: place.Rollout.Commit, Published: published, Expected: place.expect(clusters, source.Ref),
-		Observations: Observations(states), History: history, Gate: gate,
-	}, now), nil
+	return q.verdict, r.judge(ctx, q, carriers)
+}
+
+// relationsNow looks up which of the revisions that clusters run now contain that of a place.
+func (r *round) relationsNow(ctx context.Context, place EnvironmentState, states []ledger.ReconcilerState) (comply.History, error) {
+	if place.exact {
+		return func(hash string) (bool, bool) { return hash == place.Rollout.Commit, true }, nil
+	}
+	hashes := map[string]bool{}
+	for i := range states {
+		hashes[revisions.Parse(states[i].Revision).Hash] = true
+	}
+	return r.history(ctx, place, hashes)
 }
 
 // expect returns the reconcilers that should follow a branch.
@@ -88,28 +102,35 @@ func (p *Promoter) read(ctx context.Context, r *registry, source hub.Source) ([]
 	return clusters, page.States, errors.Join(unread, err)
 }
 
-// history looks up the commits that clusters run in Git, each commit once.
-func (p *Promoter) history(ctx context.Context, place EnvironmentState, states []ledger.ReconcilerState) (comply.History, error) {
+// maxRelations limits the commits of which it is remembered which others contain them.
+const maxRelations = 1000
+
+// history looks up which commits contain that of a place in Git, each once.
+func (r *round) history(ctx context.Context, place EnvironmentState, reported map[string]bool) (comply.History, error) {
 	commit := place.Rollout.Commit
-	known := map[string]bool{commit: true}
+	key := place.GitOps.Repository + " " + commit
+	known := r.subject.relations[key]
+	if known == nil {
+		known = map[string]bool{commit: true}
+	}
 	var hashes []string
-	lookedUp := map[string]bool{commit: true}
-	for _, s := range states {
-		if hash := revisions.Parse(s.Revision).Hash; hash != "" && !lookedUp[hash] {
-			lookedUp[hash] = true
+	for hash := range reported {
+		if _, asked := known[hash]; hash != "" && !asked {
 			hashes = append(hashes, hash)
 		}
 	}
 	if len(hashes) > 0 {
 		slices.Sort(hashes)
-		reached, err := p.Ancestry.Reaches(ctx, place.GitOps, commit, hashes)
+		reached, err := r.Ancestry.Reaches(ctx, place.GitOps, commit, hashes)
 		if err != nil {
 			return nil, fmt.Errorf("read the history of the GitOps branch %q: %w", place.GitOps.Ref, err)
 		}
-		for hash, is := range reached {
-			known[hash] = is
-		}
+		maps.Copy(known, reached)
 	}
+	if r.subject.relations == nil || len(r.subject.relations) > maxRelations {
+		r.subject.relations = map[string]map[string]bool{}
+	}
+	r.subject.relations[key] = known
 	return func(hash string) (reached, found bool) {
 		reached, found = known[hash]
 		return reached, found
@@ -118,7 +139,7 @@ func (p *Promoter) history(ctx context.Context, place EnvironmentState, states [
 
 // ClusterOf converts a cluster for package comply.
 func ClusterOf(c ledger.Cluster) comply.Cluster {
-	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard, ReadUntil: c.ReadUntil}
+	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard, ReadUntil: c.ReadUntil, Joined: c.Registration.At}
 	for _, m := range c.Registration.Memberships {
 		member.Memberships = append(member.Memberships, comply.Membership(m))
 	}
@@ -128,20 +149,10 @@ func ClusterOf(c ledger.Cluster) comply.Cluster {
 // Observations converts states for package comply. It leaves out removed reconcilers, which follow nothing.
 func Observations(states []ledger.ReconcilerState) []comply.Observation {
 	all := make([]comply.Observation, 0, len(states))
-	for _, s := range states {
-		if s.Source.Repository == "" {
-			continue
+	for i := range states {
+		if states[i].Source.Repository != "" {
+			all = append(all, observationOf(&states[i]))
 		}
-		observed := s.Confirmed
-		if observed.IsZero() {
-			observed = s.Since
-		}
-		all = append(all, comply.Observation{
-			Cluster: s.Reconciler.Cluster, Reconciler: ReconcilerName(s.Reconciler),
-			Source: s.Source, Revision: revisions.Parse(s.Revision), State: s.State, Message: s.Message,
-			Applied: revisions.Parse(s.Applied), Health: s.Health, Unhealthy: unhealthy(s.Unhealthy),
-			Observed: observed, Since: s.Since,
-		})
 	}
 	return all
 }

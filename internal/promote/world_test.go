@@ -121,7 +121,7 @@ func (p *fakePipeline) moveRing(environment, stage string, m promote.Move) promo
 	rings.Stages[i].Commit, rings.Stages[i].Head = m.Commit, m.Commit
 	did := fmt.Sprintf("%s goes to %s", m.Environment, m.Commit)
 	p.moves = append(p.moves, did)
-	return promote.MoveResult{Did: did}
+	return promote.MoveResult{Did: did, Revision: m.Commit}
 }
 
 func (p *fakePipeline) Withdraw(context.Context, decide.Withdraw) error { return nil }

@@ -68,7 +68,7 @@ func (d *fakeDeliveries) done(name string) *Delivered {
 	defer d.mu.Unlock()
 	done := &Delivered{Did: d.did, Application: &query.Application{
 		ControlPlane: controlPlane, Name: name,
-		Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deployed}},
+		Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Good}},
 	}}
 	if d.next > 0 {
 		done.Next = time.Now().Add(d.next)
@@ -190,9 +190,9 @@ func TestApplicationRemovedDuringItsRound(t *testing.T) {
 func TestMetricsForgetFormerStates(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
-	a := &query.Application{Name: "shop", ControlPlane: controlPlane, Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Deploying}}}
+	a := &query.Application{Name: "shop", ControlPlane: controlPlane, Environments: []query.ApplicationEnvironment{{Environment: "dev", Phase: decide.Applying}}}
 	m.delivered(a)
-	a.Environments[0].Phase = decide.Deployed
+	a.Environments[0].Phase = decide.Good
 	m.delivered(a)
 	if got := labels(t, registry, "kalypso_application_phase"); !slices.Equal(got, []string{controlPlane, "dev", "deployed", "shop"}) {
 		t.Errorf("shown are %q", got)

@@ -21,7 +21,7 @@ import (
 func TestControlPlanesHaveMetricsOfTheirOwn(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
-	m.stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Deployed}})
+	m.stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Good}})
 	m.stand(controlPlane+"-2", []promote.Standing{{Environment: "dev", Phase: decide.Failed}})
 	want := []string{controlPlane, "dev", "deployed", controlPlane + "-2", "dev", "failed"}
 	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want) {
@@ -38,7 +38,7 @@ func TestMetricsOfHealth(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
 	counts := comply.Counts{Expected: 2, Counted: 2, Required: 2, Reached: 2, Degraded: 1}
-	m.stand("cp", []promote.Standing{{Environment: "dev", Phase: decide.Deployed, Verdict: comply.Verdict{Counts: counts}}})
+	m.stand("cp", []promote.Standing{{Environment: "dev", Phase: decide.Good, Verdict: comply.Verdict{Counts: counts}}})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestMetricsOfRings(t *testing.T) {
 	m := NewMetrics(registry)
 	ring := func(name, ring, commit string, behind int) promote.RingStanding {
 		return promote.RingStanding{
-			Name: name, Ring: ring, Commit: commit, Behind: behind, Phase: decide.Deployed, Counts: comply.Counts{Expected: 2, Counted: 2, Reached: 2},
+			Name: name, Ring: ring, Commit: commit, Behind: behind, Phase: decide.Good, Counts: comply.Counts{Expected: 2, Counted: 2, Reached: 2},
 		}
 	}
 	m.stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{ring("pilot", "pilot", "b", 0)}}})
@@ -103,7 +103,7 @@ func TestMetricsForgetRemovedEnvironments(t *testing.T) {
 		main := forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"}
 		k.HandleEvent(main)
 		synctest.Wait()
-		k.Metrics.stand(controlPlane, []promote.Standing{{Environment: "stage", Phase: decide.Deployed}})
+		k.Metrics.stand(controlPlane, []promote.Standing{{Environment: "stage", Phase: decide.Good}})
 		if got := labels(t, f.registry, "kalypso_scheduled_timestamp_seconds"); !slices.Contains(got, "stage") {
 			t.Fatalf("metrics of %q", got)
 		}

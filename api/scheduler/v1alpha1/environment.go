@@ -55,6 +55,18 @@ const (
 	FailureRollback FailureAction = "rollback"
 )
 
+// +kubebuilder:validation:Enum=replaces;waits
+
+// NewerCommits defines what newer commits do while the present one waits for users or others.
+type NewerCommits string
+
+const (
+	// NewerReplaces means that the newest commit that is ready takes its place, so that a fix does not wait for users.
+	NewerReplaces NewerCommits = "replaces"
+	// NewerWaits means that newer commits wait until it is decided.
+	NewerWaits NewerCommits = "waits"
+)
+
 // Promotion defines when a commit is promoted to an environment and when it counts as deployed there.
 type Promotion struct {
 	// After names the environments that must run the commit first. Empty for a first environment.
@@ -100,6 +112,19 @@ type Promotion struct {
 	// +optional
 	// +kubebuilder:default=stop
 	OnFailure FailureAction `json:"onFailure,omitempty"`
+
+	// Newer defines what a newer commit does while the present one only waits for approvals of users, or for statuses of others. While a
+	// commit is applied or measured, newer ones wait in any case. Default: replaces.
+	// +optional
+	// +kubebuilder:default=replaces
+	Newer NewerCommits `json:"newer,omitempty"`
+
+	// RollbackWindow is how long after a commit was last known to run well a rollback to it does not wait for the soaks of rings.
+	// Default: 72h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	RollbackWindow *metav1.Duration `json:"rollbackWindow,omitempty"`
 
 	// Rings divide the clusters of the environment. Each has a branch of its own in the GitOps repository, which is moved to a
 	// merged commit when the rings before it run that commit. Default: all clusters follow the environment's branch.

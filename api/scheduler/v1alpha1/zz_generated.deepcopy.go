@@ -1801,6 +1801,11 @@ func (in *Promotion) DeepCopyInto(out *Promotion) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.RollbackWindow != nil {
+		in, out := &in.RollbackWindow, &out.RollbackWindow
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Rings != nil {
 		in, out := &in.Rings, &out.Rings
 		*out = make([]Ring, len(*in))

@@ -44,6 +44,10 @@ type Command struct {
 	// Commit is the commit to promote, abort or roll back to: its hash, or at least seven digits of it.
 	// A rollback without one goes back to the last commit that ran well.
 	Commit, Why string
+	// Fast, Now and All are those of a rollback, see [api.RollbackCommand].
+	Fast, Now, All bool
+	// present is the commit that a rollback takes back.
+	present string
 	// Check is the verification to approve or bypass. Application is set if the environment is that of an application.
 	Check, Application string
 	// ControlPlane is only needed if several control planes have an environment of this name.
@@ -55,9 +59,14 @@ type commandBody struct {
 	Check  string `json:"check,omitempty"`
 	Commit string `json:"commit,omitempty"`
 	Why    string `json:"why,omitempty"`
+	Fast   bool   `json:"fast,omitempty"`
+	Now    bool   `json:"now,omitempty"`
+	All    bool   `json:"all,omitempty"`
 }
 
-func (c *Command) body() commandBody { return commandBody{c.Check, c.Commit, c.Why} }
+func (c *Command) body() commandBody {
+	return commandBody{c.Check, c.Commit, c.Why, c.Fast, c.Now, c.All}
+}
 
 // Controller accepts commands: [promote.Control] on a ledger, or a server.
 type Controller interface {
@@ -94,7 +103,7 @@ func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, erro
 	}
 	w := promote.Command{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, Check: c.Check, By: localUser(l.t).String(), Why: c.Why}
 	control := promote.Control{Ledger: l.ledger, Now: l.t.Now}
-	action := control.Order // of promote and rollback
+	action := control.Order
 	switch c.Action {
 	case Pause:
 		action = control.Pause
@@ -108,9 +117,15 @@ func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, erro
 		action = control.Bypass
 	case Skip:
 		action = control.Skip
+	case Rollback:
+		if c.present == "" || c.present == c.Commit {
+			break
+		}
+		action = control.RollBack
+		w.Commit, w.To, w.Fast, w.Now, w.All = c.present, c.Commit, c.Fast, c.Now, c.All
 	}
 	environment, ring := decide.SplitRing(w.Environment)
-	accepted := api.Accepted{ControlPlane: w.Subject, Environment: environment, Ring: ring, Commit: w.Commit, Check: w.Check, By: w.By, Why: w.Why}
+	accepted := api.Accepted{ControlPlane: w.Subject, Environment: environment, Ring: ring, Commit: c.Commit, Check: w.Check, By: w.By, Why: w.Why}
 	return accepted, action(ctx, w)
 }
 
@@ -129,11 +144,10 @@ func (l *localController) complete(ctx context.Context, c *Command) error {
 	if environment, ring := decide.SplitRing(c.Environment); ring != "" {
 		return l.completeRing(ctx, c, steps, environment, ring)
 	}
-	if c.Action == Rollback && c.Commit == "" {
-		return l.lastGood(ctx, c)
+	if c.Commit, err = fullCommit(steps, c.ControlPlane, c.Commit); err != nil || c.Action != Rollback {
+		return err
 	}
-	c.Commit, err = fullCommit(steps, c.ControlPlane, c.Commit)
-	return err
+	return l.completeRollback(ctx, c)
 }
 
 // completeRing fills in the commit of a command for a ring.
@@ -150,33 +164,42 @@ func (l *localController) completeRing(ctx context.Context, c *Command, steps []
 	if len(batches) == 0 {
 		return query.Unknown("ring of "+environment, ring, names)
 	}
-	switch {
-	case c.Commit == "" && c.Action == Rollback:
-		at := *c
-		at.Environment = slices.Min(batches) // batches go together
-		err = l.lastGood(ctx, &at)
-		c.Commit = at.Commit
-	case c.Commit != "":
-		var commits []ledger.Commit
-		if commits, err = l.ledger.Commits(ctx, ledger.CommitQuery{Environment: environment, Kind: ledger.BranchPlatform}); err == nil {
-			c.Commit, err = query.RingCommitOf(commits, strings.ToLower(c.Commit))
+	if c.Commit != "" {
+		commits, err := l.ledger.Commits(ctx, ledger.CommitQuery{Environment: environment, Kind: ledger.BranchPlatform})
+		if err != nil {
+			return err
+		}
+		if c.Commit, err = query.RingCommitOf(commits, strings.ToLower(c.Commit)); err != nil {
+			return err
 		}
 	}
+	if c.Action != Rollback {
+		return nil
+	}
+	at := *c
+	at.Environment = slices.Min(batches) // batches go together
+	err = l.completeRollback(ctx, &at)
+	c.Commit, c.present = at.Commit, at.present
 	return err
 }
 
-// lastGood fills in the commit to roll back to.
-func (l *localController) lastGood(ctx context.Context, c *Command) error {
+// completeRollback fills in the commit that a rollback takes back: the one that was published last. Without a commit to go back to, the next
+// round chooses it, and this only says whether there is one.
+func (l *localController) completeRollback(ctx context.Context, c *Command) error {
 	steps, err := l.ledger.Steps(ctx, ledger.StepQuery{Subject: c.ControlPlane, Environment: c.Environment})
 	if err != nil {
 		return err
 	}
-	commit := promote.LastGood(steps, "")
-	if commit == "" {
+	if c.Commit == "" && promote.LastGood(steps, "") == "" {
 		return cli.Failed(fmt.Errorf("the ledger has no earlier commit that ran well in %q", c.Environment), "name the commit to roll back to with --commit")
 	}
-	c.Commit = commit
-	return nil
+	for _, s := range steps {
+		if s.Kind == string(promote.Published) || s.Kind == string(decide.StepStarted) {
+			c.present = s.Commit
+			return nil
+		}
+	}
+	return nil // nothing is there that could be taken back: the commit is requested
 }
 
 // subjectOf returns the only control plane that ever promoted a commit to an environment.

@@ -150,13 +150,13 @@ func causesOf(g *query.Gate, reason string) []string {
 }
 
 // PhaseCell returns a phase in its color.
-func PhaseCell(s terminal.Style, p decide.Phase) terminal.Cell {
+func PhaseCell(s terminal.Style, p decide.State) terminal.Cell {
 	switch p {
-	case decide.Deployed:
+	case decide.Soaking, decide.Good:
 		return terminal.Painted(s.Green, string(p))
-	case decide.Failed, decide.Refused, decide.Aborted:
+	case decide.Failed, decide.Rejected, decide.TakenBack:
 		return terminal.Painted(s.Red, string(p))
-	case decide.Unknown, decide.NoClusters, decide.Empty, "":
+	case decide.Unknown, decide.Nobody, decide.Outside, "":
 		return terminal.Painted(s.Dim, cmp.Or(string(p), "-"))
 	}
 	return terminal.Painted(s.Yellow, string(p))

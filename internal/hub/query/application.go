@@ -66,8 +66,10 @@ type ApplicationEnvironment struct {
 	// Behind is how many newer builds there are.
 	Behind int `json:"behind,omitempty"`
 	// Phase is the phase of the build. Reason explains it, and what the candidate waits for.
-	Phase  decide.Phase `json:"phase"`
+	Phase  decide.State `json:"phase"`
 	Reason string       `json:"reason,omitempty"`
+	// Targets are the commits to go back to, the newest first, or why they are not good.
+	Targets []decide.RollbackTarget `json:"targets,omitempty"`
 	// Since is when the phase began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	// GitOps is the branch that the application's reconcilers follow.
@@ -163,7 +165,7 @@ type ApplicationsQuery struct {
 	Workspace    string       `query:"workspace" maxLength:"253" doc:"Only applications of this workspace."`
 	ControlPlane string       `query:"controlPlane" maxLength:"2048" doc:"Only applications that this control plane registers."`
 	Environment  string       `query:"environment" maxLength:"253" doc:"Only applications that are promoted through this environment."`
-	Phase        decide.Phase `query:"phase" maxLength:"32" doc:"Only applications in this phase in any environment, or in the given one."`
+	Phase        decide.State `query:"phase" maxLength:"32" doc:"Only applications in this phase in any environment, or in the given one."`
 	Paging
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/text/repourl"
 )
 
@@ -115,12 +114,12 @@ func (o *Observer) GoodBuilds(ctx context.Context, a *Application, environment s
 	if err != nil {
 		return nil, err
 	}
-	present := ""
-	if e := a.environment(environment); e != nil && e.Build != nil {
-		present = e.Build.Commit
+	e := a.environment(environment)
+	if e == nil {
+		return nil, nil
 	}
 	var builds []deliver.Build
-	for _, commit := range promote.GoodCommits(steps, present) {
+	for _, commit := range goodOf(e.Targets) {
 		b, ok := deliver.PublishedBuild(steps, commit)
 		if !ok {
 			b = deliver.Build{Commit: commit}

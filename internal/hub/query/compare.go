@@ -49,7 +49,7 @@ type Side struct {
 	// Since is when the phase of the commit began.
 	Since time.Time `json:"since,omitzero"`
 	// Phase is the progress of the commit: until it is merged, clusters run an earlier one.
-	Phase decide.Phase `json:"phase"`
+	Phase decide.State `json:"phase"`
 	// AsOf is the time that is compared; absent for now.
 	AsOf time.Time `json:"asOf,omitzero"`
 }
@@ -199,7 +199,7 @@ func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *
 
 // merged reports whether the GitOps branch has the manifests of the commit, as far as the phase says.
 func (s *Side) merged() bool {
-	return !slices.Contains([]decide.Phase{decide.Promoted, decide.Proposed, decide.Refused, decide.Aborted}, s.Phase)
+	return !slices.Contains([]decide.State{decide.Proposed, decide.Proposed, decide.Rejected, decide.TakenBack}, s.Phase)
 }
 
 // addCommits adds the commits between the environments, if the history is known.

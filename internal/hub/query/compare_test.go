@@ -11,11 +11,11 @@ import (
 
 // TestAProposedCommitIsNotTheSame: clusters run another commit until the pull request with the manifests is merged.
 func TestAProposedCommitIsNotTheSame(t *testing.T) {
-	for phase, same := range map[decide.Phase]bool{decide.Deployed: true, decide.Deploying: true, decide.Failed: true, decide.Proposed: false, decide.Aborted: false} {
+	for phase, same := range map[decide.State]bool{decide.Good: true, decide.Applying: true, decide.Failed: true, decide.Proposed: false, decide.TakenBack: false} {
 		o := &query.Observer{Ledger: newWorld(t).Ledger, Now: time.Now, Fleet: planes{{
 			URL: controlPlane, Environments: []string{"dev", "stage"},
 			Promotion: &promote.Outcome{Environments: []promote.Standing{
-				{Environment: "dev", Phase: decide.Deployed, Commit: sha("c1")}, {Environment: "stage", Phase: phase, Commit: sha("c1")},
+				{Environment: "dev", Phase: decide.Good, Commit: sha("c1")}, {Environment: "stage", Phase: phase, Commit: sha("c1")},
 			}},
 			Scheduling: map[string]*query.Scheduled{"dev": round(t), "stage": round(t)},
 		}}}

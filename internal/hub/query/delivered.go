@@ -131,6 +131,7 @@ func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
 // addStanding adds the state of promotion.
 func (e *ApplicationEnvironment) addStanding(s *promote.Standing, found *deliver.Delivered) {
 	e.Phase, e.Reason, e.Since, e.Behind = s.Phase, s.Reason, utc(s.Since), s.Behind
+	e.Targets = s.Targets
 	was := e.Build
 	e.Build, e.Candidate = nil, nil
 	switch {

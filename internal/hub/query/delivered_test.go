@@ -72,7 +72,7 @@ func shopRound(t *testing.T) query.Round {
 			},
 			Promotion: &promote.Outcome{Environments: []promote.Standing{
 				{
-					Environment: "dev", Phase: decide.Deployed, Commit: newer.Commit, Reason: "runs on 1 cluster",
+					Environment: "dev", Phase: decide.Good, Commit: newer.Commit, Reason: "runs on 1 cluster",
 					Verdict: comply.Verdict{Commit: sha("a1"), Result: comply.Passed, Counts: comply.Counts{Expected: 1, Reached: 1}},
 				},
 				{Environment: "stage", Phase: decide.Proposed, Commit: newer.Commit, After: []string{"dev"}, Reason: "waits for its pull request to be merged"},

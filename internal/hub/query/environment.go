@@ -25,7 +25,7 @@ type Environment struct {
 	// Since is when the phase began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	// Phase is the phase of the commit.
-	Phase decide.Phase `json:"phase"`
+	Phase decide.State `json:"phase"`
 	// Reason explains the phase, and what the candidate waits for.
 	Reason string `json:"reason,omitempty"`
 	// Candidate is the commit that is promoted next; empty if there is none.

@@ -43,7 +43,7 @@ type Event struct {
 	Step  string       `json:"step,omitempty"`
 	State ledger.State `json:"state,omitempty"`
 	// Phase is the phase that a promotion's step led to.
-	Phase decide.Phase `json:"phase,omitempty"`
+	Phase decide.State `json:"phase,omitempty"`
 	// Reason explains the event, or is the cluster's message.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`

@@ -55,7 +55,7 @@ func (s *needs) delivery(n UserNeed, e *ApplicationEnvironment) {
 	}
 	n.Commit = ""
 	pending := pendingFiles{findings: e.Findings}
-	if e.Phase == decide.Aborted {
+	if e.Phase == decide.TakenBack {
 		pending.aborted = e.Reason
 	}
 	if p := detail.Plan; p != nil {

@@ -30,7 +30,7 @@ func (s *needs) environment(at *standing) error {
 	o := at.scheduled.Outcome
 	n.Commit = ""
 	aborted := ""
-	if p := at.promotion; p != nil && p.Phase == decide.Aborted {
+	if p := at.promotion; p != nil && p.Phase == decide.TakenBack {
 		aborted = p.Reason
 	}
 	s.files(n, o, aborted)
@@ -119,7 +119,7 @@ func (s *needs) causes(n UserNeed, v *comply.Verdict, causes []comply.Cause) {
 }
 
 // verifications adds failed verifications, and those that wait for users.
-func (s *needs) verifications(n UserNeed, phase decide.Phase, checks []decide.CheckProgress) {
+func (s *needs) verifications(n UserNeed, phase decide.State, checks []decide.CheckProgress) {
 	for i := range checks {
 		c := &checks[i]
 		one := n

@@ -62,7 +62,7 @@ func failing(t *testing.T, environment string, reasons ...string) promote.Standi
 
 func TestNothingNeedsAUser(t *testing.T) {
 	got := needsOf(t, query.ControlPlane{
-		Environments: []string{"dev"}, Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Deployed}}},
+		Environments: []string{"dev"}, Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Good}}},
 		Scheduling: map[string]*query.Scheduled{"dev": round(t)},
 	}, query.NeedsQuery{})
 	if len(got.Items) > 0 || len(got.Unsure) > 0 || got.Total != 0 {
@@ -143,7 +143,7 @@ func TestTheMostUrgentNeedIsFirst(t *testing.T) {
 		Promotion: &promote.Outcome{Environments: []promote.Standing{
 			{Environment: "dev", Pause: &decide.Pause{By: "ann", Why: "sale"}},
 			{
-				Environment: "prod", Phase: decide.Verifying, Commit: sha("c1"),
+				Environment: "prod", Phase: decide.Checking, Commit: sha("c1"),
 				Checks: []decide.CheckProgress{
 					{Name: "release", Kind: "approval", State: decide.CheckWaiting, Reason: "1 of 2"},
 					{Name: "load", Kind: "http", State: decide.CheckRunning},
@@ -196,7 +196,7 @@ func TestWhatWasAbortedIsNotToBeMerged(t *testing.T) {
 	dev.Outcome.PullRequest = &forge.PullRequest{Number: 3, Title: "dev: 1 changed", State: forge.Open}
 	got := needsOf(t, query.ControlPlane{
 		Environments: []string{"dev"}, Scheduling: map[string]*query.Scheduled{"dev": dev},
-		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Aborted, Commit: sha("c1"), Reason: "c100000 was aborted by anna"}}},
+		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.TakenBack, Commit: sha("c1"), Reason: "c100000 was aborted by anna"}}},
 	}, query.NeedsQuery{})
 	if len(got.Items) != 1 || got.Items[0].Action != query.ActReview || got.Items[0].Reason != "It is not to be merged: c100000 was aborted by anna" {
 		t.Errorf("got %+v", got.Items)

@@ -31,7 +31,7 @@ type Progress struct {
 	Commit string         `json:"commit"`
 	Result ProgressResult `json:"result"`
 	// Phase is the phase of the environment's commit.
-	Phase decide.Phase `json:"phase"`
+	Phase decide.State `json:"phase"`
 	// Reason explains the result: what the commit waits for, or what failed where.
 	Reason string `json:"reason"`
 	// FailedAt is when clusters or verifications failed; zero for other results. Such a failure ends when the clusters recover.
@@ -178,11 +178,11 @@ func (w *progressFinder) find(ctx context.Context) error {
 }
 
 // resultOf returns the result for a phase.
-func resultOf(p decide.Phase) ProgressResult {
+func resultOf(p decide.State) ProgressResult {
 	switch p {
-	case decide.Deployed:
+	case decide.Soaking, decide.Good:
 		return ProgressPassed
-	case decide.Failed, decide.Refused, decide.Aborted:
+	case decide.Failed, decide.Rejected, decide.TakenBack:
 		return ProgressFailed
 	}
 	return ProgressWaits

@@ -23,7 +23,7 @@ func TestProgressOfADeliveredApplication(t *testing.T) {
 	round.Found.Commits = append([]promote.Commit{{SHA: sha("e0")}}, append(round.Found.Commits, promote.Commit{SHA: sha("e4")}, promote.Commit{SHA: sha("e5")})...)
 	round.Found.Candidates = map[string]deliver.Build{"dev": {Commit: sha("e4"), Version: "1.6.0"}}
 	round.Found.Promotion.Environments[0].Candidate = sha("e4")
-	round.Found.Promotion.Environments = append(round.Found.Promotion.Environments, promote.Standing{Environment: "prod", After: []string{"stage"}, Phase: decide.Empty})
+	round.Found.Promotion.Environments = append(round.Found.Promotion.Environments, promote.Standing{Environment: "prod", After: []string{"stage"}, Phase: decide.Outside})
 	o := &query.Observer{
 		Ledger: w.Ledger, Now: func() time.Time { return clock(t, "11:00") },
 		Fleet: planes{{URL: controlPlane, Applications: []*query.Application{query.Delivered(round, nil)}}},

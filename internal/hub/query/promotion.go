@@ -28,7 +28,7 @@ type Promotion struct {
 	// Step is the kind of the last step. Commit statuses do not count, because they only repeat the step before.
 	Step string `json:"step"`
 	// Phase is the phase that began with the step; empty for other steps.
-	Phase  decide.Phase `json:"phase,omitempty"`
+	Phase  decide.State `json:"phase,omitempty"`
 	Reason string       `json:"reason,omitempty"`
 	By     string       `json:"by,omitempty"`
 	At     time.Time    `json:"at"`
@@ -210,22 +210,24 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 	return d, nil
 }
 
-// GoodCommits returns the commits to which an environment of a control plane can be rolled back, the latest first:
-// see [promote.GoodCommits].
+// GoodCommits returns the commits to which an environment of a control plane can be rolled back, the latest first, as the last round found.
 func (o *Observer) GoodCommits(ctx context.Context, controlPlane, environment string) ([]string, error) {
-	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Subject: controlPlane, Environment: environment})
-	if err != nil {
-		return nil, err
-	}
 	s, err := o.environment(ctx, controlPlane, environment, time.Time{})
-	if err != nil {
+	if err != nil || s.promotion == nil {
 		return nil, err
 	}
-	present := ""
-	if s.promotion != nil {
-		present = s.promotion.Commit
+	return goodOf(s.promotion.Targets), nil
+}
+
+// goodOf returns the commits of targets that are good.
+func goodOf(targets []decide.RollbackTarget) []string {
+	var good []string
+	for _, t := range targets {
+		if t.Good {
+			good = append(good, t.Commit)
+		}
 	}
-	return promote.GoodCommits(steps, present), nil
+	return good
 }
 
 // addStanding adds the current state of the environment.

@@ -26,7 +26,7 @@ func TestRemovedEnvironmentsAreNotServed(t *testing.T) {
 	plane := query.ControlPlane{
 		URL: "https://git.example.com/cp",
 		Promotion: &promote.Outcome{Environments: []promote.Standing{
-			{Environment: "dev", Commit: commit, Phase: decide.Deployed}, {Environment: "prod", Commit: commit, Phase: decide.Deployed},
+			{Environment: "dev", Commit: commit, Phase: decide.Good}, {Environment: "prod", Commit: commit, Phase: decide.Good},
 		}},
 	}
 	progress := func(fleet query.Fleet) (query.Progress, error) {

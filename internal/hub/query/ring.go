@@ -33,7 +33,7 @@ type Ring struct {
 	// Behind is the number of commits of the environment's GitOps branch that are newer than Commit.
 	Behind int `json:"behind"`
 	// Phase is the phase of Commit in all batches together.
-	Phase decide.Phase `json:"phase"`
+	Phase decide.State `json:"phase"`
 	// Reason explains the phase, and what the candidate waits for.
 	Reason string `json:"reason,omitempty"`
 	// Delayed explains for each cluster that is changed later, while others do not wait for it, why: it waits for its window, or asks
@@ -64,7 +64,7 @@ type Batch struct {
 	Branch   string        `json:"branch"`
 	Clusters int           `json:"clusters"`
 	Commit   string        `json:"commit,omitempty"`
-	Phase    decide.Phase  `json:"phase"`
+	Phase    decide.State  `json:"phase"`
 	Reason   string        `json:"reason,omitempty"`
 	Counts   comply.Counts `json:"counts"`
 }
@@ -152,12 +152,12 @@ func union[T comparable](all, more []T) []T {
 }
 
 // phaseUrgency orders phases: the ring has the phase of the batch that needs a user most.
-var phaseUrgency = map[decide.Phase]int{decide.Failed: 1, decide.Aborted: 2, decide.Refused: 3, decide.Unknown: 4}
+var phaseUrgency = map[decide.State]int{decide.Failed: 1, decide.TakenBack: 2, decide.Rejected: 3, decide.Unknown: 4}
 
 // decide sets phase, reason and candidate: those of the batch that fails, or else of the first one that is not done.
 func (r *Ring) decide(batches []promote.RingStanding) {
 	done := func(b promote.RingStanding) bool {
-		return b.Delayed != "" || b.Commit == r.Commit && (b.Phase == decide.Deployed || b.Phase == decide.NoClusters)
+		return b.Delayed != "" || b.Commit == r.Commit && (b.Phase.Deployed() || b.Phase == decide.Nobody)
 	}
 	i := 0
 	for n, b := range batches {
@@ -179,7 +179,7 @@ func (r *Ring) decide(batches []promote.RingStanding) {
 	}
 	r.Reason = b.Name + ": " + b.Reason
 	if phaseUrgency[b.Phase] == 0 && r.Updated < len(batches) { // a batch that waits for its turn runs the commit before
-		r.Phase, r.Candidate, r.CandidateSource = decide.Deploying, "", ""
+		r.Phase, r.Candidate, r.CandidateSource = decide.Applying, "", ""
 		if r.Updated > 0 {
 			r.Reason = fmt.Sprintf("%d of %d batches have it; %s", r.Updated, len(batches), r.Reason)
 		}
@@ -269,13 +269,7 @@ func RingCommitOf(commits []ledger.Commit, commit string) (string, error) {
 
 // GoodRingCommits returns the commits to which a ring can be rolled back, the latest first. Batches of a ring go together: those of the
 // first one count.
-func (o *Observer) GoodRingCommits(ctx context.Context, s Standing, batches []promote.RingStanding) ([]string, error) {
-	first := batches[0]
-	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{
-		Subject: ledger.CleanRepository(s.ControlPlane), Environment: decide.RingName(s.Environment, first.Name),
-	})
-	return promote.GoodCommits(steps, first.Commit), err
-}
+func (o *Observer) GoodRingCommits(batches []promote.RingStanding) []string { return goodOf(batches[0].Targets) }
 
 // ringProgress returns whether a commit passed a ring, failed there, or waits, and why.
 func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress, error) {

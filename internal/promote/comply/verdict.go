@@ -131,6 +131,15 @@ func (v *Verdict) Add(part *Verdict, has bool) {
 	v.Counts.Required += part.Counts.Required
 }
 
+// Uncount takes back what [Verdict.Add] counted of the part that was added last: the gate does not wait for its clusters.
+func (v *Verdict) Uncount(part *Verdict) {
+	v.Counts.Counted -= part.Counts.Counted
+	v.Counts.Required -= part.Counts.Required
+	for i := range part.Reconcilers {
+		v.Reconcilers[len(v.Reconcilers)-1-i].Uncounted = true
+	}
+}
+
 // Sort restores the order of the reconcilers after [Verdict.Add].
 func (v *Verdict) Sort() {
 	slices.SortFunc(v.Reconcilers, func(a, b Reconciler) int {

@@ -11,26 +11,10 @@ import (
 
 // Action is one action to carry out. Actions are idempotent: carrying one out again has no effect.
 //
-// The actions are [Record], [CompleteRequest], [SetStatus], [BeginCheck], [RunCheck], [Promote], [ProposeRollback] and [Withdraw].
+// The actions are [SetStatus], [BeginCheck], [RunCheck], [Promote], [ProposeRollback] and [Withdraw].
 type Action interface {
 	fmt.Stringer
 	isAction()
-}
-
-// Record adds a step to the history of an environment.
-type Record struct {
-	Environment string
-	Step        Step
-	// Reason explains a failure; optional.
-	Reason string
-	// Failure is the cause of a failure, and InRing whether it is that of a ring, as in [Decision].
-	Failure string
-	InRing  bool
-}
-
-// CompleteRequest removes a request that has been carried out.
-type CompleteRequest struct {
-	Environment, ID string
 }
 
 // SetStatus posts the status of a commit in an environment, or of one of its verifications.
@@ -98,28 +82,12 @@ type Withdraw struct {
 	Reason              string
 }
 
-func (Record) isAction()          {}
-func (CompleteRequest) isAction() {}
 func (SetStatus) isAction()       {}
 func (BeginCheck) isAction()      {}
 func (RunCheck) isAction()        {}
 func (Promote) isAction()         {}
 func (ProposeRollback) isAction() {}
 func (Withdraw) isAction()        {}
-
-// String describes the step.
-func (a Record) String() string {
-	text := fmt.Sprintf("record: %s %s %s at %s", fleet.ShortCommit(a.Step.Commit), a.Step.Kind, a.Environment, a.Step.At.UTC().Format(time.RFC3339))
-	if a.Reason != "" {
-		text += " (" + a.Reason + ")"
-	}
-	return text
-}
-
-// String describes the request.
-func (a CompleteRequest) String() string {
-	return fmt.Sprintf("order %s in %s is carried out", a.ID, a.Environment)
-}
 
 // String describes the status.
 func (a SetStatus) String() string {

@@ -63,7 +63,7 @@ func manySites(rings, sites, commits int) decide.Facts {
 			has = f.Line
 		}
 		for _, commit := range has {
-			e.History = append(e.History, ranAt(commit, clock("07:00"))...)
+			e.Carriers = ranAt(e.Carriers, commit, clock("07:00"))
 			e.Commit, e.Rollout = commit, decide.Rollout{State: decide.RolloutMerged, Commit: commit}
 		}
 		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Passed, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1, Reached: 1}}
@@ -90,9 +90,7 @@ func largeFacts(environments, commits int) decide.Facts {
 		e := decide.Environment{Name: fmt.Sprintf("e%02d", i)}
 		for n, commit := range f.Line[:commits/2] {
 			at := clock("06:00").Add(time.Duration(n) * time.Minute)
-			e.History = append(e.History, decide.Step{Kind: decide.StepStarted, Commit: commit, At: at},
-				decide.Step{Kind: decide.StepDeployed, Commit: commit, Revision: commit, At: at},
-				decide.Step{Kind: decide.StepFailed, Commit: commit, Revision: commit, At: at})
+			e.Carriers = then(ranAt(e.Carriers, commit, at), comply.StandingFailed, at.Add(time.Second))
 			e.Commit, e.Rollout = commit, decide.Rollout{State: decide.RolloutMerged, Commit: commit}
 		}
 		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Failed, Reason: "large-07 fails", Counts: comply.Counts{Failed: 1}}

@@ -29,7 +29,7 @@ func waitFor(format string, args ...any) wait {
 // If no commit is ready, it returns the newest commit and the reason why it waits.
 func (r *round) candidate(p *place) candidate {
 	var newest candidate
-	if order := p.env.Request; order != nil && order.Commit != p.env.Commit {
+	if order := p.request(); order != nil {
 		position, known := r.positions[order.Commit]
 		if known {
 			return r.ordered(p, order, position)
@@ -64,9 +64,14 @@ func (r *round) ordered(p *place, order *Request, position int) candidate {
 
 // wait returns the reason why a commit of the line cannot be promoted to an environment yet.
 func (r *round) wait(p *place, position int) wait {
-	if a := p.env.aborted(r.Line[position]); a != nil {
+	commit := r.Line[position]
+	if a := p.env.aborted(commit); a != nil {
 		return waitFor("it %s", a)
 	}
+	if bar := r.barred(p, commit); bar != "" {
+		return waitFor("it %s", bar)
+	}
+	_, skipsSoak := r.hurries(p, commit)
 	for i, before := range p.before {
 		if before == nil {
 			return waitFor("%s is not in the chain", p.rules.After[i])
@@ -75,13 +80,16 @@ func (r *round) wait(p *place, position int) wait {
 		if before.rules.ring {
 			soak = before.rules.Soak
 		}
-		if before.env.skipped(r.Line[position]) || r.delayed(before, position) {
+		if skipsSoak {
+			soak = 0
+		}
+		if before.env.skipped(commit) || r.delayed(before, position) {
 			continue
 		}
-		if before.rules.site != nil && before.siteClosed() != "" && !before.ranSince(position) && !before.runs[position].lost && before.env.aborted(r.Line[position]) == nil {
+		if before.rules.site != nil && before.siteClosed() != "" && !r.ranSince(before, position) && !r.lostSince(before, position) && before.env.aborted(commit) == nil {
 			return waitFor("it waits in %s for longer than %s: %s", before.name, span(before.rules.maxDelay), before.siteClosed())
 		}
-		if w := before.holdsBack(r.Line[position], before.runs[position], soak, r.now); !w.over() {
+		if w := r.holdsBack(before, commit, soak); !w.over() {
 			return w
 		}
 	}
@@ -92,53 +100,59 @@ func (r *round) wait(p *place, position int) wait {
 }
 
 // holdsBack returns the reason why a commit cannot be promoted from this environment to the next yet.
-func (p *place) holdsBack(commit string, ran run, soak time.Duration, now time.Time) wait {
+func (r *round) holdsBack(p *place, commit string, soak time.Duration) wait {
 	here := p.env.Commit == commit
-	abort := p.env.aborted(commit)
-	switch {
-	case p.phase == Unknown:
+	ev := p.evidence[commit]
+	switch back := r.takenBack(p, commit); {
+	case p.state == Unknown:
 		return waitFor("in %s %s", p.name, p.why)
-	case abort != nil:
-		return waitFor("in %s it %s", p.name, abort)
-	case here && p.phase == Failed && p.later:
+	case back != "":
+		return waitFor("in %s it %s", p.name, back)
+	case here && p.state == Failed && p.later:
 		return waitFor("a later change of %s failed", p.name)
-	case here && (p.phase == Failed || !ran.arrived):
+	case here && (p.state == Unproven || p.state == Drifted):
+		return waitFor("in %s it %s", p.name, p.why)
+	case here && !p.state.Deployed() && !p.later:
 		return waitFor("%s", p.progress())
-	case !ran.arrived:
+	case ev == nil:
 		return waitFor("it does not run in %s", p.name)
-	case p.rules.ring && p.gaveUp(commit):
-		return waitFor("it failed in %s", p.name) // after it was deployed there, and has been replaced since
-	case ran.longest >= soak:
+	case ev.abandoned:
+		return waitFor("%s went back from it", p.name)
+	case ev.failed || ev.proven.IsZero() && !ev.first.IsZero():
+		return waitFor("it failed in %s", p.name)
+	case ev.proven.IsZero() && p.env.Rings && p.rollsOut(commit):
+		return waitFor("it is being deployed in %s", p.name)
+	case ev.proven.IsZero():
+		return waitFor("it was replaced in %s before it ran everywhere and passed its verifications", p.name)
+	case ev.longest >= soak:
 		return wait{}
-	case ran.start.IsZero():
-		return waitFor("it ran in %s for %s without failure, not for %s", p.name, span(ran.longest), span(soak))
-	default:
-		until := ran.start.Add(soak)
+	case ev.runs:
+		until := r.now.Add(soak - ev.clock)
 		w := wait{until: until}
-		w.why = func() string { return fmt.Sprintf("it soaks in %s until %s", p.name, clock(until, now)) }
+		w.why = func() string { return fmt.Sprintf("it soaks in %s until %s", p.name, clock(until, r.now)) }
 		return w
+	default:
+		return waitFor("it ran in %s for %s without failure, not for %s", p.name, span(ev.longest), span(soak))
 	}
 }
 
 // progress describes the progress of the environment's commit for later environments. The whole reason is shown in the
 // environment itself.
 func (p *place) progress() string {
-	switch p.phase {
-	case Promoted, Proposed:
+	switch p.state {
+	case Proposed:
 		return "its pull request in " + p.name + " is not merged yet"
-	case Refused:
+	case Rejected:
 		if p.env.Rollout.State == RolloutClosed {
 			return "its pull request in " + p.name + " was closed"
 		}
 		return "it needs approval in " + p.name
-	case NoClusters:
+	case Nobody:
 		return p.name + " has no clusters"
-	case Deploying:
+	case Applying, GoingBack:
 		return "it is being deployed in " + p.name
-	case Verifying:
+	case Checking, Awaiting:
 		return "it is being verified in " + p.name
-	case Deployed:
-		return "it has just been deployed in " + p.name
 	default:
 		return "it failed in " + p.name
 	}

@@ -2,10 +2,10 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -27,19 +27,20 @@ func Decide(f Facts, now time.Time) []Decision {
 // round holds the state of one call of Decide.
 type round struct {
 	Facts
-	now       time.Time
-	positions map[string]int // position of each commit on the line
-	places    map[string]*place
+	now             time.Time
+	positions       map[string]int // position of each commit on the line
+	sourcePositions map[string]int
+	places          map[string]*place
+	all             []*place // as in the chain
 }
 
 // newRound assesses all environments first, because decisions depend on earlier environments.
 func newRound(f Facts, now time.Time) *round {
-	r := &round{Facts: f, now: now, positions: make(map[string]int, len(f.Line)), places: make(map[string]*place, len(f.Chain.stages))}
-	for i, commit := range f.Line {
-		r.positions[commit] = i
-	}
+	r := &round{Facts: f, now: now, positions: indexOf(f.Line), sourcePositions: indexOf(f.SourceLine), places: make(map[string]*place, len(f.Chain.stages))}
 	for _, s := range f.Chain.stages {
-		r.places[s.name] = &place{stage: s, now: now, authors: f.Authors, check: -1, env: &Environment{Name: s.name, Unknown: "the environment cannot be found"}}
+		p := &place{stage: s, now: now, authors: f.Authors, check: -1, env: &Environment{Name: s.name, Unknown: "the environment cannot be found"}}
+		r.places[s.name] = p
+		r.all = append(r.all, p)
 	}
 	for i := range f.Environments {
 		if p := r.places[f.Environments[i].Name]; p != nil {
@@ -47,48 +48,97 @@ func newRound(f Facts, now time.Time) *round {
 		}
 	}
 	rings := map[string][]*place{} // the stages of each ring
-	for _, s := range f.Chain.stages {
-		p := r.places[s.name]
-		p.assess()
-		p.read(r)
-		p.before = make([]*place, len(s.rules.After))
-		for i, name := range s.rules.After {
+	for _, p := range r.all {
+		p.before = make([]*place, len(p.rules.After))
+		for i, name := range p.rules.After {
 			p.before[i] = r.places[name]
 		}
-		if s.rules.ring {
-			ring := fleet.RingOfStage(s.name)
+		r.setSoak(p)
+		if p.rules.ring {
+			ring := fleet.RingOfStage(p.name)
 			rings[ring] = append(rings[ring], p)
 		}
 	}
-	for _, p := range r.places {
+	for _, p := range r.all {
 		p.closed = sync.OnceValues(func() (string, time.Time) { return p.rules.site.closed(now) })
 		if p.rules.site != nil {
 			p.beside = rings[fleet.RingOfStage(p.name)]
 			p.delays = make([]*bool, len(f.Line))
 		}
+		p.read(r)
+		p.assess(r)
 	}
+	r.setBars()
 	return r
 }
 
-// decide returns the decision for an environment: first record steps, then post statuses, then promote.
-// A commit is replaced only in a later round, after its steps are recorded.
+func indexOf(line []string) map[string]int {
+	positions := make(map[string]int, len(line))
+	for i, commit := range line {
+		positions[commit] = i
+	}
+	return positions
+}
+
+// setSoak sets how long a commit runs in a place until it is good: for as long as the places after it demand, or the ring itself.
+func (r *round) setSoak(p *place) {
+	if p.rules.ring {
+		p.soak = p.rules.Soak
+		return
+	}
+	for _, before := range p.before {
+		if before != nil {
+			before.soak = max(before.soak, p.rules.Soak)
+		}
+	}
+}
+
+// setBars collects the rollbacks that concern each place: its own, and those of all before it.
+func (r *round) setBars() {
+	for _, p := range r.all {
+		own := func(q *place) {
+			for i := range q.env.Rollbacks {
+				if b := &q.env.Rollbacks[i]; !slices.Contains(p.bars, b) {
+					p.bars = append(p.bars, b)
+				}
+			}
+		}
+		own(p)
+		for _, q := range p.before {
+			if q == nil {
+				continue
+			}
+			own(q)
+			for _, b := range q.bars {
+				if !p.rules.ring && !slices.Contains(p.bars, b) {
+					p.bars = append(p.bars, b)
+				}
+			}
+		}
+	}
+}
+
+// decide returns the decision for an environment: first post statuses and measure, then promote or go back.
 func (r *round) decide(p *place) Decision {
-	d := Decision{Environment: p.name, Phase: p.phase, Commit: p.env.Commit, Reason: r.standing(p), Checks: p.checks}
-	if p.phase == Unknown {
+	d := Decision{Environment: p.name, State: p.state, Commit: p.env.Commit, Reason: r.describe(p), Checks: p.checks}
+	if p.state == Unknown {
 		return d
 	}
-	if p.phase == Failed {
-		d.Failure, d.InRing = p.failure, p.inRing
+	if p.state == Failed {
+		d.Failure, d.Cause, d.InRing = p.failure, p.cause(), p.inRing
+	}
+	d.Targets, d.Ran, d.Request = r.targets(p), r.ran(p), p.request()
+	if ev := p.evidence[p.env.Commit]; ev != nil && p.state.Deployed() {
+		d.Since = ev.proven
+		if ev.runs && ev.longest < p.soak {
+			d.wake(r.now.Add(p.soak-ev.clock), r.now)
+		}
 	}
 	if p.asksUser() {
 		d.Asks = append(d.Asks, d.Reason)
 	}
-	unrecorded := p.unrecorded(r.now)
-	d.Actions = append(unrecorded, p.statuses()...)
+	d.Actions = p.statuses()
 	p.measure(&d)
-	if o := p.env.Request; o != nil && o.Commit == p.env.Commit {
-		d.Actions = append(d.Actions, CompleteRequest{p.name, o.ID})
-	}
 	if p.env.Verdict.Commit == p.env.Rollout.Commit {
 		d.wake(p.env.Verdict.Next, r.now)
 	}
@@ -102,18 +152,27 @@ func (r *round) decide(p *place) Decision {
 	}
 	d.Delayed = r.waitsFor(p, c)
 	d.wake(c.until, r.now)
-	if len(unrecorded) == 0 {
-		r.move(p, c, &d)
-	}
+	r.move(p, c, &d)
 	return d
 }
 
-// standing describes the state of an environment's commit.
-func (r *round) standing(p *place) string {
+// ran returns the carriers that proved themselves, oldest first.
+func (r *round) ran(p *place) []Carrier {
+	var all []Carrier
+	for _, c := range p.carriers {
+		if ev := p.evidence[c.Commit]; ev != nil && !ev.proven.IsZero() && (!p.env.Rings && c.Left.IsZero() || p.env.Rings) {
+			all = append(all, Carrier{Commit: c.Commit, Revision: c.Revision, Entered: ev.proven})
+		}
+	}
+	return all
+}
+
+// describe describes the state of an environment's commit.
+func (r *round) describe(p *place) string {
 	text := p.why
-	if p.env.Commit != "" && p.phase != Unknown {
+	if p.env.Commit != "" && p.state != Unknown {
 		text = fleet.ShortCommit(p.env.Commit) + " "
-		if p.later && p.phase != Aborted && p.phase != Deployed {
+		if p.later && p.state != TakenBack && !p.state.Deployed() {
 			text += "is deployed; a later change of the environment "
 		}
 		text += p.why
@@ -127,7 +186,7 @@ func (r *round) standing(p *place) string {
 // heldBack names the commits that do not return by themselves after a rollback or a request for an older commit, or "".
 func (r *round) heldBack(p *place) string {
 	position, known := r.positions[p.env.Commit]
-	if !known || position >= p.floor || p.env.Request != nil {
+	if !known || position >= p.floor || p.request() != nil {
 		return ""
 	}
 	newest := fleet.ShortCommit(r.Line[p.floor])
@@ -137,8 +196,13 @@ func (r *round) heldBack(p *place) string {
 	return newest + " is held back until a newer commit or a request for it"
 }
 
-// move promotes the candidate, or explains why it waits.
+// move goes back, promotes the candidate, or explains why it waits. A fix that can enter is better than going back, unless a user said so.
 func (r *round) move(p *place, c candidate, d *Decision) {
+	commanded := r.rolledBack(p, p.env.Commit) != nil
+	if commanded && r.goBack(p, d) {
+		r.withdraw(p, candidate{}, d)
+		return
+	}
 	waits, until := r.obstacle(p, c)
 	d.wake(until, r.now)
 	open := p.env.proposal(ProposalOpen, c.commit)
@@ -163,9 +227,39 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 		}
 		return
 	}
-	if p.env.Pause == nil {
-		r.goBack(p, c, d)
+	if !commanded && r.goBack(p, d) {
+		return
 	}
+	r.withdraw(p, c, d)
+}
+
+// withdraw closes proposals that would promote another commit than the one that is to be next.
+func (r *round) withdraw(p *place, c candidate, d *Decision) {
+	if p.env.Pause != nil {
+		return
+	}
+	for _, o := range p.env.Proposals {
+		wanted := o.From == p.env.Commit && o.Commit == c.commit && c.over()
+		for _, a := range d.Actions {
+			b, back := a.(ProposeRollback)
+			wanted = wanted || back && b.To == o.Commit
+		}
+		if o.State == ProposalOpen && !wanted && !r.keepsRollback(p, o) {
+			d.do(Withdraw{p.name, o.Commit, "it is not what is to enter next"})
+		}
+	}
+}
+
+// keepsRollback reports whether a proposal is the rollback that the place waits for.
+func (r *round) keepsRollback(p *place, o Proposal) bool {
+	b := r.rolledBack(p, p.env.Commit)
+	if o.From != p.env.Commit || r.returns(p) == "" {
+		return false
+	}
+	if b != nil && b.To != "" {
+		return b.To == o.Commit
+	}
+	return r.target(p) == o.Commit
 }
 
 // waitsForUser is why a commit waits for a ring that it enters by hand.
@@ -174,20 +268,22 @@ const waitsForUser = "it enters when a user requests it"
 // obstacle returns the first reason why the candidate cannot be promoted, or why nothing can be promoted if there is
 // no candidate. It returns "" if there is no obstacle.
 func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) {
+	hurries, _ := r.hurries(p, c.commit)
+	requested := p.request()
 	switch {
 	case p.problem != "":
 		return "nothing can enter, since " + p.problem, time.Time{}
-	case p.env.Pause != nil:
+	case p.env.Pause != nil && !hurries:
 		return fmt.Sprintf("paused by %s since %s%s", p.env.Pause.By, clock(p.env.Pause.At, r.now), because(p.env.Pause.Why)), time.Time{}
 	case c.commit == "":
 		return "", time.Time{}
-	case !p.free() && p.later:
+	case !p.free() && !hurries && p.later:
 		return "a later change of the environment is being rolled out", time.Time{}
-	case !p.free():
+	case !p.free() && !hurries:
 		return fmt.Sprintf("%s is being rolled out", fleet.ShortCommit(p.env.Commit)), time.Time{}
 	case !c.over():
 		return c.why(), c.until
-	case p.rules.manual && (p.env.Request == nil || p.env.Request.Commit != c.commit):
+	case p.rules.manual && (requested == nil || requested.Commit != c.commit):
 		return waitsForUser, time.Time{}
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
 		return "its promotion was rejected" + at(p.env.proposal(ProposalClosed, c.commit).URL), time.Time{}
@@ -195,71 +291,10 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 	if waits, until = p.closed(); waits != "" {
 		return waits, until
 	}
+	if hurries {
+		return "", time.Time{}
+	}
 	return p.rules.calendar.closed(r.now)
-}
-
-// free reports whether the environment's commit can be replaced.
-func (p *place) free() bool {
-	return p.phase.free() || p.env.Rings && p.phase == Deploying || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
-}
-
-// goBack proposes a rollback after a failure, if the rules ask for it. An environment leaves an aborted commit whose manifests are not
-// merged without asking: that changes no cluster, and the pull request with its manifests ends.
-// It also withdraws proposals that would promote another commit.
-func (r *round) goBack(p *place, c candidate, d *Decision) {
-	back, cause := "", p.cause()
-	later := r.failedLater(p)
-	if p.phase == Failed && p.rules.OnFailure == v1alpha1.FailureRollback || later != "" {
-		if later != "" {
-			cause = later
-		}
-		position, known := r.positions[p.env.Commit]
-		switch {
-		case p.rules.ring && known && position < p.floor:
-			d.say("goes back no further, because it went back already")
-		case p.later:
-			d.say("no rollback, because %s ran before that change", fleet.ShortCommit(p.env.Commit))
-		case p.rules.ring && r.rolledOut(p.env.Commit):
-			d.say("no rollback, because every ring has run %s", fleet.ShortCommit(p.env.Commit))
-		default:
-			if back = r.lastGood(p); back == "" {
-				d.say("no earlier commit to roll back to")
-			}
-		}
-	}
-	if former := p.formerCommit(); back == "" && former != "" {
-		d.do(ProposeRollback{p.name, p.env.Commit, former, cause, v1alpha1.ApprovalAutomatic})
-		d.say("goes back to %s, which its clusters still follow", fleet.ShortCommit(former))
-		return
-	}
-	open, closed := p.env.proposal(ProposalOpen, back), p.env.proposal(ProposalClosed, back)
-	switch {
-	case back != "" && open != nil:
-		d.ask("going back to %s waits for people%s", fleet.ShortCommit(back), at(open.URL))
-		return
-	case back != "" && closed != nil:
-		d.say("the rollback to %s was rejected%s", fleet.ShortCommit(back), at(closed.URL))
-	case back != "" && p.siteClosed() != "":
-		if later != "" {
-			d.say("%s", later)
-		}
-		d.say("goes back to %s later: %s", fleet.ShortCommit(back), p.siteClosed())
-		_, until := p.closed()
-		d.wake(until, r.now)
-	case back != "" && p.rules.ring:
-		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalAutomatic})
-		d.say("goes back to %s, because %s", fleet.ShortCommit(back), cause)
-		return
-	case back != "":
-		d.do(ProposeRollback{p.name, p.env.Commit, back, cause, v1alpha1.ApprovalPullRequest})
-		d.say("proposes to go back to %s", fleet.ShortCommit(back))
-		return
-	}
-	for _, o := range p.env.Proposals {
-		if wanted := o.From == p.env.Commit && o.Commit == c.commit && c.over(); o.State == ProposalOpen && !wanted {
-			d.do(Withdraw{p.name, o.Commit, "it is not what is to enter next"})
-		}
-	}
 }
 
 // proposal returns the proposal in a state from the environment's commit to another commit, or nil.

@@ -4,37 +4,32 @@
 // environment. It keeps no state. The results of a round are facts of the next round,
 // so a round can be interrupted, repeated, or continued by another process.
 //
-// # The phases of a commit
+// # Facts, and no records
 //
-//	candidate ◄── a newer one that is ready takes its place
-//	    │
-//	    │ after, soak, pause, windows, approval; and nothing here is being rolled out
-//	    ▼
-//	promoted ───► proposed ───► deploying ───► verifying ───► deployed
-//	    │            │              │  │            │             │
-//	    └──────┬─────┘              │  └────────────┴──────┬──────┘
-//	           ▼                    ▼                      ▼
-//	        refused              no clusters            failed ───► rollback proposed
+// Everything is derived from facts each time: what clusters reported over time, when they were silent, which revision a branch had when, the
+// results of measurements, approvals, and users' commands. What was recorded for people, such as that a commit was deployed, is not one of them.
+// A [Carrier] is a revision that brought a commit to a place, with what the gate said meanwhile. From the carriers of a place follows the
+// evidence for each commit: whether the gate, the checks and the approvals held together, and for how long the commit then ran, itself or in healthy
+// descendants. The clock of that time runs while the gate holds, stands still while too few clusters are known, starts again when clusters are known to run
+// something else, and ends with a failure.
 //
-//	aborted: from any phase, when a user aborts the commit
+// # The states of a commit
 //
-// The candidate is the newest commit that has run in all earlier environments for as long as the rules require.
-// A newer commit that is ready replaces it until it is promoted. A promoted commit is rolled out completely:
-// nothing overtakes it between promoted and verifying. The next commit is promoted when it is deployed, failed, refused or
-// aborted. In phase NoClusters, no cluster is expected, so the commit can never be deployed and can be replaced.
-// A deployed commit stays deployed. Only a failure changes that, and recovery of the cluster reverts it.
+//	empty ─► proposed ─► deploying ─► verifying ─► awaiting ─► soaking ─► deployed
+//	            │            │            │            │           │
+//	         refused         └────────────┴── failed ──┴───────────┴──► unproven, drifted
+//	                                            │
+//	                          aborted ─► goingBack ─► soaking
 //
-// # The history
+// docs/reference/promotion.md has a table of them, with what leaves each.
 //
-// Every commit that is promoted (started), deployed or failed in an environment is recorded as a [Step]. An environment
-// moves on only after the last step of its commit is recorded. This guarantees three rules, even if a round is interrupted
-// between two actions:
+// # The rules
 //
-//   - A commit is promoted only after it was deployed in all earlier environments.
-//   - A commit is promoted only if it is newer than every commit that was ever promoted to the environment. So a commit that was
-//     rolled back does not return by itself, and after a failure the fix is promoted instead of the failed commit.
-//     Going back requires a rollback or a request.
-//   - A rollback restores a commit that was deployed in the environment and has not failed since.
+//   - A commit is promoted only when it is good in all earlier environments: it proved itself and soaked there, and was taken back nowhere.
+//   - A commit is promoted only if it is newer than every commit that the environment had. Going back requires a rollback or a request.
+//   - A commit that is applied or measured is not overtaken. One that waits only for users is replaced, unless the rules say otherwise.
+//   - A rollback goes to the newest good commit. All rings that go back go to the same source commit. What a user took back does not
+//     return, and neither does what was merged on top of it by then.
 //
 // # Carrying out decisions
 //

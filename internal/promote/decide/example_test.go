@@ -23,10 +23,10 @@ func Example() {
 	const commit, rollout = "9b5c1ce4f5a1d0a3b1f1d2e3c4b5a69788796a5b", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 	deployed := decide.Environment{
 		Name: "dev", Commit: commit, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: rollout},
-		History: []decide.Step{
-			{Kind: decide.StepStarted, Commit: commit, At: ten},
-			{Kind: decide.StepDeployed, Commit: commit, Revision: rollout, At: ten.Add(time.Minute)},
-		},
+		Carriers: []decide.Carrier{{
+			Commit: commit, Revision: rollout, Entered: ten,
+			Spans: []comply.Span{{From: ten.Add(time.Minute), To: ten.Add(20 * time.Minute), Standing: comply.StandingHolds}},
+		}},
 		Statuses: map[string]decide.Status{commit: {State: decide.Success, Description: "Deployed"}},
 	}
 	deploying := decide.Environment{
@@ -35,7 +35,7 @@ func Example() {
 			Commit: rollout, Result: comply.Waiting, Reason: "2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC",
 			Counts: comply.Counts{Expected: 37, Counted: 37, Required: 37, Reached: 34, Behind: 2, Offline: 1, Degraded: 1},
 		},
-		History: []decide.Step{{Kind: decide.StepStarted, Commit: commit, At: ten.Add(2 * time.Minute)}},
+		Carriers: []decide.Carrier{{Commit: commit, Revision: rollout, Entered: ten.Add(2 * time.Minute)}},
 	}
 
 	for _, d := range decide.Decide(decide.Facts{

@@ -16,8 +16,12 @@ type Facts struct {
 	Line []string
 	// Environments holds the facts of each environment. Environments that are not in Chain are ignored.
 	Environments []Environment
-	// Merged holds when the commits on Line were made; needed for rings only.
+	// Merged holds when the commits on Line were made, as far as that is known.
 	Merged map[string]time.Time
+	// Sources holds, for rings, the source commits whose manifests the commits on Line have; a commit without one is its own. SourceLine
+	// holds the source commits, oldest first.
+	Sources    map[string]string
+	SourceLine []string
 	// Authors holds the names and addresses of the authors of commits on Line, as far as they are known.
 	Authors map[string][]string
 }
@@ -37,8 +41,10 @@ type Environment struct {
 	Proposals []Proposal
 	// Rollout is the progress of the manifests of Commit and Head.
 	Rollout Rollout
-	// Verdict is the result of the gate for Rollout.Commit. A verdict for another commit is ignored.
+	// Verdict is the result of the gate for Rollout.Commit now. A verdict for another commit is ignored.
 	Verdict comply.Verdict
+	// Carriers are the revisions that the branch had, oldest first. That of the present one is Rollout.Commit.
+	Carriers []Carrier
 	// Checks holds what is recorded of the verifications of Rollout.Commit, oldest first, and those that are running.
 	Checks []CheckResult
 	// Bypasses and Approvals are the users' commands for verifications of Commit, oldest first.
@@ -47,8 +53,6 @@ type Environment struct {
 	// Reviews are the reviews of the pull requests that made Rollout. ReviewsUnknown explains why some could not be read; optional.
 	Reviews        []Review
 	ReviewsUnknown string
-	// History holds the recorded steps, oldest first.
-	History []Step
 	// Statuses holds the posted statuses of this environment by commit: those of Commit and Head,
 	// and those of earlier commits that are still pending.
 	Statuses map[string]Status
@@ -57,15 +61,31 @@ type Environment struct {
 
 	Pause  *Pause
 	Aborts []Abort
+	// Rollbacks are the users' commands that took a commit back, oldest first, without those that a later request for the commit undid.
+	Rollbacks []Rollback
 	// Skips are the commits that need not run here before they enter later environments or rings.
 	Skips []Skip
-	// Rings means that the environment has rings. The verdict is that of all of them; a newer commit may be promoted while they
-	// still roll out an older one.
+	// Rings means that the environment has rings: its carriers are judged by what its rings ran, also after newer ones were merged.
 	Rings bool
-	// Underway holds the earlier commits that the rings still roll out, oldest first.
-	Underway []Underway
-	// Request is the request that has not been carried out yet; optional.
+	// Request is the newest request that is not done yet; optional.
 	Request *Request
+	// Requested holds when each commit was last requested here.
+	Requested map[string]time.Time
+}
+
+// Carrier is a revision that brought a commit to a place. It is a fact from Git.
+type Carrier struct {
+	// Commit is one of Line, Revision the commit of the branch that the clusters follow.
+	Commit, Revision string
+	// Entered is when the branch got it, Left when the next one came; zero for the present one.
+	Entered, Left time.Time
+	// Spans are what the gate said from Entered until Left, or until now.
+	Spans []comply.Span
+	// Checks, Bypasses, Approvals and Reviews are facts about its verifications. Those of the present one are in [Environment].
+	Checks    []CheckResult
+	Bypasses  []Bypass
+	Approvals []Approval
+	Reviews   []Review
 }
 
 // Proposal is a pull request that would promote another commit, and that is not merged.
@@ -117,17 +137,7 @@ const (
 	RolloutMerged RolloutState = "merged"
 )
 
-// Step is one entry in the history of an environment.
-type Step struct {
-	Kind   StepKind
-	Commit string
-	// Revision is the commit of the GitOps branch; empty for StepStarted.
-	Revision string
-	// At is when the step was recorded.
-	At time.Time
-}
-
-// StepKind is the kind of a step.
+// StepKind is the kind of a step that is recorded for people. No decision depends on a record.
 type StepKind string
 
 const (
@@ -162,12 +172,23 @@ type Skip struct {
 	At     time.Time `json:"at"`
 }
 
-// Underway is an earlier commit that the rings of an environment still roll out.
-type Underway struct {
-	Commit string
-	// Revision is the commit of the GitOps branch that contains its manifests.
-	Revision string
-	Verdict  comply.Verdict
+// Rollback is a user's command that takes a commit back: the place goes to an earlier one, and neither the commit nor those that were
+// merged on top of it by then enter again, until they are requested or a newer one is merged.
+type Rollback struct {
+	// Commit is the commit that is taken back, To the one to go to; the newest good one if it is empty.
+	Commit string    `json:"commit"`
+	To     string    `json:"to,omitempty"`
+	By     string    `json:"by"`
+	Why    string    `json:"why,omitempty"`
+	At     time.Time `json:"at"`
+	// Fast means that soaks do not delay it, however long ago the target was good. Now means that it does not wait for the windows and
+	// holds of clusters either.
+	Fast bool `json:"fast,omitempty"`
+	Now  bool `json:"now,omitempty"`
+	// All means that all rings of the environment go back.
+	All bool `json:"all,omitempty"`
+	// In is the ring in which the commit was taken back, if the facts are those of its environment, or of another place.
+	In string `json:"in,omitempty"`
 }
 
 // Request is a user's request to promote a commit next, even an older one. All other rules still apply.
@@ -177,4 +198,6 @@ type Request struct {
 	Commit string `json:"commit"`
 	By     string `json:"by"`
 	Why    string `json:"why,omitempty"`
+	// At is when it was made. It is done when its commit entered after it.
+	At time.Time `json:"at,omitzero"`
 }

@@ -1,21 +1,36 @@
 package decide
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// place holds one environment during a decision.
+// place holds one environment or ring during a decision.
 type place struct {
 	*stage
 	env   *Environment
-	phase Phase
-	// later is set if the commit was already deployed, and a later change of the environment is rolled out now, such as of its
-	// configuration or of a workload. Phase and why are then those of the change.
-	later bool
+	state State
+	// carriers are those of the environment and, last, the present one, even if no fact names it. present is that one; nil before the
+	// manifests are merged.
+	carriers []Carrier
+	present  *Carrier
+	evidence map[string]*evidence // by commit
+	// standing is what the gate says of the present carrier now.
+	standing comply.Standing
+	// soak is how long a commit has to run here until it is good.
+	soak time.Duration
+	// later is set if the commit had proven itself here, and a later change of the environment is rolled out now, such as of its
+	// configuration or of a workload. state and why are then those of the change. Approvals and bypasses up to staleBefore are not for it.
+	later       bool
+	staleBefore time.Time
+	// returned means that the commit is older than the one before.
+	returned bool
 	// why describes the state of the commit, or of the later change. It follows the name of the commit in a sentence.
 	why string
 	// failure is the cause of a failure for its status: it stays the same while more clusters fail in the same way.
@@ -28,128 +43,152 @@ type place struct {
 	// that the commit waits for, or -1.
 	checks []CheckProgress
 	check  int
-	runs   []run // by position on the line
 	// before holds the environments in which a commit must have run first; nil for those that are not in the chain.
 	before []*place
+	// bars are the rollbacks that keep commits out: those of this place and of all before it.
+	bars []*Rollback
 	// closed returns the result of [site.closed] at the time of the round. It and delays, the results of [round.delayed] by position, are
 	// computed once: a ring can have hundreds of such clusters, and each stage asks for those of all earlier rings.
 	closed func() (why string, until time.Time)
 	delays []*bool
 	// beside holds the stages of the ring of a cluster that says when it may be changed.
 	beside []*place
-	// floor is the position of the newest commit that was ever promoted, or -1.
+	// floor is the position of the newest commit that the place ever had, or -1.
 	floor int
 }
 
-// assess sets the phase of the environment.
-func (p *place) assess() {
+// assess sets the state of the place.
+func (p *place) assess(r *round) {
 	e := p.env
 	switch {
 	case e.Unknown != "":
-		p.phase, p.why = Unknown, "nothing is known: "+e.Unknown
+		p.state, p.why = Unknown, "nothing is known: "+e.Unknown
 	case e.Commit == "":
-		p.phase, p.why = Empty, "runs no commit yet"
-	case e.aborted(e.Commit) != nil:
-		p.phase, p.why = Aborted, e.aborted(e.Commit).String()
+		p.state, p.why = Outside, "runs no commit yet"
+	case r.takenBack(p, e.Commit) != "":
+		p.state, p.why = TakenBack, r.takenBack(p, e.Commit)
 	default:
 		p.assessRollout()
 	}
 }
 
 func (p *place) assessRollout() {
-	r := p.env.Rollout
-	p.later = p.env.deployedBefore()
-	switch r.State {
+	switch r := p.env.Rollout; r.State {
 	case RolloutRefused:
-		p.phase, p.why = Refused, "needs approval"+because(r.Reason)
+		p.state, p.why = Rejected, "needs approval"+because(r.Reason)
 	case RolloutClosed:
-		p.phase, p.why = Refused, "was rejected: its pull request was closed without being merged"+at(r.URL)
+		p.state, p.why = Rejected, "was rejected: its pull request was closed without being merged"+at(r.URL)
 	case RolloutOpen, RolloutOffered:
-		p.phase, p.why = Proposed, "waits for its pull request to be merged"+at(r.URL)
+		p.state, p.why = Proposed, "waits for its pull request to be merged"+at(r.URL)
 	case RolloutMerged:
-		p.assessVerdict()
+		p.assessStanding()
 	default:
-		p.phase, p.why = Promoted, "waits for its pull request to be opened"
+		p.state, p.why = Proposed, "waits for its pull request to be opened"
 	}
 }
 
-// deployedBefore reports whether the commit was deployed since it was promoted, with manifests other than the current ones.
-func (e *Environment) deployedBefore() bool {
-	before := false
-	for _, s := range e.History {
-		switch {
-		case s.Kind == StepStarted:
-			before = false
-		case s.Commit != e.Commit:
-		case s.Revision == e.Rollout.Commit:
-			if s.Kind == StepDeployed {
-				return false
-			}
-		default:
-			before = s.Kind == StepDeployed
-		}
-	}
-	return before && e.entered() == e.Commit
-}
-
-// assessVerdict sets the phase from the verdict. A deployed commit stays deployed if a cluster goes offline later
-// or a new cluster is added. A failure changes the phase.
-func (p *place) assessVerdict() {
-	p.readChecks()
+// assessStanding sets the state of a commit whose manifests are published, from what the gate says now.
+func (p *place) assessStanding() {
 	v := p.env.Verdict
 	current := v.Commit == p.env.Rollout.Commit
+	ev := p.evidence[p.env.Commit]
+	proven := !ev.proven.IsZero() && !p.later
+	waits := "waits for the first reports of its clusters"
+	if current && v.Reason != "" {
+		waits = "waits: " + v.Reason
+	}
 	switch {
-	case current && v.Result == comply.Failed && v.Counts.Failed > 0:
-		p.failVerdict(v)
-	case p.env.outcome() == StepDeployed:
-		p.phase, p.why = Deployed, "is deployed"+p.bypasses()
-	case current && (v.Result == comply.Failed || v.Result == comply.TimedOut):
-		p.failVerdict(v)
-	case current && v.Result == comply.NoClusters:
-		p.phase, p.why = NoClusters, "waits: "+v.Reason
-	case current && v.Result == comply.Passed:
-		p.assessChecks()
-	case current && v.Result == comply.Waiting:
-		p.phase, p.why = Deploying, "waits: "+v.Reason
+	case p.standing == comply.StandingFailed:
+		p.fail(cmp.Or(v.Reason, "clusters failed"), cmp.Or(v.Cause(), v.Reason))
+		p.inRing = p.env.Rings
+	case ev.held && p.failedCheck() != nil:
+		p.failCheck(p.failedCheck())
+	case p.standing == comply.StandingHolds, p.standing == comply.StandingNobody && p.rules.Gate.AllowNone:
+		p.assessChecks(ev)
+	case p.standing == comply.StandingNobody:
+		p.state, p.why = Nobody, waits
+	case proven && p.standing == comply.StandingUnknown:
+		p.state, p.why = Unproven, "was deployed, and too few clusters are known to run it"+because(v.Reason)
+	case proven && p.standing == comply.StandingLost:
+		p.state, p.why = Drifted, "was deployed, and clusters do not run it any more"+because(v.Reason)
+	case p.returned && !p.later:
+		p.state, p.why = GoingBack, waits
 	default:
-		p.phase, p.why = Deploying, "waits for the first reports of its clusters"
+		p.state, p.why = Applying, waits
+	}
+}
+
+// failedCheck returns the verification that failed, or nil.
+func (p *place) failedCheck() *CheckProgress {
+	for i := range p.checks {
+		switch p.checks[i].State {
+		case CheckPassed, CheckBypassed:
+		case CheckFailed:
+			return &p.checks[i]
+		default:
+			return nil // the next ones have not begun
+		}
+	}
+	return nil
+}
+
+func (p *place) failCheck(g *CheckProgress) {
+	reason := fmt.Sprintf("verification %q%s", g.Name, because(g.Reason))
+	p.fail(reason, reason)
+}
+
+// assessChecks sets the state from the progress of the verifications, in order.
+func (p *place) assessChecks(ev *evidence) {
+	for i := range p.checks {
+		g := &p.checks[i]
+		if g.State == CheckPassed || g.State == CheckBypassed {
+			continue
+		}
+		p.state, p.check = Checking, i
+		p.why = fmt.Sprintf("waits for verification %q%s", g.Name, because(g.Reason))
+		others := func(c *Check) bool { return c.Approval != nil || c.CommitStatus != nil }
+		left := func(i int) bool {
+			return p.checks[i].State != CheckPassed && p.checks[i].State != CheckBypassed && !others(&p.rules.Verify[i])
+		}
+		waits := true
+		for at := i; at < len(p.checks); at++ {
+			waits = waits && !left(at)
+		}
+		if waits {
+			p.state = Awaiting
+		}
+		return
+	}
+	p.state, p.why = Good, "is deployed"+p.bypasses()
+	if !ev.good(p.soak) {
+		p.state = Soaking
 	}
 }
 
 // asksUser reports whether a user has to act before the manifests are published.
 func (p *place) asksUser() bool {
 	r := p.env.Rollout
-	return p.phase == Refused || p.phase == Proposed && (r.State == RolloutOffered || r.Manual)
+	return p.state == Rejected || p.state == Proposed && (r.State == RolloutOffered || r.State == RolloutOpen && r.Manual)
 }
 
 func (p *place) fail(reason, cause string) {
-	p.phase, p.why, p.failure = Failed, "failed: "+reason, cause
+	p.state, p.why, p.failure = Failed, "failed: "+reason, cause
 }
 
-// failVerdict sets the phase from a verdict that failed. That of an environment with rings fails because of one of them.
-func (p *place) failVerdict(v comply.Verdict) {
-	p.fail(v.Reason, v.Cause())
-	p.inRing = p.env.Rings
-}
-
-// outcome returns the last recorded result of this rollout, or "".
-func (e *Environment) outcome() StepKind {
-	for i := len(e.History) - 1; i >= 0; i-- {
-		if s := e.History[i]; s.Kind != StepStarted && s.Commit == e.Commit && s.Revision == e.Rollout.Commit {
-			return s.Kind
-		}
+// free reports whether another commit can take the place of the present one.
+func (p *place) free() bool {
+	switch p.state {
+	case Outside, Rejected, Soaking, Good, Unproven, Drifted, Failed, TakenBack, Nobody:
+		return true
+	case Awaiting:
+		return !p.rules.newerWaits
+	case Proposed:
+		return p.env.Rollout.State == RolloutOffered
+	case Applying, GoingBack:
+		return p.env.Rings && len(p.rules.Verify) == 0
+	default:
+		return false
 	}
-	return ""
-}
-
-// entered returns the commit that was promoted last according to the history.
-func (e *Environment) entered() string {
-	for i := len(e.History) - 1; i >= 0; i-- {
-		if e.History[i].Kind == StepStarted {
-			return e.History[i].Commit
-		}
-	}
-	return ""
 }
 
 // aborted returns the command that aborted a commit, or nil.
@@ -162,51 +201,81 @@ func (e *Environment) aborted(commit string) *Abort {
 	return nil
 }
 
+// rolledBack returns the command that took a commit back here, or nil.
+func (r *round) rolledBack(p *place, commit string) *Rollback {
+	for i := range p.env.Rollbacks {
+		if b := &p.env.Rollbacks[i]; r.id(b.Commit) == r.id(commit) && !p.env.Requested[commit].After(b.At) {
+			return b
+		}
+	}
+	return nil
+}
+
+// takenBack returns who took a commit back here and why, or "". It follows the name of the commit in a sentence.
+func (r *round) takenBack(p *place, commit string) string {
+	if a := p.env.aborted(commit); a != nil {
+		return a.String()
+	}
+	if b := r.rolledBack(p, commit); b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// barred returns why a commit does not enter a place by itself although nothing is wrong with it there: it, or a commit that it contains,
+// was taken back here or before.
+func (r *round) barred(p *place, commit string) string {
+	for _, b := range p.bars {
+		if p.env.Requested[commit].After(b.At) {
+			continue
+		}
+		if r.id(b.Commit) == r.id(commit) {
+			return b.String()
+		}
+		merged, known := r.merged(commit)
+		if r.older(b.Commit, commit) && known && !merged.After(b.At) {
+			return fmt.Sprintf("contains %s, which %s", fleet.ShortCommit(r.id(b.Commit)), b)
+		}
+	}
+	return ""
+}
+
+// merged returns when a commit was merged, if that is known.
+func (r *round) merged(commit string) (time.Time, bool) {
+	at, known := r.Merged[r.id(commit)]
+	if !known {
+		at = r.Merged[commit]
+	}
+	return at, !at.IsZero()
+}
+
 // skipped reports whether a user let a commit pass.
 func (e *Environment) skipped(commit string) bool {
 	return slices.ContainsFunc(e.Skips, func(s Skip) bool { return s.Commit == commit })
 }
 
+// request returns the request that is not done: its commit has not entered since.
+func (p *place) request() *Request {
+	q := p.env.Request
+	if q == nil || q.Commit == p.env.Commit {
+		return nil
+	}
+	since := func(c Carrier) bool { return c.Commit == q.Commit && c.Entered.After(q.At) }
+	if !q.At.IsZero() && slices.ContainsFunc(p.carriers, since) {
+		return nil
+	}
+	return q
+}
+
 // String returns who aborted the commit and why. It follows the name of the commit in a sentence.
 func (a *Abort) String() string { return "was aborted by " + a.By + because(a.Why) }
 
-// unrecorded returns the actions that record missing steps.
-func (p *place) unrecorded(now time.Time) []Action {
-	e := p.env
-	record := func(kind StepKind, revision string) Record {
-		return Record{Environment: p.name, Step: Step{Kind: kind, Commit: e.Commit, Revision: revision, At: now}}
+// String returns who took the commit back and why. It follows the name of the commit in a sentence.
+func (b *Rollback) String() string {
+	if b.In != "" {
+		return "was taken back in " + b.In + " by " + b.By + because(b.Why)
 	}
-	switch {
-	case p.phase == Unknown || e.Commit == "":
-		return nil
-	case len(p.passed()) > 0:
-		u := p.passed()[0]
-		return []Action{Record{Environment: p.name, Step: Step{Kind: StepDeployed, Commit: u.Commit, Revision: u.Revision, At: now}, Reason: "every ring runs it, while a newer commit is rolled out"}}
-	case e.entered() != e.Commit:
-		return []Action{record(StepStarted, "")}
-	case p.phase == Deployed && e.outcome() != StepDeployed:
-		return []Action{record(StepDeployed, e.Rollout.Commit)}
-	case p.phase == Failed && e.outcome() != StepFailed:
-		failed := record(StepFailed, e.Rollout.Commit)
-		failed.Reason, failed.Failure, failed.InRing = p.cause(), p.failure, p.inRing
-		return []Action{failed}
-	default:
-		return nil
-	}
-}
-
-// passed returns the earlier commits that every ring runs, and that are not recorded as deployed.
-func (p *place) passed() []Underway {
-	var all []Underway
-	for _, u := range p.env.Underway {
-		recorded := slices.ContainsFunc(p.env.History, func(s Step) bool {
-			return s.Kind == StepDeployed && s.Commit == u.Commit && s.Revision == u.Revision
-		})
-		if u.Verdict.Result == comply.Passed && u.Commit != p.env.Commit && !recorded {
-			all = append(all, u)
-		}
-	}
-	return all
+	return "was taken back by " + b.By + because(b.Why)
 }
 
 // cause returns why the commit failed.

@@ -110,24 +110,24 @@ func (g *CheckProgress) done() bool {
 }
 
 // checkProgress reads how far a verification is from what is recorded. A result is final: later measurements do not change it.
-func (p *place) checkProgress(c *Check) CheckProgress {
+func (p *place) checkProgress(c *Check, of *Carrier, present bool) CheckProgress {
 	g := CheckProgress{
-		Name: c.Name, Kind: c.Kind(), Required: c.required(), Allowed: c.FailureLimit, Expression: c.text(), Bypass: p.bypass(c.Name),
+		Name: c.Name, Kind: c.Kind(), Required: c.required(), Allowed: c.FailureLimit, Expression: c.text(), Bypass: p.bypass(c.Name, of),
 	}
-	for _, m := range p.env.Checks {
-		if m.Name == c.Name && m.Revision == p.env.Rollout.Commit {
+	for _, m := range of.Checks {
+		if m.Name == c.Name && m.Revision == of.Revision {
 			g.add(c, m)
 		}
 	}
 	if c.Approval != nil {
-		p.countApprovals(c, &g)
+		p.countApprovals(c, &g, of, present)
 	}
 	switch {
 	case g.State == CheckPassed || g.State == CheckFailed && g.Bypass == nil:
 		g.Bypass = nil
 	case g.Bypass != nil:
 		g.State, g.Reason = CheckBypassed, g.Bypass.String()
-	case c.Approval != nil && p.env.ReviewsUnknown != "":
+	case c.Approval != nil && present && p.env.ReviewsUnknown != "":
 		// An approval on the forge may have been in time.
 	case !g.Deadline.IsZero() && !p.now.Before(g.Deadline):
 		g.State, g.Reason = CheckFailed, "timed out after "+span(c.Timeout.Duration)+because(g.Reason)
@@ -192,19 +192,19 @@ func (g *CheckProgress) conclude(reason string) {
 }
 
 // countApprovals counts the approvals of different users who may approve: those that are recorded, and reviews on the forge.
-func (p *place) countApprovals(c *Check, g *CheckProgress) {
-	authors := p.authors[p.env.Commit]
+func (p *place) countApprovals(c *Check, g *CheckProgress, of *Carrier, present bool) {
+	authors := p.authors[of.Commit]
 	late := func(at time.Time) bool {
 		return !g.Deadline.IsZero() && at.After(g.Deadline) || g.Bypass != nil && at.After(g.Bypass.At)
 	}
 	var approvals []Approval
-	for _, a := range p.env.Approvals {
+	for _, a := range of.Approvals {
 		if a.Check == c.Name && !late(a.At) && !p.stale(a.At) && c.Refuses(a.By, a.Groups, authors) == "" {
 			approvals = append(approvals, a)
 		}
 	}
 	held := false
-	for _, v := range p.env.Reviews {
+	for _, v := range of.Reviews {
 		why := v.Ignored
 		if why == "" && late(v.At) {
 			why = fmt.Sprintf("the review of %s came too late", v.By)
@@ -232,7 +232,7 @@ func (p *place) countApprovals(c *Check, g *CheckProgress) {
 			g.Passed++
 		}
 	}
-	if p.env.ReviewsUnknown != "" {
+	if present && p.env.ReviewsUnknown != "" {
 		g.Notes = append(g.Notes, "the reviews on the forge are not known: "+p.env.ReviewsUnknown)
 	}
 	if more := len(g.Notes) - maxNotes; more > 0 {
@@ -281,25 +281,15 @@ func (c *Check) Refuses(by string, groups, authors []string) string {
 	return ""
 }
 
-// bypass returns the first command to bypass a verification of this rollout, or nil.
-func (p *place) bypass(check string) *Bypass {
-	for i := range p.env.Bypasses {
-		if b := &p.env.Bypasses[i]; b.Check == check && !p.stale(b.At) {
+// bypass returns the first command to bypass a verification of a carrier, or nil.
+func (p *place) bypass(check string, of *Carrier) *Bypass {
+	for i := range of.Bypasses {
+		if b := &of.Bypasses[i]; b.Check == check && !p.stale(b.At) {
 			return b
 		}
 	}
 	return nil
 }
 
-// stale reports whether a command is about the rollout of the commit, while a later change of the environment is rolled out now.
-func (p *place) stale(at time.Time) bool {
-	if !p.later {
-		return false
-	}
-	for i := len(p.env.History) - 1; i >= 0; i-- {
-		if s := p.env.History[i]; s.Kind == StepDeployed && s.Revision != p.env.Rollout.Commit {
-			return !at.After(s.At)
-		}
-	}
-	return false
-}
+// stale reports whether a command is about an earlier carrier of the commit, and not about a later change of the environment.
+func (p *place) stale(at time.Time) bool { return !p.staleBefore.IsZero() && !at.After(p.staleBefore) }

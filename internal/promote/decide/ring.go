@@ -1,11 +1,9 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -71,6 +69,7 @@ func ringOf(p *v1alpha1.Promotion, name string) *v1alpha1.Ring {
 func ringRules(environment Stage, r *v1alpha1.Ring) (*Rules, []string) {
 	p := v1alpha1.Promotion{
 		Soak: r.Soak, Windows: r.Windows, Freezes: environment.Promotion.Freezes, Gate: r.Gate, Verify: r.Verify, OnFailure: r.OnFailure,
+		Newer: environment.Promotion.Newer, RollbackWindow: environment.Promotion.RollbackWindow,
 	}
 	if p.Windows == nil {
 		p.Windows = environment.Promotion.Windows
@@ -99,23 +98,13 @@ func ringRules(environment Stage, r *v1alpha1.Ring) (*Rules, []string) {
 	return rules, wrong
 }
 
-// gaveUp reports whether a commit failed in a ring, and has not been promoted to it again.
-func (p *place) gaveUp(commit string) bool {
-	for i := len(p.env.History) - 1; i >= 0; i-- {
-		if s := p.env.History[i]; s.Commit == commit {
-			return s.Kind == StepFailed
-		}
-	}
-	return false
-}
-
 // rolledOut reports whether every ring has run a commit, or a later one. Such a commit is not taken back without a user: a cluster that
 // breaks later would otherwise take all rings back, to one commit after the other, because it fails with each of them.
 func (r *round) rolledOut(commit string) bool {
 	position, known := r.positions[commit]
 	lacks := func(s *stage) bool {
 		p := r.places[s.name]
-		return !p.ranSince(position) && !r.beganAt(p, position)
+		return !r.ranSince(p, position) && !r.beganAt(p, position)
 	}
 	// A cluster that is changed later than the others does not keep them from being done.
 	others := slices.DeleteFunc(slices.Clone(r.Chain.stages), func(s *stage) bool { return s.rules.site != nil })
@@ -127,137 +116,23 @@ func (r *round) rolledOut(commit string) bool {
 
 // beganAt reports whether a ring had a commit of the line, or a later one, from the beginning: its clusters had it before, in another batch.
 func (r *round) beganAt(p *place, position int) bool {
-	first := slices.IndexFunc(p.env.History, func(s Step) bool { return s.Kind == StepStarted })
-	if first < 0 {
-		return false
-	}
-	at, known := r.positions[p.env.History[first].Commit]
-	return known && at >= position
+	return len(p.carriers) > 0 && r.position(p.carriers[0].Commit) >= position
 }
 
 // failedLater returns why a ring goes back although its own clusters are well: a later ring, or another cluster of the ring that says when it
 // may be changed, gave up the commit, and its rules say that the rollout goes back. It returns "" if the ring stays.
 func (r *round) failedLater(p *place) string {
-	if !p.rules.ring || p.phase == Aborted || p.phase == Unknown {
+	if !p.rules.ring || p.state == TakenBack || p.state == Unknown {
 		return ""
 	}
-	position, known := r.positions[p.env.Commit]
-	for _, s := range r.Chain.stages {
-		q := r.places[s.name]
-		if q.rules.OnFailure != v1alpha1.FailureRollback || known && !q.runs[position].failed || !known && !q.gaveUp(p.env.Commit) {
+	for _, q := range r.all {
+		if ev := q.evidence[p.env.Commit]; q.rules.OnFailure != v1alpha1.FailureRollback || ev == nil || !ev.failed || q == p {
 			continue
 		}
-		beside := q != p && q.rules.site != nil && slices.Contains(p.beside, q) && !q.exempt(p.env.Commit)
+		beside := q.rules.site != nil && slices.Contains(p.beside, q) && !q.exempt(p.env.Commit)
 		if beside || slices.Contains(q.rules.After, p.name) {
 			return "it failed in " + q.name
 		}
 	}
 	return ""
-}
-
-// Progress is how far a commit of an environment's branch is in the rings.
-type Progress struct {
-	// Verdict is that of all rings together.
-	Verdict comply.Verdict
-	// Started means that a ring has the commit, or a later one.
-	Started bool
-}
-
-// RingProgress returns how far a commit is, according to the facts of the rings and the decisions about them. The verdict is passed when
-// every ring has run the commit, or a later one that contains it; failed if it, or a later one, failed in a ring.
-func RingProgress(f Facts, decisions []Decision, commit string, now time.Time) Progress {
-	r := newRound(f, now)
-	v := comply.Verdict{Commit: commit, Result: comply.Passed, Reconcilers: []comply.Reconciler{}}
-	progress := Progress{}
-	position, known := r.positions[commit]
-	if !known {
-		v.Result, v.Reason = comply.Waiting, "the branch of the environment does not have the commit any more"
-		return Progress{Verdict: v}
-	}
-	waits, fails := "", ""
-	var delayed []string
-	for i, s := range r.Chain.stages {
-		p := r.places[s.name]
-		at, onLine := r.positions[p.env.Commit]
-		has := onLine && at >= position
-		progress.Started = progress.Started || has
-		done := p.ranSince(position)
-		later := !done && r.delayed(p, position)
-		v.Add(&p.env.Verdict, has)
-		v.Next = earlier(v.Next, decisions[i].Next)
-		switch {
-		case later:
-			site := &p.env.Verdict
-			v.Counts.Counted -= site.Counts.Counted
-			v.Counts.Required -= site.Counts.Required
-			for i := range site.Reconcilers { // which Add added last
-				v.Reconcilers[len(v.Reconcilers)-1-i].Uncounted = true
-			}
-			delayed = append(delayed, p.rules.site.cluster)
-			v.Next = earlier(v.Next, r.limit(p, position))
-		case has && p.phase == Failed:
-			fails = cmp.Or(fails, decisions[i].Environment+": "+decisions[i].Reason)
-		case !has && p.runs[position].lost:
-			fails = cmp.Or(fails, fmt.Sprintf("it failed in %s, which went back to %s", p.name, fleet.ShortCommit(p.env.Commit)))
-		case !done && waits == "":
-			waits = decisions[i].Environment + ": " + decisions[i].Reason
-		case done:
-			v.Since = p.since(v.Since, position)
-		}
-	}
-	v.Sort()
-	switch {
-	case fails != "":
-		v.Result, v.Reason = comply.Failed, fails
-	case waits != "":
-		v.Result, v.Reason = comply.Waiting, waits
-	default:
-		v.Reason = "every ring runs it"
-		if len(delayed) > 0 {
-			v.Reason += ", except " + changedLater(delayed)
-		}
-	}
-	if v.Result != comply.Passed {
-		v.Since = time.Time{}
-	}
-	progress.Verdict = v
-	return progress
-}
-
-// ranSince reports whether the ring ran the commit at a position of the line, or a later one.
-func (p *place) ranSince(position int) bool {
-	return slices.ContainsFunc(p.runs[position:], func(r run) bool { return r.arrived })
-}
-
-// since returns the later of a time and when the ring first ran the commit at a position, or a later one.
-func (p *place) since(last time.Time, position int) time.Time {
-	var first time.Time
-	for _, r := range p.runs[position:] {
-		if r.arrived && !r.first.IsZero() && (first.IsZero() || r.first.Before(first)) {
-			first = r.first
-		}
-	}
-	if first.After(last) {
-		return first
-	}
-	return last
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// RanInRing reports whether a ring ran a commit without giving it up since.
-func RanInRing(f Facts, commit string) bool {
-	for i := range f.Environments {
-		e := &f.Environments[i]
-		ran := slices.ContainsFunc(e.History, func(s Step) bool { return s.Kind == StepDeployed && s.Commit == commit })
-		if ran && !(&place{env: e}).gaveUp(commit) {
-			return true
-		}
-	}
-	return false
 }

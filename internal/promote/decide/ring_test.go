@@ -32,12 +32,15 @@ type ringWorld struct {
 type ringStage struct {
 	fleet.Stage
 	commit string
-	since  time.Time
 	// nights means that the stage is one cluster that is changed only in its windows.
 	nights  bool
-	history []decide.Step
+	had     []decide.Carrier // without spans
 	pause   *decide.Pause
 	request *decide.Request
+	// silent are the times in which its cluster was not heard of; the last one may last.
+	silent    []comply.Span
+	rollbacks []decide.Rollback
+	requested map[string]time.Time
 }
 
 // maxDelay is the limit of all rings.
@@ -55,18 +58,112 @@ func (s *ringStage) disturbed(now time.Time) bool {
 	}
 }
 
-// ran returns when a stage first ran a commit; zero if it did not, or gave it up since.
-func (s *ringStage) ran(commit string) (first time.Time) {
-	for _, step := range s.history {
-		switch {
-		case step.Commit != commit:
-		case step.Kind == decide.StepFailed:
-			return time.Time{}
-		case step.Kind == decide.StepDeployed && first.IsZero():
-			first = step.At
+// the clusters of a stage run a commit after five minutes, or fail after three.
+const (
+	runsAfter  = 5 * time.Minute
+	failsAfter = 3 * time.Minute
+)
+
+func (w *ringWorld) fails(s *ringStage, commit string) bool {
+	return w.worse[commit] || w.bad[commit] == s.Name
+}
+
+// carriers returns what a stage had, with what its gate said.
+func (w *ringWorld) carriers(s *ringStage) []decide.Carrier {
+	all := slices.Clone(s.had)
+	for i := range all {
+		c := &all[i]
+		end := w.now
+		if !c.Left.IsZero() {
+			end = c.Left
+		}
+		after, standing := runsAfter, comply.StandingHolds
+		if w.fails(s, c.Commit) {
+			after, standing = failsAfter, comply.StandingFailed
+		}
+		runs := c.Entered.Add(after)
+		if !runs.Before(end) {
+			c.Spans = []comply.Span{{From: c.Entered, To: end, Standing: comply.StandingWaiting}}
+			continue
+		}
+		c.Spans = []comply.Span{{From: c.Entered, To: runs, Standing: comply.StandingWaiting}, {From: runs, To: end, Standing: standing}}
+		for _, quiet := range s.silent {
+			if standing == comply.StandingHolds {
+				c.Spans = cutOut(c.Spans, quiet)
+			}
 		}
 	}
-	return first
+	return all
+}
+
+// cutOut makes what is known of a time unknown.
+func cutOut(spans []comply.Span, quiet comply.Span) []comply.Span {
+	last := spans[len(spans)-1]
+	from, to := quiet.From, quiet.To
+	if to.IsZero() || to.After(last.To) {
+		to = last.To
+	}
+	if from.Before(last.From) {
+		from = last.From
+	}
+	if !from.Before(to) {
+		return spans
+	}
+	spans = append(slices.Clone(spans[:len(spans)-1]), comply.Span{From: last.From, To: from, Standing: comply.StandingHolds},
+		comply.Span{From: from, To: to, Standing: comply.StandingUnknown})
+	if to.Before(last.To) {
+		spans = append(spans, comply.Span{From: to, To: last.To, Standing: comply.StandingHolds})
+	}
+	return slices.DeleteFunc(spans, func(s comply.Span) bool { return s.From.Equal(s.To) })
+}
+
+// quiet reports whether nothing is heard of a stage.
+func (s *ringStage) quiet() bool { n := len(s.silent); return n > 0 && s.silent[n-1].To.IsZero() }
+
+// ran returns when a stage first ran a commit; zero if it did not, or it fails there.
+func (w *ringWorld) ran(s *ringStage, commit string) time.Time {
+	for _, c := range w.carriers(s) {
+		for _, span := range c.Spans {
+			if c.Commit == commit && span.Standing == comply.StandingHolds && span.To.After(span.From) {
+				return span.From
+			}
+		}
+		end := w.now
+		if !c.Left.IsZero() {
+			end = c.Left // it may have moved in this round
+		}
+		runs := c.Entered.Add(runsAfter)
+		if c.Commit == commit && !w.fails(s, commit) && (end.Equal(runs) || end.Equal(w.now) && !end.Before(runs) && !s.quiet()) {
+			return end
+		}
+	}
+	return time.Time{}
+}
+
+// proven returns for how long a stage is known to have run a commit, or a later one.
+func (w *ringWorld) proven(s *ringStage, commit string) (sum time.Duration) {
+	for _, c := range w.carriers(s) {
+		for _, span := range c.Spans {
+			if w.position(c.Commit) >= w.position(commit) && span.Standing == comply.StandingHolds {
+				sum += span.Duration()
+			}
+		}
+	}
+	return sum
+}
+
+// failed reports whether a commit failed in a stage.
+func (w *ringWorld) failed(s *ringStage, commit string) bool {
+	for _, c := range s.had {
+		end := w.now
+		if !c.Left.IsZero() {
+			end = c.Left.Add(-1)
+		}
+		if c.Commit == commit && w.fails(s, commit) && !end.Before(c.Entered.Add(failsAfter)) {
+			return true
+		}
+	}
+	return false
 }
 
 func newRingWorld(t *rapid.T) *ringWorld {
@@ -87,7 +184,7 @@ func newRingWorld(t *rapid.T) *ringWorld {
 			if batches > 1 {
 				s.Name += fmt.Sprintf(".%d", b)
 			}
-			w.stages = append(w.stages, &ringStage{Stage: s, commit: w.line[0], since: w.now})
+			w.stages = append(w.stages, &ringStage{Stage: s, commit: w.line[0], had: []decide.Carrier{{Commit: w.line[0], Revision: w.line[0], Entered: w.now}}, requested: map[string]time.Time{}})
 		}
 		for n := range rapid.IntRange(0, 2).Draw(t, "own stages") {
 			s := fleet.Stage{Name: fmt.Sprintf("%s.cluster-c%d", ring.Name, n), Ring: ring.Name, Clusters: []string{fmt.Sprintf("c%d", n)}}
@@ -98,7 +195,7 @@ func newRingWorld(t *rapid.T) *ringWorld {
 				until := metav1.NewTime(w.now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "hold")) * time.Minute))
 				s.Hold = &v1alpha1.Hold{Reason: "stocktaking", Until: &until}
 			}
-			w.stages = append(w.stages, &ringStage{Stage: s, nights: nights, commit: w.line[0], since: w.now})
+			w.stages = append(w.stages, &ringStage{Stage: s, nights: nights, commit: w.line[0], had: []decide.Carrier{{Commit: w.line[0], Revision: w.line[0], Entered: w.now}}, requested: map[string]time.Time{}})
 		}
 	}
 	return w
@@ -113,13 +210,15 @@ func (w *ringWorld) commit() string {
 // verdict is that of a stage's clusters: they need five minutes, and fail after three.
 func (w *ringWorld) verdict(i int) comply.Verdict {
 	s := w.stages[i]
-	age := w.now.Sub(s.since)
-	fails := w.worse[s.commit] || w.bad[s.commit] == s.Name
+	age := w.now.Sub(s.had[len(s.had)-1].Entered)
+	fails := w.fails(s, s.commit)
 	v := comply.Verdict{Commit: s.commit, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1}}
 	switch {
-	case fails && age >= 3*time.Minute:
+	case fails && age >= failsAfter:
 		v.Result, v.Reason, v.Counts.Failed = comply.Failed, "c fails", 1
-	case age >= 5*time.Minute:
+	case s.quiet():
+		v.Result, v.Reason, v.Counts.Offline = comply.Waiting, "c is offline", 1
+	case age >= runsAfter && !fails:
 		v.Result, v.Reason, v.Counts.Reached = comply.Passed, "c runs it", 1
 	default:
 		v.Result, v.Reason = comply.Waiting, "c is behind"
@@ -134,7 +233,7 @@ func (w *ringWorld) facts() decide.Facts {
 		stages = append(stages, s.Stage)
 		f.Environments = append(f.Environments, decide.Environment{
 			Name: decide.RingName("prod", s.Name), Commit: s.commit, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.commit},
-			Verdict: w.verdict(i), History: s.history, Pause: s.pause, Request: s.request, Skips: w.skips,
+			Verdict: w.verdict(i), Carriers: w.carriers(s), Rollbacks: s.rollbacks, Requested: s.requested, Pause: s.pause, Request: s.request, Skips: w.skips,
 		})
 	}
 	f.Chain = decide.NewRings(decide.Stage{Name: "prod", Promotion: w.rules}, stages)
@@ -147,22 +246,18 @@ func (w *ringWorld) position(commit string) int { return slices.Index(w.line, co
 func (w *ringWorld) apply(actions []decide.Action) {
 	for _, a := range actions {
 		switch a := a.(type) {
-		case decide.Record:
-			w.at(a.Environment).history = append(w.at(a.Environment).history, a.Step)
-		case decide.CompleteRequest:
-			w.at(a.Environment).request = nil
 		case decide.Promote:
 			w.checkMove(a)
 			w.checkFailures(a)
 			w.move(a.Environment, a.From, a.Commit)
 		case decide.ProposeRollback:
 			s := w.at(a.Environment)
-			if !slices.Contains(decide.GoodCommits(s.history, s.commit), a.To) || w.position(a.To) >= w.position(a.From) {
+			if w.ran(s, a.To).IsZero() || w.failed(s, a.To) || w.position(a.To) >= w.position(a.From) {
 				w.Fatalf("%s: not a commit that ran well before", a)
 			}
-			for _, step := range s.history {
-				if w.position(step.Commit) > w.position(a.From) {
-					w.Fatalf("%s: it went back already, from %.7s", a, step.Commit)
+			for _, c := range s.had {
+				if w.position(c.Commit) > w.position(a.From) && len(s.rollbacks) == 0 {
+					w.Fatalf("%s: it went back already, from %.7s", a, c.Commit)
 				}
 			}
 			w.move(a.Environment, a.From, a.To)
@@ -175,7 +270,9 @@ func (w *ringWorld) move(name, from, to string) {
 		if s.disturbed(w.now) {
 			w.Fatalf("%s is changed at %s, when it asks not to be disturbed", name, w.now.Format("15:04"))
 		}
-		s.commit, s.since = to, w.now
+		s.commit = to
+		s.had[len(s.had)-1].Left = w.now
+		s.had = append(s.had, decide.Carrier{Commit: to, Revision: to, Entered: w.now})
 	}
 }
 
@@ -194,7 +291,7 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 			continue
 		}
 		if before.disturbed(w.now) && before.commit != m.Commit && w.at(m.Environment) != before {
-			if failed := slices.ContainsFunc(before.history, func(s decide.Step) bool { return s.Kind == decide.StepFailed && s.Commit == m.Commit }); failed {
+			if w.failed(before, m.Commit) {
 				w.Fatalf("%s, and it failed on %s", m, before.Name)
 			}
 			continue
@@ -202,9 +299,11 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 		if w.at(m.Environment).Ring == before.Ring && before.own() {
 			continue // they do not wait for each other
 		}
-		ran := slices.ContainsFunc(before.history, func(s decide.Step) bool { return s.Kind == decide.StepDeployed && s.Commit == m.Commit })
-		if !ran {
+		if w.ran(before, m.Commit).IsZero() {
 			w.Fatalf("%s, and %s never ran it", m, before.Name)
+		}
+		if soak := w.soak(before); w.at(m.Environment).Ring != before.Ring && w.proven(before, m.Commit) < soak {
+			w.Fatalf("%s, and %s is known to have run it for %s only", m, before.Name, w.proven(before, m.Commit))
 		}
 		if before.commit == m.Commit && w.verdict(i).Result == comply.Failed {
 			w.Fatalf("%s, and it fails in %s", m, before.Name)
@@ -222,14 +321,8 @@ func (w *ringWorld) checkFailures(m decide.Promote) {
 		if s.Ring > target.Ring {
 			return
 		}
-		last := decide.StepKind("")
-		for _, step := range s.history {
-			if step.Commit == m.Commit {
-				last = step.Kind
-			}
-		}
 		again := s.requests(m.Commit) || target.Ring == s.Ring && !target.own() && target.requests(m.Commit) // a batch had it before its ring's sites
-		if s != target && s.own() && !again && (last == decide.StepFailed || s.commit == m.Commit && w.verdict(i).Result == comply.Failed) {
+		if s != target && s.own() && !again && (w.failed(s, m.Commit) || s.commit == m.Commit && w.verdict(i).Result == comply.Failed) {
 			w.Fatalf("%s, and it failed in %s", m, s.Name)
 		}
 	}
@@ -244,7 +337,7 @@ func (s *ringStage) own() bool { return s.nights || s.Hold != nil }
 // checkNotBlocked checks that no stage waits for a cluster that asks not to be disturbed, before the limit, when all others ran the newest commit.
 func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 	head := w.line[len(w.line)-1]
-	skipped := len(w.skips) > 0
+	skipped := len(w.skips) > 0 || slices.ContainsFunc(w.stages, func(s *ringStage) bool { return len(s.rollbacks) > 0 })
 	others := map[string]bool{} // rings that ran it
 	ready := w.merged[head]     // for the present stage
 	waits, soaks := false, false
@@ -252,25 +345,24 @@ func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 		if soaks && w.stages[i-1].Ring != s.Ring {
 			return
 		}
-		failed := slices.ContainsFunc(w.stages, func(q *ringStage) bool { return q.Ring == s.Ring && q.failed(head) })
-		idle := !failed && s.commit != head && s.pause == nil && s.request == nil && !s.disturbed(w.now) && decisions[i].Phase == decide.Deployed &&
-			!slices.ContainsFunc(s.history, func(step decide.Step) bool { return step.Commit == head })
+		failed := slices.ContainsFunc(w.stages, func(q *ringStage) bool { return q.Ring == s.Ring && w.failed(q, head) })
+		idle := !failed && s.commit != head && s.pause == nil && s.request == nil && !s.disturbed(w.now) && decisions[i].State.Deployed() &&
+			!slices.ContainsFunc(s.had, func(c decide.Carrier) bool { return c.Commit == head })
 		if idle && waits && !skipped {
 			goesOn := func(a decide.Action) bool {
 				p, promotes := a.(decide.Promote)
-				_, records := a.(decide.Record) // which comes first
-				return records || promotes && p.Commit == head
+				return promotes && p.Commit == head
 			}
 			if !slices.ContainsFunc(decisions[i].Actions, goesOn) {
 				w.Fatalf("%s does not go on without those that wait: %s, %v", s.Name, decisions[i].Reason, decisions[i].Actions)
 			}
 		}
-		ran := s.ran(head)
+		ran := w.ran(s, head)
 		next := i+1 < len(w.stages) && w.stages[i+1].Ring == s.Ring
 		switch {
-		case s.own() && s.disturbed(w.now) && s.pause == nil && s.commit != head && others[s.Ring] && w.now.Before(ready.Add(maxDelay)) && !s.failed(head):
+		case s.own() && s.disturbed(w.now) && s.pause == nil && s.commit != head && others[s.Ring] && w.now.Before(ready.Add(maxDelay)) && !w.failed(s, head):
 			waits = true
-		case ran.IsZero() || s.commit != head || s.pause != nil || decisions[i].Phase != decide.Deployed:
+		case ran.IsZero() || s.commit != head || s.pause != nil || !decisions[i].State.Deployed():
 			return
 		default:
 			others[s.Ring] = true
@@ -287,8 +379,13 @@ func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 	}
 }
 
-func (s *ringStage) failed(commit string) bool {
-	return slices.ContainsFunc(s.history, func(step decide.Step) bool { return step.Kind == decide.StepFailed && step.Commit == commit })
+// soak returns the soak of a stage's ring.
+func (w *ringWorld) soak(s *ringStage) time.Duration {
+	ring := w.rules.Rings[slices.IndexFunc(w.rules.Rings, func(r v1alpha1.Ring) bool { return r.Name == s.Ring })]
+	if ring.Soak == nil {
+		return 0
+	}
+	return ring.Soak.Duration
 }
 
 // TestRings runs random rollouts through rings, with commits that fail, interrupted rounds, and users who pause, skip and request. It checks
@@ -329,15 +426,30 @@ func (w *ringWorld) disturb() {
 		}
 	case 5:
 		s := rapid.SampledFrom(w.stages).Draw(w.T, "for")
-		s.request = &decide.Request{ID: "1", Commit: rapid.SampledFrom(w.line).Draw(w.T, "requested"), By: "anna"}
+		s.request = &decide.Request{ID: "1", Commit: rapid.SampledFrom(w.line).Draw(w.T, "requested"), By: "anna", At: w.now}
+		s.requested[s.request.Commit] = w.now
+	case 6, 7:
+		if s := rapid.SampledFrom(w.stages).Draw(w.T, "silent"); s.quiet() {
+			s.silent[len(s.silent)-1].To = w.now
+		} else {
+			s.silent = append(s.silent, comply.Span{From: w.now})
+		}
+	case 8:
+		if s := rapid.SampledFrom(w.stages).Draw(w.T, "takes back"); rapid.Bool().Draw(w.T, "really") {
+			s.rollbacks = append(s.rollbacks, decide.Rollback{Commit: s.commit, By: "anna", At: w.now})
+		}
 	}
 }
 
 // end checks that everything runs a good commit in the end.
 func (w *ringWorld) end() {
+	w.now = w.now.Add(time.Minute)
 	w.commit()
 	for _, s := range w.stages {
 		s.pause, s.request = nil, nil
+		if s.quiet() {
+			s.silent[len(s.silent)-1].To = w.now
+		}
 	}
 	for range 40 * len(w.stages) {
 		w.now = w.now.Add(5 * time.Minute)
@@ -353,7 +465,7 @@ func (w *ringWorld) end() {
 			w.Fatalf("%s is at %d of %d:\n%s", s.Name, w.position(s.commit), w.position(head), strings.Join(reasons, "\n"))
 		}
 	}
-	if p := decide.RingProgress(w.facts(), decide.Decide(w.facts(), w.now), head, w.now); p.Verdict.Result != comply.Passed {
-		w.Fatalf("every ring runs it, and the environment says %s: %s", p.Verdict.Result, p.Verdict.Reason)
+	if v := decide.DecideRings(w.facts(), w.now).Verdict(head); v.Result != comply.Passed {
+		w.Fatalf("every ring runs it, and the environment says %s: %s", v.Result, v.Reason)
 	}
 }

@@ -22,6 +22,10 @@ type Rules struct {
 	OnFailure v1alpha1.FailureAction
 
 	calendar calendar
+	// newerWaits means that newer commits wait while only users or others have to act.
+	newerWaits bool
+	// window is how long after a commit was good here it is returned to without soaks.
+	window time.Duration
 	// ring marks the rules of a ring: Soak is how long a commit must have run in the ring itself before it enters the next, and a
 	// rollback needs no pull request, because every commit of the line was merged.
 	ring bool
@@ -63,6 +67,12 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 	}
 	rules.Gate, err = comply.ParseGate(p.Gate)
 	wrong("gate", err)
+	newer, err := choice(p.Newer, v1alpha1.NewerReplaces, v1alpha1.NewerWaits)
+	wrong("newer", err)
+	rules.newerWaits = newer == v1alpha1.NewerWaits
+	if rules.window = defaultWindow; p.RollbackWindow != nil {
+		rules.window = p.RollbackWindow.Duration
+	}
 	if p.Gate == nil || p.Gate.State == "" {
 		rules.Gate.Healthy = state == v1alpha1.GateHealthy
 	}
@@ -86,6 +96,9 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 	}
 	return rules, problems
 }
+
+// defaultWindow is the default of [v1alpha1.Promotion.RollbackWindow].
+const defaultWindow = 72 * time.Hour
 
 // choice validates one of two values. If value is empty, it returns the first.
 func choice[T ~string](value, otherwise, other T) (T, error) {

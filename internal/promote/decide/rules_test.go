@@ -18,9 +18,11 @@ import (
 type facts struct {
 	Now string
 	// Explicit is an explicit chain.
-	Explicit     []string
-	Line         []string
-	Authors      map[string][]string
+	Explicit []string
+	Line     []string
+	Authors  map[string][]string
+	// Merged are the times of commits.
+	Merged       map[string]string
 	Environments []environment
 }
 
@@ -34,7 +36,7 @@ type environment struct {
 	// Rollout is "merged g4", "open" or "refused why".
 	Rollout string
 	Verdict *verdict
-	// History holds steps such as "deployed c4 g4 09:10". Statuses maps commits to statuses such as "success Deployed".
+	// History is what the place had, in the notation of past. Statuses maps commits to statuses such as "success Deployed".
 	History  []string
 	Statuses map[string]string
 	// Proposals are written as "open c3 c4", checks as "smoke g4 passed", pauses, aborts and orders as "c4 anna no good".
@@ -42,11 +44,14 @@ type environment struct {
 	Bypasses, Approvals       []string
 	CheckStatuses             map[string]string `json:"checkStatuses"`
 	Pause, Order              string
+	// Rollbacks are written as "c4 09:30 anna errors in the shop".
+	Rollbacks []string
 }
 
 type verdict struct {
 	Of, Result, Reason, Next string
 	Reached, Counted, Failed int
+	Offline, Required        int
 }
 
 // TestRules runs the cases of testdata, one for each rule. The golden text holds the problems of the chain and the decisions.
@@ -66,12 +71,15 @@ func TestRules(t *testing.T) {
 // parse returns the facts, and writes the problems of the chain.
 func (f *facts) parse(problems *strings.Builder) decide.Facts {
 	var stages []decide.Stage
-	parsed := decide.Facts{Line: f.Line, Authors: f.Authors}
+	parsed := decide.Facts{Line: f.Line, Authors: f.Authors, Merged: map[string]time.Time{}}
+	for commit, at := range f.Merged {
+		parsed.Merged[commit] = clock(at)
+	}
 	for i := range f.Environments {
 		e := &f.Environments[i]
 		stages = append(stages, decide.Stage{Name: e.Name, Promotion: e.Promotion})
 		if !e.Outside {
-			parsed.Environments = append(parsed.Environments, e.parse())
+			parsed.Environments = append(parsed.Environments, e.parse(clock(f.Now)))
 		}
 	}
 	chain, found := decide.NewChain(stages, f.Explicit)
@@ -83,7 +91,7 @@ func (f *facts) parse(problems *strings.Builder) decide.Facts {
 	return parsed
 }
 
-func (e *environment) parse() decide.Environment {
+func (e *environment) parse(now time.Time) decide.Environment {
 	state, rest, _ := strings.Cut(e.Rollout, " ")
 	parsed := decide.Environment{
 		Name: e.Name, Unknown: e.Unknown, Commit: e.Commit, Head: e.Head,
@@ -97,15 +105,22 @@ func (e *environment) parse() decide.Environment {
 	if v := e.Verdict; v != nil {
 		parsed.Verdict = comply.Verdict{
 			Commit: rest, Result: comply.Result(v.Result), Reason: v.Reason, Next: clock(v.Next),
-			Counts: comply.Counts{Reached: v.Reached, Counted: v.Counted, Failed: v.Failed},
+			Counts: comply.Counts{Reached: v.Reached, Counted: v.Counted, Failed: v.Failed, Offline: v.Offline, Required: v.Required},
 		}
 		if v.Of != "" {
 			parsed.Verdict.Commit = v.Of
 		}
 	}
-	for _, text := range e.History {
-		parsed.History = append(parsed.History, step(text))
+	before := past{now: now}
+	if e.Promotion != nil {
+		for _, c := range e.Promotion.Verify {
+			before.checks = append(before.checks, c.Name)
+		}
 	}
+	for _, text := range e.History {
+		before.add(text)
+	}
+	parsed.Carriers = before.of(parsed.Commit, parsed.Rollout)
 	for commit, text := range e.Statuses {
 		state, description, _ := strings.Cut(text, " ")
 		if parsed.Statuses == nil {
@@ -134,6 +149,10 @@ func (e *environment) parsePeople(parsed *decide.Environment) {
 	if e.Pause != "" {
 		by, why, _ := strings.Cut(e.Pause, " ")
 		parsed.Pause = &decide.Pause{By: by, Why: why, At: clock("09:00")}
+	}
+	for _, text := range e.Rollbacks {
+		w := strings.SplitN(text, " ", 4)
+		parsed.Rollbacks = append(parsed.Rollbacks, decide.Rollback{Commit: w[0], At: clock(w[1]), By: w[2], Why: w[3]})
 	}
 	if e.Order != "" {
 		w := strings.SplitN(e.Order, " ", 3)
@@ -172,16 +191,6 @@ func checkResult(text string) decide.CheckResult {
 	return r
 }
 
-// step parses "started c4 09:00" and "deployed c4 g4 09:10".
-func step(text string) decide.Step {
-	w := strings.Fields(text)
-	s := decide.Step{Kind: decide.StepKind(w[0]), Commit: w[1], At: clock(w[len(w)-1])}
-	if len(w) == 4 {
-		s.Revision = w[2]
-	}
-	return s
-}
-
 // clock returns a time on the day of the test cases, a Friday; zero if text is empty.
 func clock(text string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+text)
@@ -194,7 +203,7 @@ func clock(text string) time.Time {
 func format(decisions []decide.Decision) string {
 	var b strings.Builder
 	for _, d := range decisions {
-		fmt.Fprintf(&b, "%s %s: %s\n", d.Environment, d.Phase, d.Reason)
+		fmt.Fprintf(&b, "%s %s: %s\n", d.Environment, d.State, d.Reason)
 		for _, a := range d.Actions {
 			fmt.Fprintf(&b, "  %s\n", a)
 		}

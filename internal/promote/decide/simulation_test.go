@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -62,11 +64,7 @@ func allActions(decisions []decide.Decision) []decide.Action {
 // advance moves the clock and causes random events.
 func (w *world) advance() {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(w.T, "minutes")) * time.Minute)
-	for _, c := range w.clusters() {
-		if !c.cut {
-			c.heard = w.now
-		}
-	}
+	w.hear()
 	for range rapid.IntRange(1, 4).Draw(w.T, "events") {
 		e := rapid.SampledFrom(w.envs).Draw(w.T, "where")
 		switch rapid.IntRange(0, 13).Draw(w.T, "event") {
@@ -86,9 +84,11 @@ func (w *world) advance() {
 			for _, c := range e.clusters {
 				c.cut = rapid.Bool().Draw(w.T, "cut")
 			}
+			w.hear()
 		case 9:
 			for _, c := range e.clusters {
 				c.failed = c.failed || rapid.IntRange(0, 3).Draw(w.T, "breaks") == 0
+				w.report(e, c)
 			}
 		case 10:
 			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Hour, time.Hour}).Draw(w.T, "clock step"))
@@ -114,6 +114,10 @@ func (w *world) deliver(e *simEnvironment, luck int) {
 		revision := fmt.Sprintf("%x%039x", len(e.Name), len(e.revisions)+1)
 		e.revisions = append(e.revisions, revision)
 		e.carries[revision], e.merged = e.Commit, w.now
+		if n := len(e.Carriers); n > 0 {
+			e.Carriers[n-1].Left = w.now
+		}
+		e.Carriers = append(e.Carriers, decide.Carrier{Commit: e.Commit, Revision: revision, Entered: w.now})
 		*r = decide.Rollout{State: decide.RolloutMerged, Commit: revision}
 	case r.State != decide.RolloutMerged:
 		r.State = decide.RolloutOpen
@@ -125,18 +129,44 @@ func (w *world) follow(e *simEnvironment, c *cluster) {
 	if len(e.revisions) > 0 && !c.cut {
 		c.revision = e.revisions[len(e.revisions)-1]
 		c.failed = w.bad[e.carries[c.revision]] == e.Name
+		w.report(e, c)
+	}
+}
+
+// hear lets the server hear of all clusters that are not cut off, and writes down how long it did not.
+func (w *world) hear() {
+	for _, e := range w.envs {
+		for _, c := range e.clusters {
+			if c.cut || w.now.Before(c.heard) {
+				continue
+			}
+			if w.now.Sub(c.heard) > comply.DefaultOfflineAfter && c.wasCut {
+				e.silences = append(e.silences, comply.Silence{Cluster: c.name, From: c.heard, To: w.now})
+			}
+			c.heard, c.wasCut = w.now, false
+			w.report(e, c)
+		}
+	}
+	for _, c := range w.clusters() {
+		c.wasCut = c.wasCut || c.cut
 	}
 }
 
 func (w *world) people(e *simEnvironment) {
 	commit := rapid.SampledFrom(w.line).Draw(w.T, "which")
-	switch rapid.IntRange(0, 4).Draw(w.T, "says") {
+	switch rapid.IntRange(0, 6).Draw(w.T, "says") {
 	case 0:
 		e.Pause = &decide.Pause{By: "anna", At: w.now}
 	case 1:
 		e.Aborts = append(e.Aborts, decide.Abort{Commit: commit, By: "anna"})
 	case 2:
-		e.Request = &decide.Request{ID: "1", Commit: commit, By: "anna"}
+		e.Request = &decide.Request{ID: "1", Commit: commit, By: "anna", At: w.now}
+		e.Requested = maps.Clone(e.Requested)
+		e.Requested[commit] = w.now
+	case 3:
+		if e.Commit != "" {
+			e.Rollbacks = append(slices.Clone(e.Rollbacks), decide.Rollback{Commit: e.Commit, By: "anna", At: w.now, Fast: rapid.Bool().Draw(w.T, "fast")})
+		}
 	default:
 		e.Pause, e.Aborts, e.Request = nil, nil, nil
 	}
@@ -176,36 +206,54 @@ func (w *world) checkEnters(e *simEnvironment, commit string) {
 	}
 }
 
-// checkPromote checks that no commit is overtaken, and that an older commit is promoted only on request.
+// checkPromote checks that no commit is overtaken, that an older commit is promoted only on request, and that nothing returns that was taken
+// back here or before.
 func (w *world) checkPromote(e *simEnvironment, a decide.Promote) {
 	if e.Commit != a.From {
 		return // based on outdated facts, and skipped
 	}
-	if e.seen.Request == nil || e.seen.Request.Commit != a.Commit {
-		for _, s := range e.History {
-			if slices.Index(w.line, s.Commit) >= slices.Index(w.line, a.Commit) && slices.Contains(w.line, a.Commit) {
-				w.Fatalf("%s enters %s, where %s, which is not older, %s already", a.Commit, e.Name, s.Commit, s.Kind)
-			}
+	for _, c := range e.seen.Carriers {
+		requested := e.seen.Request != nil && e.seen.Request.Commit == a.Commit
+		if !requested && slices.Index(w.line, c.Commit) >= slices.Index(w.line, a.Commit) && slices.Contains(w.line, a.Commit) {
+			w.Fatalf("%s enters %s, which had %s already", a.Commit, e.Name, c.Commit)
 		}
 	}
-	done := slices.ContainsFunc(e.History, func(s decide.Step) bool {
-		return s.Commit == e.Commit && s.Kind != decide.StepStarted // deployed or failed
-	})
+	w.checkTakenBack(e, a.Commit)
+	for _, before := range e.rules.After {
+		w.checkTakenBack(w.simEnvironment(before), a.Commit)
+	}
 	// A user can change a decision after the engine read it: the decision that the engine saw counts.
 	refused := e.seen.Rollout.State == decide.RolloutRefused || e.seen.Rollout.State == decide.RolloutClosed
-	aborted := slices.ContainsFunc(e.seen.Aborts, func(ab decide.Abort) bool { return ab.Commit == e.Commit })
-	if e.Commit != "" && !done && !refused && !aborted && len(e.clusters) > 0 {
+	left := slices.ContainsFunc(e.seen.Aborts, func(ab decide.Abort) bool { return ab.Commit == e.Commit }) ||
+		slices.ContainsFunc(e.seen.Rollbacks, func(b decide.Rollback) bool { return b.Commit == e.Commit })
+	if e.Commit != "" && !e.ran[e.Commit] && !w.gaveUp(e) && !refused && !left && len(e.clusters) > 0 {
 		w.Fatalf("%s overtakes %s in %s", a.Commit, e.Commit, e.Name)
 	}
 }
 
-// checkRecord checks that a commit recorded as deployed was running, and that nothing is deployed without clusters.
-func (w *world) checkRecord(e *simEnvironment, s decide.Step) {
-	if s.Kind == decide.StepDeployed && !e.ran[s.Commit] {
-		w.Fatalf("%s is said to have arrived in %s, and never ran there", s.Commit, e.Name)
+// gaveUp reports whether the rollout of an environment failed, or is late.
+func (w *world) gaveUp(e *simEnvironment) bool {
+	late := e.seen.Verdict.Result == comply.TimedOut
+	broken := slices.ContainsFunc(e.past, func(o comply.Past) bool { return o.State == hub.StateFailed })
+	return late || broken || len(e.rules.Verify) > 0 && e.failures(e.Rollout.Commit) > e.rules.Verify[0].FailureLimit
+}
+
+// checkTakenBack checks that a commit was not taken back, or was requested since.
+func (w *world) checkTakenBack(e *simEnvironment, commit string) {
+	for _, b := range e.seen.Rollbacks {
+		if b.Commit == commit && !e.seen.Requested[commit].After(b.At) {
+			w.Fatalf("%s enters again, which was taken back in %s", commit, e.Name)
+		}
 	}
-	if s.Kind == decide.StepDeployed && len(e.clusters) == 0 && !e.rules.Gate.AllowNone {
-		w.Fatalf("%s arrived in %s, where nobody is", s.Commit, e.Name)
+}
+
+// checkBack checks that an environment goes back only to what really ran there.
+func (w *world) checkBack(e *simEnvironment, a decide.ProposeRollback) {
+	if e.Commit != a.From {
+		return
+	}
+	if w.checkTakenBack(e, a.To); !e.ran[a.To] && e.Rollout.State == decide.RolloutMerged {
+		w.Fatalf("%s goes back to %s, which never ran there", e.Name, a.To)
 	}
 }
 
@@ -225,7 +273,10 @@ func (w *world) settle() {
 				w.deliver(e, 5)
 			}
 			for _, c := range e.clusters {
-				c.cut, c.heard = false, w.now
+				c.cut = false
+			}
+			w.hear()
+			for _, c := range e.clusters {
 				w.follow(e, c)
 			}
 		}
@@ -235,8 +286,8 @@ func (w *world) settle() {
 	w.look()
 	for _, d := range w.decide() {
 		e := w.simEnvironment(d.Environment)
-		if want := w.reachable(e); (e.Commit == last) != want || want && (d.Phase == decide.Deployed) == w.withoutClusters(e) || len(d.Actions) > 0 {
-			w.Fatalf("the end in %s: %s at %s, want the last commit: %v; %s %v", d.Environment, d.Phase, e.Commit, want, d.Reason, d.Actions)
+		if want := w.reachable(e); (e.Commit == last) != want || want && d.State.Deployed() == w.withoutClusters(e) || len(d.Actions) > 0 {
+			w.Fatalf("the end in %s: %s at %s, want the last commit: %v; %s %v", d.Environment, d.State, e.Commit, want, d.Reason, d.Actions)
 		}
 	}
 }
@@ -306,24 +357,30 @@ func TestChainsOfAnyShape(t *testing.T) {
 func TestInconsistentFacts(t *testing.T) {
 	words := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
 	at := rapid.Custom(func(t *rapid.T) time.Time { return clock("10:10").Add(time.Duration(rapid.Int64().Draw(t, "at"))) })
-	steps := rapid.Custom(func(t *rapid.T) decide.Step {
-		kind := rapid.SampledFrom([]decide.StepKind{decide.StepStarted, decide.StepDeployed, decide.StepFailed, "odd"}).Draw(t, "kind")
-		return decide.Step{Kind: kind, Commit: words.Draw(t, "commit"), Revision: words.Draw(t, "revision"), At: at.Draw(t, "at")}
+	standing := rapid.SampledFrom([]comply.Standing{comply.StandingHolds, comply.StandingFailed, comply.StandingLost, comply.StandingNobody, "odd"})
+	spans := rapid.Custom(func(t *rapid.T) comply.Span {
+		return comply.Span{From: at.Draw(t, "from"), To: at.Draw(t, "to"), Standing: standing.Draw(t, "standing")}
+	})
+	carriers := rapid.Custom(func(t *rapid.T) decide.Carrier {
+		return decide.Carrier{
+			Commit: words.Draw(t, "commit"), Revision: words.Draw(t, "revision"), Entered: at.Draw(t, "entered"), Left: at.Draw(t, "left"),
+			Spans: rapid.SliceOfN(spans, 0, 3).Draw(t, "spans"),
+		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		f := decide.Facts{Chain: w.chain, Line: rapid.SliceOfN(words, 0, 5).Draw(t, "line")}
 		for _, name := range append(w.chain.Names(), "other") {
 			e := decide.Environment{
-				Name: name, Commit: words.Draw(t, "commit"), Head: words.Draw(t, "head"), History: rapid.SliceOf(steps).Draw(t, "history"),
+				Name: name, Commit: words.Draw(t, "commit"), Head: words.Draw(t, "head"), Carriers: rapid.SliceOf(carriers).Draw(t, "carriers"), Rings: rapid.Bool().Draw(t, "rings"),
 				Rollout: decide.Rollout{Commit: words.Draw(t, "rollout"), State: decide.RolloutState(rapid.SampledFrom([]string{"", "refused", "open", "closed", "merged", "odd"}).Draw(t, "state"))},
-				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Request: &decide.Request{Commit: words.Draw(t, "ordered")},
+				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Rollbacks: []decide.Rollback{{Commit: words.Draw(t, "taken back"), To: words.Draw(t, "to")}}, Request: &decide.Request{Commit: words.Draw(t, "ordered")},
 			}
-			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "noClusters", "odd"}).Draw(t, "result"))
+			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "nobody", "odd"}).Draw(t, "result"))
 			f.Environments = append(f.Environments, e)
 		}
 		for i, d := range decide.Decide(f, at.Draw(t, "now")) {
-			if d.Environment != w.chain.Names()[i] || d.Reason == "" || d.Phase == "" {
+			if d.Environment != w.chain.Names()[i] || d.Reason == "" || d.State == "" {
 				t.Fatalf("no answer: %+v", d)
 			}
 			_ = fmt.Sprint(d.Actions)

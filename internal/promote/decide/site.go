@@ -82,16 +82,16 @@ func (r *round) delayed(p *place, position int) bool {
 }
 
 func (r *round) isDelayed(p *place, position int) bool {
-	if p.phase == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || p.runs[position].lost {
+	if p.state == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || r.lostSince(p, position) {
 		return false
 	}
 	v := &p.env.Verdict
-	suspended := p.phase == Deploying && v.Result == comply.Waiting && v.Counts.Suspended > 0 && v.Counts.Suspended == v.Counts.Expected
+	suspended := p.state == Applying && v.Result == comply.Waiting && v.Counts.Suspended > 0 && v.Counts.Suspended == v.Counts.Expected
 	at, known := r.positions[p.env.Commit]
 	if has := known && at >= position; has && !suspended || !has && p.siteClosed() == "" && !suspended {
 		return false
 	}
-	another := slices.ContainsFunc(p.beside, func(q *place) bool { return q != p && q.ranSince(position) })
+	another := slices.ContainsFunc(p.beside, func(q *place) bool { return q != p && r.ranSince(q, position) })
 	return another && r.now.Before(r.limit(p, position))
 }
 
@@ -103,8 +103,8 @@ func (r *round) limit(p *place, position int) time.Time {
 		if before == nil || before.rules.site != nil {
 			continue
 		}
-		if ran := before.runs[position]; ran.arrived && ran.first.Add(before.rules.Soak).After(ready) {
-			ready = ran.first.Add(before.rules.Soak)
+		if ev := before.evidence[r.Line[position]]; ev != nil && !ev.first.IsZero() && ev.first.Add(before.rules.Soak).After(ready) {
+			ready = ev.first.Add(before.rules.Soak)
 		}
 	}
 	return ready.Add(p.rules.maxDelay)
@@ -115,7 +115,7 @@ func (r *round) limit(p *place, position int) time.Time {
 // only: clusters that failed at a newer one would otherwise keep each other from going to it.
 func (r *round) failedBeside(p *place, position int) string {
 	commit := r.Line[position]
-	requested := p.env.Request != nil && p.env.Request.Commit == commit
+	requested := p.request() != nil && p.request().Commit == commit
 	for _, q := range p.beside {
 		if q != p && q.rules.site != nil && (r.speaksAgainst(q, position) || !requested && r.contradicts(q, position)) && !q.exempt(commit) {
 			return q.name
@@ -126,25 +126,25 @@ func (r *round) failedBeside(p *place, position int) string {
 
 // speaksAgainst reports whether the commit at a position fails in a stage, or failed there and has not been promoted to it again.
 func (r *round) speaksAgainst(p *place, position int) bool {
-	return p.runs[position].failed || p.phase == Failed && p.env.Commit == r.Line[position]
+	ev := p.evidence[r.Line[position]]
+	return ev != nil && ev.failed || p.state == Failed && p.env.Commit == r.Line[position]
 }
 
 // contradicts reports whether a later commit than the one at a position failed in a stage that never ran this one by itself: the cause may be
 // in both.
 func (r *round) contradicts(p *place, position int) bool {
-	switch run := &p.runs[position]; {
-	case run.arrived:
+	switch ev := p.evidence[r.Line[position]]; {
+	case ev != nil && !ev.first.IsZero():
 		return false
-	case run.lost:
+	case r.lostSince(p, position):
 		return true
 	}
-	at, known := r.positions[p.env.Commit]
-	return p.phase == Failed && known && at >= position
+	return p.state == Failed && r.position(p.env.Commit) >= position
 }
 
 // exempt reports whether a user wants a commit elsewhere although it failed here, or has requested it here again.
 func (p *place) exempt(commit string) bool {
-	again := p.env.Request != nil && p.env.Request.Commit == commit && p.env.Commit != commit
+	again := p.request() != nil && p.request().Commit == commit
 	return again || p.env.skipped(commit)
 }
 
@@ -167,8 +167,28 @@ func changedLater(clusters []string) string {
 func (r *round) waitsFor(p *place, c candidate) string {
 	commit := cmp.Or(c.commit, p.env.Commit)
 	position, known := r.positions[commit]
-	if p.rules.site == nil || !known || p.ranSince(position) || !r.delayed(p, position) {
+	if p.rules.site == nil || !known || r.ranSince(p, position) || !r.delayed(p, position) {
 		return ""
 	}
 	return cmp.Or(p.siteClosed(), p.rules.site.cluster+" asks not to be disturbed: its reconciler is suspended")
+}
+
+// ranSince reports whether the clusters of a stage ran the commit at a position of the line, or a later one.
+func (r *round) ranSince(p *place, position int) bool {
+	for commit, ev := range p.evidence {
+		if !ev.first.IsZero() && r.position(commit) >= position {
+			return true
+		}
+	}
+	return false
+}
+
+// lostSince reports whether the last carrier of a stage that contains the commit at a position of the line failed.
+func (r *round) lostSince(p *place, position int) bool {
+	for _, c := range slices.Backward(p.carriers) {
+		if r.position(c.Commit) >= position {
+			return p.evidence[c.Commit].failed
+		}
+	}
+	return false
 }

@@ -29,19 +29,15 @@ func siteFacts(west fleet.Stage, ran ...string) decide.Facts {
 		Chain: decide.NewRings(decide.Stage{Name: "prod", Promotion: &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary"}, {Name: "others"}}}}, stages),
 	}
 	for _, s := range stages {
-		e := decide.Environment{Name: decide.RingName("prod", s.Name), Commit: oldCommit, History: ranAt(oldCommit, clock("06:00"))}
+		e := decide.Environment{Name: decide.RingName("prod", s.Name), Commit: oldCommit, Carriers: ranAt(nil, oldCommit, clock("06:00"))}
 		if slices.Contains(ran, s.Name) {
-			e.Commit, e.History = newCommit, append(e.History, ranAt(newCommit, clock("10:00"))...)
+			e.Commit, e.Carriers = newCommit, ranAt(e.Carriers, newCommit, clock("10:00"))
 		}
 		e.Rollout = decide.Rollout{State: decide.RolloutMerged, Commit: e.Commit}
 		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Passed, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1, Reached: 1}}
 		f.Environments = append(f.Environments, e)
 	}
 	return f
-}
-
-func ranAt(commit string, at time.Time) []decide.Step {
-	return []decide.Step{{Kind: decide.StepStarted, Commit: commit, At: at}, {Kind: decide.StepDeployed, Commit: commit, Revision: commit, At: at}}
 }
 
 func until(at time.Time) *metav1.Time {
@@ -89,7 +85,7 @@ func TestAClusterIsChangedWhenItSaysSo(t *testing.T) {
 			if !strings.Contains(decisions[1].Reason, tc.west1) || !strings.Contains(decisions[2].Reason, tc.other) {
 				t.Errorf("west: %s\nothers: %s", decisions[1].Reason, decisions[2].Reason)
 			}
-			if v := decide.RingProgress(f, decisions, newCommit, tc.at).Verdict; v.Result != tc.env {
+			if v := decide.DecideRings(f, tc.at).Verdict(newCommit); v.Result != tc.env {
 				t.Errorf("the environment: %s: %s", v.Result, v.Reason)
 			}
 		})
@@ -109,7 +105,7 @@ func TestAClusterGoesBackWhenItSaysSo(t *testing.T) {
 	})
 	west := &f.Environments[1]
 	west.Verdict.Result, west.Verdict.Reason, west.Verdict.Counts = comply.Failed, "west fails", comply.Counts{Expected: 1, Counted: 1, Required: 1, Failed: 1}
-	west.History = append(west.History, decide.Step{Kind: decide.StepFailed, Commit: newCommit, Revision: newCommit, At: clock("10:10")})
+	west.Carriers = then(west.Carriers, comply.StandingFailed, clock("10:10"))
 	for at, want := range map[string]bool{"10:30": false, "22:30": true} {
 		d := decide.Decide(f, clock(at))[1]
 		goesBack := slices.ContainsFunc(d.Actions, func(a decide.Action) bool { _, back := a.(decide.ProposeRollback); return back })
@@ -129,7 +125,7 @@ func twoSites(onFailure v1alpha1.FailureAction, ran ...string) decide.Facts {
 	east := f.Environments[1]
 	east.Name = "prod/canary.cluster-east"
 	east.Verdict.Result, east.Verdict.Reason, east.Verdict.Counts = comply.Failed, "east fails", comply.Counts{Expected: 1, Counted: 1, Required: 1, Failed: 1}
-	east.History = append(east.History, decide.Step{Kind: decide.StepFailed, Commit: newCommit, Revision: newCommit, At: clock("10:10")})
+	east.Carriers = then(east.Carriers, comply.StandingFailed, clock("10:10"))
 	if !slices.Contains(ran, "canary.cluster-west") {
 		f.Environments[1] = siteFacts(fleet.Stage{}).Environments[1]
 	}
@@ -145,10 +141,16 @@ func twoSites(onFailure v1alpha1.FailureAction, ran ...string) decide.Facts {
 	return f
 }
 
+// ranBetween adds that a stage ran another commit before its last one.
+func ranBetween(all []decide.Carrier, commit string) []decide.Carrier {
+	last := all[len(all)-1]
+	return append(ranAt(all[:len(all)-1], commit, clock("09:30")), last)
+}
+
 // goneBack gives a stage of the facts the commit that it ran before the new one.
 func goneBack(e *decide.Environment) {
 	e.Commit, e.Rollout.Commit = oldCommit, oldCommit
-	e.History = append(e.History, ranAt(oldCommit, clock("10:20"))...)
+	e.Carriers = ranAt(e.Carriers, oldCommit, clock("10:20"))
 	e.Verdict = comply.Verdict{Commit: oldCommit, Result: comply.Passed, Counts: comply.Counts{Expected: 1, Counted: 1, Required: 1, Reached: 1}}
 }
 
@@ -158,7 +160,7 @@ func TestACommitThatFailedOnAClusterEntersNoOther(t *testing.T) {
 	contains := func(f *decide.Facts, between string) { // west could get a commit that east has never run by itself
 		f.Line = slices.Insert(f.Line, 1, between)
 		canary := &f.Environments[0]
-		canary.History = slices.Insert(canary.History, 2, ranAt(between, clock("09:30"))...)
+		canary.Carriers = ranBetween(canary.Carriers, between)
 	}
 	skip := []decide.Skip{{Commit: newCommit, By: "anna", Why: "east is broken"}}
 	request := &decide.Request{ID: "1", Commit: newCommit, By: "anna"}
@@ -169,21 +171,21 @@ func TestACommitThatFailedOnAClusterEntersNoOther(t *testing.T) {
 		want      string // part of the reason
 	}{
 		"stop":                    {v1alpha1.FailureStop, nil, "", failed},
-		"not recorded yet":        {v1alpha1.FailureStop, func(f *decide.Facts) { e := &f.Environments[2]; e.History = e.History[:3] }, "", failed},
+		"not recorded yet":        {v1alpha1.FailureStop, func(f *decide.Facts) { e := &f.Environments[2]; e.Carriers = e.Carriers[:1] }, "", failed},
 		"rollback":                {v1alpha1.FailureRollback, nil, "", failed},
-		"the ring went back":      {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[0]); goneBack(&f.Environments[2]) }, "", failed},
+		"the ring went back":      {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[0]); goneBack(&f.Environments[2]) }, "", "prod/canary went back from it"},
 		"requested":               {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[1].Request = request }, "", "requested by anna, it failed in prod/canary.cluster-east"},
 		"skipped in east":         {v1alpha1.FailureStop, func(f *decide.Facts) { f.Environments[2].Skips = skip }, newCommit, "enters"},
 		"requested in east again": {v1alpha1.FailureRollback, func(f *decide.Facts) { goneBack(&f.Environments[2]); f.Environments[2].Request = request }, newCommit, "enters"},
 		"east recovered": {v1alpha1.FailureStop, func(f *decide.Facts) {
 			e := &f.Environments[2]
-			e.History, e.Verdict = append(e.History, ranAt(newCommit, clock("10:20"))[1]), f.Environments[0].Verdict
+			e.Carriers, e.Verdict = then(e.Carriers, comply.StandingHolds, clock("10:20")), f.Environments[0].Verdict
 		}, newCommit, "enters"},
 		"a commit that it contains": {v1alpha1.FailureStop, func(f *decide.Facts) { contains(f, "ccccccc000000000000000000000000000000000") }, "", failed},
 		"a commit that ran before it": {v1alpha1.FailureStop, func(f *decide.Facts) {
 			between := "ccccccc000000000000000000000000000000000"
 			contains(f, between)
-			f.Environments[2].History = slices.Insert(f.Environments[2].History, 2, ranAt(between, clock("09:30"))...)
+			f.Environments[2].Carriers = ranBetween(f.Environments[2].Carriers, between)
 		}, "ccccccc000000000000000000000000000000000", "ccccccc enters"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,17 +29,17 @@ type Status struct {
 // status returns the status of the environment's commit, or false if it has none.
 func (p *place) status() (s Status, ok bool) {
 	c := p.env.Verdict.Counts
-	switch p.phase {
-	case Promoted, Proposed:
+	switch p.state {
+	case Proposed:
 		return Status{Pending, "Promoted"}, true
-	case Refused:
+	case Rejected:
 		if p.env.Rollout.State == RolloutClosed {
 			return Status{Failure, p.sentence()}, true
 		}
 		return Status{Pending, "Promoted, " + p.why}, true
-	case NoClusters:
+	case Nobody:
 		return Status{Pending, "Waits: no cluster is expected"}, true
-	case Deploying:
+	case Applying, GoingBack:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
 			return Status{Pending, "Deploying"}, true
 		}
@@ -48,15 +48,15 @@ func (p *place) status() (s Status, ok bool) {
 			text += fmt.Sprintf(", %d degraded", c.Degraded)
 		}
 		return Status{Pending, text}, true
-	case Verifying:
+	case Checking, Awaiting:
 		return Status{Pending, "Verifying: " + p.checks[p.check].Name}, true
-	case Deployed:
+	case Soaking, Good:
 		return p.deployed(), true
 	case Failed:
 		return Status{Failure, "Failed: " + p.failure}, true
-	case Aborted:
+	case TakenBack:
 		return Status{Failure, p.sentence()}, true
-	default:
+	default: // a cluster that is silent for a while changes no status
 		return Status{}, false
 	}
 }
@@ -76,7 +76,7 @@ func (p *place) statuses() []Action {
 		}
 	}
 	switch {
-	case p.later && p.phase != Aborted:
+	case p.later && p.state != TakenBack:
 		post(e.Commit, p.deployed())
 	default:
 		post(e.Commit, want)
@@ -86,11 +86,7 @@ func (p *place) statuses() []Action {
 	}
 	for _, commit := range slices.Sorted(maps.Keys(e.Statuses)) {
 		if e.Statuses[commit].State == Pending && commit != e.Commit && commit != e.Head {
-			if u := e.underway(commit); u != nil {
-				post(commit, u.status())
-				continue
-			}
-			actions = append(actions, SetStatus{Environment: p.name, Commit: commit, Status: p.superseded()})
+			post(commit, p.former(commit))
 		}
 	}
 	return append(actions, p.checkStatuses()...)
@@ -106,24 +102,27 @@ func (p *place) sentence() string {
 	return strings.ToUpper(why[:1]) + why[1:]
 }
 
-// underway returns an earlier commit that the rings still roll out, or nil.
-func (e *Environment) underway(commit string) *Underway {
-	for i := range e.Underway {
-		if e.Underway[i].Commit == commit {
-			return &e.Underway[i]
-		}
+// former returns the status of a commit that the place has no more. Rings may still roll it out.
+func (p *place) former(commit string) Status {
+	ev := p.evidence[commit]
+	switch {
+	case ev != nil && !ev.proven.IsZero():
+		return Status{Success, "Deployed"}
+	case ev != nil && ev.failed:
+		return Status{Failure, "Failed"}
+	case ev != nil && p.env.Rings && p.rollsOut(commit):
+		return p.env.Statuses[commit]
+	default:
+		return p.superseded()
 	}
-	return nil
 }
 
-// status returns the status of an earlier commit.
-func (u *Underway) status() Status {
-	switch c := u.Verdict.Counts; u.Verdict.Result {
-	case comply.Passed:
-		return Status{Success, "Deployed"}
-	case comply.Failed:
-		return Status{Failure, "Failed: " + u.Verdict.Cause()}
-	default:
-		return Status{Pending, fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)}
+// rollsOut reports whether rings still roll out a commit that is not the newest one.
+func (p *place) rollsOut(commit string) bool {
+	for i := range p.carriers {
+		if c := &p.carriers[i]; c.Commit == commit && len(c.Spans) > 0 && c.Spans[len(c.Spans)-1].Standing == comply.StandingWaiting {
+			return true
+		}
 	}
+	return false
 }

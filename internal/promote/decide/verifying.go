@@ -8,28 +8,33 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// readChecks sets the progress of all verifications.
-func (p *place) readChecks() {
+// proof returns what is known of the verifications of a carrier, and sets their progress if it is the present one.
+func (p *place) proof(c *Carrier, present bool) proof {
+	result := proof{done: true}
 	for i := range p.rules.Verify {
-		p.checks = append(p.checks, p.checkProgress(&p.rules.Verify[i]))
-	}
-}
-
-// assessChecks sets the phase from the progress of the verifications, in order.
-func (p *place) assessChecks() {
-	for i := range p.checks {
-		switch g := &p.checks[i]; g.State {
-		case CheckPassed, CheckBypassed:
-			continue
-		case CheckFailed:
-			reason := fmt.Sprintf("verification %q%s", g.Name, because(g.Reason))
-			p.fail(reason, reason)
-		default:
-			p.phase, p.why, p.check = Verifying, fmt.Sprintf("waits for verification %q%s", g.Name, because(g.Reason)), i
+		g := p.checkProgress(&p.rules.Verify[i], c, present)
+		if present {
+			p.checks = append(p.checks, g)
 		}
-		return
+		at := g.Last
+		switch {
+		case g.State == CheckPassed:
+		case g.State == CheckBypassed:
+			at = g.Bypass.At
+		case g.State == CheckFailed:
+			if !g.Deadline.IsZero() && (at.IsZero() || at.After(g.Deadline)) {
+				at = g.Deadline
+			}
+			result.failed = result.failed || result.done // those after one that is missing have not begun
+			result.done = false
+		default:
+			result.done = false
+		}
+		if at.After(result.at) {
+			result.at = at
+		}
 	}
-	p.phase, p.why = Deployed, "is deployed"+p.bypasses()
+	return result
 }
 
 // measure adds the actions of the verification that the commit waits for.
@@ -119,7 +124,7 @@ func (p *place) checkStatuses() []Action {
 		switch here := at.Commit == e.Commit || at.Commit == e.Head; {
 		case !here:
 			post(at, p.superseded())
-		case p.phase == Aborted:
+		case p.state == TakenBack:
 			post(at, Status{Failure, p.sentence()})
 		}
 	}

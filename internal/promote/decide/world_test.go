@@ -34,11 +34,15 @@ type simEnvironment struct {
 	decide.Environment
 	rules     *decide.Rules
 	clusters  []*cluster
-	revisions []string           // of the GitOps branch, oldest first
-	carries   map[string]string  // the commit of each revision
-	merged    time.Time          // time of the last revision
-	ran       map[string]bool    // commits that really ran, on all clusters at once and verified
-	seen      decide.Environment // the last facts
+	revisions []string          // of the GitOps branch, oldest first
+	carries   map[string]string // the commit of each revision
+	merged    time.Time         // time of the last revision
+	ran       map[string]bool   // commits that really ran, on all clusters at once and verified
+	// past is what clusters reported, silences when they were not heard of, and measured the measurements of each revision.
+	past     []comply.Past
+	silences []comply.Silence
+	measured []decide.CheckResult
+	seen     decide.Environment // the last facts
 }
 
 func (e *simEnvironment) String() string { return e.Name }
@@ -49,6 +53,7 @@ type cluster struct {
 	failed   bool
 	heard    time.Time
 	cut      bool // whether its connection is cut
+	wasCut   bool // since it was heard of
 }
 
 func newWorld(t *rapid.T) *world {
@@ -57,7 +62,7 @@ func newWorld(t *rapid.T) *world {
 	for i := range rapid.IntRange(1, 5).Draw(t, "environments") {
 		name := fmt.Sprintf("e%d", i)
 		stages = append(stages, decide.Stage{Name: name, Promotion: w.drawRules(stages)})
-		e := &simEnvironment{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}, CheckStatuses: map[decide.CheckCommit]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
+		e := &simEnvironment{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}, CheckStatuses: map[decide.CheckCommit]decide.Status{}, Requested: map[string]time.Time{}}, carries: map[string]string{}, ran: map[string]bool{}}
 		for c := range rapid.SampledFrom([]int{0, 1, 2, 2, 3}).Draw(t, "clusters") {
 			e.clusters = append(e.clusters, &cluster{name: fmt.Sprintf("%s-%d", name, c), heard: w.now})
 		}
@@ -119,12 +124,12 @@ func (w *world) facts() decide.Facts {
 	f := decide.Facts{Chain: w.chain, Line: slices.Clone(w.line)}
 	for _, e := range w.envs {
 		known := e.Environment
-		known.History = slices.Clone(e.History)
 		known.Statuses = map[string]decide.Status{}
 		for commit, s := range e.Statuses {
 			known.Statuses[commit] = s
 		}
-		known.Checks, known.CheckStatuses = slices.Clone(e.Checks), maps.Clone(e.CheckStatuses)
+		known.CheckStatuses = maps.Clone(e.CheckStatuses)
+		known.Checks, known.Carriers = e.of(e.Rollout.Commit), w.carriers(e)
 		if e.Rollout.State == decide.RolloutMerged {
 			known.Verdict = w.verdict(e)
 		}
@@ -134,28 +139,68 @@ func (w *world) facts() decide.Facts {
 	return f
 }
 
+// carriers returns what the branch of an environment had, with what the gate said.
+func (w *world) carriers(e *simEnvironment) []decide.Carrier {
+	all := slices.Clone(e.Carriers)
+	for i := range all {
+		c := &all[i]
+		c.Checks = e.of(c.Revision)
+		q := w.question(e, c.Revision, c.Entered)
+		c.Spans = comply.Timeline(comply.TimelineQuestion{Question: q, Until: c.Left, Outcomes: e.past, Silences: e.silences}, w.now)
+	}
+	return all
+}
+
+// of returns the measurements of a revision.
+func (e *simEnvironment) of(revision string) []decide.CheckResult {
+	return slices.DeleteFunc(slices.Clone(e.measured), func(c decide.CheckResult) bool { return c.Revision != revision })
+}
+
+// report records what a cluster says, if it says something else.
+func (w *world) report(e *simEnvironment, c *cluster) {
+	if c.cut || c.revision == "" {
+		return
+	}
+	state := hub.StateReady
+	if c.failed {
+		state = hub.StateFailed
+	}
+	for i := range e.past {
+		o := &e.past[i]
+		if o.Cluster != c.name || !o.Until.IsZero() {
+			continue
+		}
+		if o.State == state && o.Revision.Hash == c.revision {
+			return
+		}
+		o.Until = w.now
+	}
+	e.past = append(e.past, comply.Past{Observation: comply.Observation{
+		Cluster: c.name, Reconciler: "platform", Source: hub.Source{Repository: "https://git.example/gitops", Ref: e.Name, Path: "large"}, State: state,
+		Revision: revisions.Parse(e.Name + "@sha1:" + c.revision), Observed: w.now, Since: w.now,
+	}})
+}
+
 // verdict returns the real verdict for the reports of an environment's clusters.
 func (w *world) verdict(e *simEnvironment) comply.Verdict {
-	branch := hub.Source{Repository: "https://git.example/gitops", Ref: e.Name}
-	source := branch
-	source.Path = "large"
-	q := comply.Question{Commit: e.Rollout.Commit, Gate: e.rules.Gate, Published: e.merged, History: e.reaches(e.Rollout.Commit)}
+	q := w.question(e, e.Rollout.Commit, e.merged)
+	for _, o := range e.past {
+		if o.Until.IsZero() {
+			q.Observations = append(q.Observations, o.Observation)
+		}
+	}
+	return comply.Judge(q, w.now)
+}
+
+// question is about a revision, without observations.
+func (w *world) question(e *simEnvironment, revision string, published time.Time) comply.Question {
+	q := comply.Question{Commit: revision, Gate: e.rules.Gate, Published: published, History: e.reaches(revision)}
 	var clusters []comply.Cluster
 	for _, c := range e.clusters {
 		clusters = append(clusters, comply.Cluster{Name: c.name, Heard: c.heard, Memberships: []comply.Membership{{Environment: e.Name, ClusterType: "large"}}})
-		health := hub.StateReady
-		if c.failed {
-			health = hub.StateFailed
-		}
-		if c.revision != "" {
-			q.Observations = append(q.Observations, comply.Observation{
-				Cluster: c.name, Reconciler: "platform", Source: source, State: health,
-				Revision: revisions.Parse(e.Name + "@sha1:" + c.revision), Observed: c.heard,
-			})
-		}
 	}
-	q.Expected = comply.ExpectPlatform(clusters, e.Name, branch, comply.Folders{})
-	return comply.Judge(q, w.now)
+	q.Expected = comply.ExpectPlatform(clusters, e.Name, hub.Source{Repository: "https://git.example/gitops", Ref: e.Name}, comply.Folders{})
+	return q
 }
 
 // reaches returns the history of a GitOps branch, which is linear.
@@ -181,10 +226,6 @@ func (e *simEnvironment) complies() bool {
 func (w *world) apply(actions []decide.Action) {
 	for _, action := range actions {
 		switch a := action.(type) {
-		case decide.Record:
-			e := w.simEnvironment(a.Environment)
-			e.History = append(e.History, a.Step)
-			w.checkRecord(e, a.Step)
 		case decide.SetStatus:
 			if e := w.simEnvironment(a.Environment); a.Check != "" {
 				e.CheckStatuses[decide.CheckCommit{Check: a.Check, Commit: a.Commit}] = a.Status
@@ -193,7 +234,7 @@ func (w *world) apply(actions []decide.Action) {
 			}
 		case decide.BeginCheck:
 			e := w.simEnvironment(a.Environment)
-			e.Checks = append(e.Checks, decide.CheckResult{Name: a.Check, Revision: a.Revision, State: decide.CheckBegun, At: w.now})
+			e.measured = append(e.measured, decide.CheckResult{Name: a.Check, Revision: a.Revision, State: decide.CheckBegun, At: w.now})
 		case decide.RunCheck:
 			w.verify(w.simEnvironment(a.Environment), a)
 		case decide.Promote:
@@ -207,11 +248,17 @@ func (w *world) apply(actions []decide.Action) {
 				e.name(w, a.Commit)
 			}
 		case decide.ProposeRollback:
-			w.simEnvironment(a.Environment).propose(a.From, a.To)
+			e := w.simEnvironment(a.Environment)
+			w.checkBack(e, a)
+			switch {
+			case e.Commit != a.From:
+			case a.By == v1alpha1.ApprovalPullRequest:
+				e.propose(a.From, a.To)
+			default:
+				e.Commit, e.Rollout, e.Head = a.To, decide.Rollout{}, fmt.Sprintf("head of %s with %s", e.Name, a.To)
+			}
 		case decide.Withdraw:
 			w.simEnvironment(a.Environment).withdraw()
-		case decide.CompleteRequest:
-			w.simEnvironment(a.Environment).Request = nil
 		}
 	}
 }
@@ -244,12 +291,12 @@ func (w *world) verify(e *simEnvironment, a decide.RunCheck) {
 	if w.bad[a.Commit] == e.Name || e.failures(a.Revision) < a.Check.FailureLimit && rapid.Bool().Draw(w.T, "measurement fails") {
 		result.State = decide.CheckFailed
 	}
-	e.Checks = append(e.Checks, result)
+	e.measured = append(e.measured, result)
 }
 
 // failures returns how many measurements of a revision failed.
 func (e *simEnvironment) failures(revision string) (n int) {
-	for _, c := range e.Checks {
+	for _, c := range e.measured {
 		if c.Revision == revision && c.State == decide.CheckFailed {
 			n++
 		}
@@ -260,7 +307,7 @@ func (e *simEnvironment) failures(revision string) (n int) {
 // verified reports whether enough measurements of the rollout really passed.
 func (e *simEnvironment) verified() bool {
 	passed := 0
-	for _, c := range e.Checks {
+	for _, c := range e.measured {
 		if c.Revision == e.Rollout.Commit && c.State == decide.CheckPassed {
 			passed++
 		}

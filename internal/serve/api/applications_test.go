@@ -87,7 +87,6 @@ func TestCommandsAboutAnApplicationThatAreRefused(t *testing.T) {
 		"unknown application":    {access.Operator, "none/environments/dev/pause", `{}`, 404},
 		"unknown environment":    {access.Operator, "hello/environments/prod/pause", `{}`, 404},
 		"another branch":         {access.Operator, "hello/environments/dev/promote", `{"commit": "` + commit("9") + `"}`, 422},
-		"nowhere to go back to":  {access.Operator, "hello/environments/dev/rollback", `{}`, 409},
 		"build of no commit":     {access.Operator, "hello/builds", `{"version": "1"}`, 422},
 		"build of a short hash":  {access.Operator, "hello/builds", `{"commit": "eeeeeee"}`, 422},
 		"version with a newline": {access.Operator, "hello/builds", `{"commit": "` + commit("e") + `", "version": "1\n2"}`, 422},

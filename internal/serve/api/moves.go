@@ -36,8 +36,14 @@ type SkipCommand struct {
 
 // RollbackCommand rolls an environment back.
 type RollbackCommand struct {
-	// Commit is the commit to roll back to. Default: the last one that was deployed successfully before the current one.
+	// Commit is the commit to roll back to. Default: the newest one that ran well for long enough and was not taken back.
 	Commit string `json:"commit,omitempty" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
+	// Fast means that the soaks of rings do not delay it, however long ago that commit ran well.
+	Fast bool `json:"fast,omitempty"`
+	// Now means that it does not wait for the windows and holds of single clusters either. It needs the role admin.
+	Now bool `json:"now,omitempty"`
+	// All means that all rings of the environment go back, and not only the one that is named.
+	All bool `json:"all,omitempty"`
 	Command
 }
 
@@ -113,14 +119,43 @@ func registerMoves(s *service) {
 		func(ctx context.Context, in *checkInput) (Accepted, error) {
 			return s.checkCommand(ctx, bypass, in.RingPath, in.Body, s.Control.Bypass)
 		})
-	tell(s, environment("rollback", "Roll back to a commit that was deployed before", "It is promoted like any other commit."),
+	tell(s, environment("rollback", "Take back the commit of an environment or ring",
+		"It returns to an earlier commit. Neither the present one nor those that were merged on top of it are promoted to it or later, until one is requested or a newer one is merged. Pauses, windows and freezes do not delay it."),
 		func(ctx context.Context, in *rollbackInput) (Accepted, error) {
-			return s.command(ctx, rollback, in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+			return s.rollBack(ctx, in.RingPath, in.Body)
 		})
 	tell(s, environment("skip", "Let a commit pass a ring", "Later rings do not wait until it has run there. To undo this, promote the commit to the ring again."),
 		func(ctx context.Context, in *skipInput) (Accepted, error) {
 			return s.command(ctx, "skip", RingPath{in.EnvironmentPath, in.Ring}, in.Body.Commit, in.Body.Why, s.Control.Skip)
 		})
+}
+
+// rollBack takes back the present commit of an environment or ring.
+func (s *service) rollBack(ctx context.Context, at RingPath, in RollbackCommand) (Accepted, error) {
+	if err := access.From(ctx).May(access.Admin); in.Now && err != nil {
+		return Accepted{}, err // clusters change outside of their windows, and in spite of their holds
+	}
+	standing, name, to, err := s.subject(ctx, rollback, at, in.Commit)
+	if err != nil {
+		return Accepted{}, err
+	}
+	w := promote.Command{Subject: standing.ControlPlane, Environment: name, By: access.From(ctx).Name, Why: safe(in.Why), Fast: in.Fast, Now: in.Now, All: in.All}
+	if standing.Promotion != nil {
+		w.Commit = standing.Promotion.Commit
+	}
+	if at.Ring != "" {
+		_, batches, err := s.Observer.Ring(at.Name, at.ControlPlane, at.Ring)
+		if err != nil {
+			return Accepted{}, err
+		}
+		w.Commit = batches[0].Commit
+	}
+	if in.Commit != "" {
+		w.To = to
+	}
+	accepted, err := s.give(ctx, rollback, w, s.Control.RollBack)
+	accepted.Commit = to
+	return accepted, err
 }
 
 // RingPath identifies an environment, or a ring of it.
@@ -148,7 +183,7 @@ func (s *service) command(
 
 // give records a command in the audit trail, passes it on, and wakes who carries it out.
 func (s *service) give(ctx context.Context, action string, w promote.Command, give func(context.Context, promote.Command) error) (Accepted, error) {
-	about := detail("controlPlane", w.Subject, "commit", w.Commit, "check", w.Check, "why", w.Why)
+	about := detail("controlPlane", w.Subject, "commit", w.Commit, "to", w.To, "check", w.Check, "why", w.Why)
 	if err := s.audit(ctx, action, w.Environment, about); err != nil {
 		return Accepted{}, err
 	}
@@ -179,10 +214,7 @@ func (s *service) subject(ctx context.Context, action string, at RingPath, commi
 	}
 	switch {
 	case commit == "" && action == rollback:
-		var good []string
-		if good, err = s.Observer.GoodRingCommits(ctx, standing, batches); err == nil {
-			commit, err = firstGood(good, at.Name+"/"+at.Ring)
-		}
+		commit, err = firstGood(s.Observer.GoodRingCommits(batches), at.Name+"/"+at.Ring)
 	case commit != "":
 		commit, err = s.Observer.RingCommit(ctx, standing, commit)
 	}

@@ -133,7 +133,7 @@ func TestWordsForRings(t *testing.T) {
 	}
 	words := []string{
 		"paused stage/canary * operator lunch", "resumed stage/others * operator ", "requested stage/others.1 222 operator ",
-		"aborted stage/others 222 operator ", "skipped stage/canary 222 operator urgent", "requested stage/canary 111 operator ",
+		"aborted stage/others 222 operator ", "skipped stage/canary 222 operator urgent", "rolledBack stage/canary 222 operator ",
 	}
 	if diff := cmp.Diff(w.words(), words); diff != "" {
 		t.Errorf("words (-got +want):\n%s", diff)
@@ -165,7 +165,7 @@ func TestWordsThatAreNotTaken(t *testing.T) {
 		"unknown environment":    {"none/pause", `{}`, 404},
 		"several control planes": {"prod/pause", `{}`, 409},
 		"another control plane":  {"dev/pause?controlPlane=https://git.example.com/x", `{}`, 404},
-		"nowhere to go back to":  {"dev/rollback", `{}`, 409},
+		"nowhere to go back to":  {"stage/rollback", `{}`, 409},
 	} {
 		a := w.post("/api/v1/environments/"+tc.path, w.tokens["operator"], tc.body)
 		if p := wantProblem(t, a, tc.status); strings.Contains(string(a.body), "xxxx") {

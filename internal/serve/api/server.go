@@ -30,6 +30,7 @@ type Control interface {
 	Order(ctx context.Context, w promote.Command) error
 	Approve(ctx context.Context, w promote.Command) error
 	Bypass(ctx context.Context, w promote.Command) error
+	RollBack(ctx context.Context, w promote.Command) error
 	Skip(ctx context.Context, w promote.Command) error
 }
 

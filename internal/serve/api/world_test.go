@@ -71,7 +71,7 @@ func hello() *query.Application {
 				Location: schedule.Location{Repo: "https://git.example.com/acme/hello-gitops", Branch: "dev"}, Head: schedule.Head{Commit: commit("f")},
 			}}}},
 			Promotion: &promote.Outcome{Environments: []promote.Standing{{
-				Environment: "dev", Phase: decide.Deploying, Commit: commit("e"), Reason: "waits: 1 of 2 reconcilers are behind",
+				Environment: "dev", Phase: decide.Applying, Commit: commit("e"), Reason: "waits: 1 of 2 reconcilers are behind", Targets: []decide.RollbackTarget{{Commit: commit("1"), Good: true}},
 			}}},
 		},
 	}, nil)
@@ -80,7 +80,7 @@ func hello() *query.Application {
 // ringed is an environment with two rings.
 func ringed() promote.Standing {
 	ring := func(name, ring, sha string) promote.RingStanding {
-		return promote.RingStanding{Name: name, Ring: ring, Branch: "stage-ring-" + name, Clusters: 1, Commit: sha, Phase: decide.Deployed}
+		return promote.RingStanding{Name: name, Ring: ring, Branch: "stage-ring-" + name, Clusters: 1, Commit: sha, Phase: decide.Good, Targets: []decide.RollbackTarget{{Commit: commit("d"), Good: ring == "canary"}}}
 	}
 	return promote.Standing{
 		Environment: "stage", Commit: commit("c"), GitOps: promote.GitOps{Repo: "https://git.example.com/gitops", Branch: "stage"},
@@ -102,7 +102,7 @@ func newWorld(t testing.TB) *world {
 	}
 	known := fleet{
 		{URL: controlPlane, Promotion: &promote.Outcome{
-			Subject: controlPlane, Environments: []promote.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules}, {Environment: "prod"}, ringed()},
+			Subject: controlPlane, Environments: []promote.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules, Targets: []decide.RollbackTarget{{Commit: commit("b"), Why: "it failed"}, {Commit: commit("a"), Good: true}}}, {Environment: "prod"}, ringed()},
 		}, Applications: []*query.Application{hello()}},
 		{URL: controlPlane + "-2", Promotion: &promote.Outcome{
 			Subject: controlPlane + "-2", Environments: []promote.Standing{{Environment: "prod"}},

@@ -50,7 +50,7 @@ func (w *world) fleetOfThree() *world {
 	w.report("large-03", "platform", ledger.Source{Repository: gitOps, Ref: "dev", Path: "large"}, dev1, ledger.StateFailed, "no <b>image</b>\x1b[31m", 30)
 	w.step("dev", "started", "", 52, promote.Detail{})
 	w.step("dev", "published", "the GitOps branch has its manifests", 50, promote.Detail{Revision: dev1})
-	w.step("dev", "stateChanged", "1111111 waits: 3 of 3 clusters behind", 50, promote.Detail{Phase: decide.Deploying})
+	w.step("dev", "stateChanged", "1111111 waits: 3 of 3 clusters behind", 50, promote.Detail{Phase: decide.Applying})
 	w.step("dev", "statusPosted", "Deploying 0/3", 50, promote.Detail{Status: "pending"})
 	w.step("dev", "verified", "it answers", 20, promote.Detail{Check: "smoke", Result: decide.CheckPassed, Output: "GET /\n<script>200</script>", Took: "2s"})
 	w.fleet = fleet{w.standings()}
@@ -78,7 +78,7 @@ func (w *world) standings() query.ControlPlane {
 				GitOps: promote.GitOps{Repo: gitOps, Branch: "dev"}, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: dev1}, Verdict: verdict,
 			},
 			{
-				Environment: "stage", Phase: decide.Deployed, Commit: older, Candidate: promoted, After: []string{"dev"},
+				Environment: "stage", Phase: decide.Good, Commit: older, Candidate: promoted, After: []string{"dev"},
 				Reason: "1111111 waits: it has to run in dev first", Pause: &decide.Pause{By: "Ann", Why: "sale until Monday", At: noon.Add(-time.Hour)},
 			},
 		}},

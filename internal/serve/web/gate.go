@@ -34,7 +34,7 @@ type stateCount struct {
 }
 
 // gateOf prepares the gate of a commit that is in a phase; nil if g is.
-func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
+func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 	if g == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
 		{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 	}
 	v := &gateView{Gate: g, Parts: barOf(all)}
-	ahead := phase == decide.Promoted || phase == decide.Refused || phase == decide.Proposed
+	ahead := phase == decide.Proposed || phase == decide.Rejected || phase == decide.Proposed
 	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
 		v.Published = cmp.Or(g.SourceCommit, g.Commit)
 	}

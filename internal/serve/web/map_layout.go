@@ -196,7 +196,7 @@ func nodeState(n query.MapNode) any {
 	case n.Counts.Total == 0 && n.Assignments == 0:
 		return "unassigned"
 	case n.Counts.Total == 0:
-		return decide.NoClusters
+		return decide.Nobody
 	}
 	return n.Counts.Worst()
 }

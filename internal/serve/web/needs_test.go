@@ -19,7 +19,7 @@ import (
 func calm() query.ControlPlane {
 	return query.ControlPlane{
 		URL: controlPlane, Environments: []string{"dev"},
-		Promotion:  &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Deployed}}},
+		Promotion:  &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: decide.Good}}},
 		Scheduling: map[string]*query.Scheduled{"dev": {At: noon, Outcome: &schedule.Outcome{Plan: &plan.Plan{}}}},
 	}
 }

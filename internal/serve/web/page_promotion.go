@@ -149,7 +149,7 @@ func (s *site) promotionCommand(d query.PromotionDetail) string {
 const maxSteps = 12
 
 func stageOf(stage query.PromotionStage, commit string) stageView {
-	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, decide.Phase(stage.Phase)), State: stageState(stage)}
+	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, decide.State(stage.Phase)), State: stageState(stage)}
 	v.Why = withoutCauses(stage.Reason, stage.Gate)
 	if !stage.Started.IsZero() && stage.Deployed.After(stage.Started) {
 		v.Took = duration(stage.Deployed.Sub(stage.Started))

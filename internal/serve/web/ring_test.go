@@ -18,7 +18,7 @@ func ringed(t *testing.T) *world {
 	newest, older := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	ring := func(name, ring, commit string, reached int, reason string) promote.RingStanding {
 		return promote.RingStanding{
-			Name: name, Ring: ring, Branch: "prod-ring-" + name, Clusters: 5, Phase: decide.Deployed, Commit: commit, Reason: reason,
+			Name: name, Ring: ring, Branch: "prod-ring-" + name, Clusters: 5, Phase: decide.Good, Commit: commit, Reason: reason,
 			Counts: comply.Counts{Expected: 5, Counted: 5, Required: 5, Reached: reached, Behind: 5 - reached},
 		}
 	}
@@ -26,11 +26,11 @@ func ringed(t *testing.T) *world {
 		ring("canary", "canary", newest, 5, "is deployed"), ring("early.0", "early", newest, 3, "2 of 5 clusters behind: <west-7>"),
 		ring("early.1", "early", older, 5, "waits for early.0"), ring("others", "others", older, 5, "waits for early"),
 	}
-	rings[1].Phase = decide.Deploying
+	rings[1].Phase = decide.Applying
 	rings[3].Candidate, rings[3].Behind, rings[2].Behind = newest, 1, 1
 	rings[3].Pause = &decide.Pause{By: "ann", Why: "a sale"}
 	w.fleet = fleet{{URL: controlPlane, Promotion: &promote.Outcome{Subject: controlPlane, Environments: []promote.Standing{
-		{Environment: "prod", Phase: decide.Deploying, Commit: strings.Repeat("c", 40), Rings: rings},
+		{Environment: "prod", Phase: decide.Applying, Commit: strings.Repeat("c", 40), Rings: rings},
 	}}, Scheduling: map[string]*query.Scheduled{}}}
 	return w
 }

@@ -262,7 +262,7 @@ func (w *teams) applicationOf(workspace, workload string, at time.Time) *query.A
 		if environment == "prod" {
 			reason = "zulu"
 		}
-		outcome.Environments = append(outcome.Environments, promote.Standing{Environment: environment, Phase: decide.Deployed, Commit: commit, Reason: reason, After: after[:min(i, 2)]})
+		outcome.Environments = append(outcome.Environments, promote.Standing{Environment: environment, Phase: decide.Good, Commit: commit, Reason: reason, After: after[:min(i, 2)]})
 		published[environment] = &deliver.Outcome{GitOps: &deliver.GitOps{
 			GitOpsBranch: schedule.GitOpsBranch{Location: schedule.Location{Repo: source + "-gitops", Branch: environment}, Head: schedule.Head{Commit: commit}},
 			Published:    &tree.Published{Targets: []tree.PublishedTarget{{Name: "main", Pin: tree.Pin{Revision: commit}}}},

@@ -241,7 +241,7 @@ func TestAForcedPush(t *testing.T) {
 		w.commit("one")
 		lost := w.commit("two")
 		o := w.quiet()
-		w.want(o, "stage", decide.Deployed, lost)
+		w.want(o, "stage", decide.Good, lost)
 		w.restartBranch("main", map[string]string{"notes.md": "again\n"})
 		o, err := w.minute()
 		if err != nil {
@@ -252,8 +252,8 @@ func TestAForcedPush(t *testing.T) {
 		}
 		o = w.quiet()
 		again := w.Head(fleettest.ControlPlane, "main")
-		w.want(o, "dev", decide.Deployed, again)
-		w.want(o, "stage", decide.Deployed, again)
+		w.want(o, "dev", decide.Good, again)
+		w.want(o, "stage", decide.Good, again)
 		if !strings.Contains(strings.Join(w.steps("stage"), " "), "deployed "+lost[:7]) {
 			t.Errorf("the history is lost: %v", w.steps("stage"))
 		}
@@ -265,7 +265,7 @@ func TestAForcedPush(t *testing.T) {
 		w.quiet()
 		w.world.restart(fleettest.GitOps, "dev", map[string]string{"README.md": "somebody began again\n"})
 		o := w.quiet()
-		w.want(o, "dev", decide.Deployed, commit)
+		w.want(o, "dev", decide.Good, commit)
 	})
 }
 
@@ -286,16 +286,16 @@ func TestRemovedEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage]}"})
 	old := w.commit("one")
-	w.want(w.quiet(), "prod", decide.Deployed, old)
+	w.want(w.quiet(), "prod", decide.Good, old)
 	w.Push(fleettest.ControlPlane, "main", map[string]string{
 		".environments/stage.yaml": "", ".environments/qa.yaml": strings.Replace(environmentFile("qa", "{after: [dev]}"), "branch: qa", "branch: stage", 1),
 	})
 	head := w.Head(fleettest.ControlPlane, "main")
 	w.join("qa-1", "qa").branch = "stage"
 	o := w.quiet()
-	w.want(o, "dev", decide.Deployed, head)
-	w.want(o, "qa", decide.Deployed, head)
-	w.want(o, "prod", decide.Deployed, old)
+	w.want(o, "dev", decide.Good, head)
+	w.want(o, "qa", decide.Good, head)
+	w.want(o, "prod", decide.Good, old)
 	if s := standing(o, "prod"); !strings.Contains(s.Reason, `no such environment`) || len(o.Problems) == 0 {
 		t.Errorf("prod: %s; problems %v", s.Reason, o.Problems)
 	}
@@ -316,5 +316,5 @@ func TestProtectedBranch(t *testing.T) {
 	commit := w.commit("one")
 	w.quiet()
 	w.approve()
-	w.want(w.quiet(), "dev", decide.Deployed, commit)
+	w.want(w.quiet(), "dev", decide.Good, commit)
 }

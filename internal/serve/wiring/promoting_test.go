@@ -21,14 +21,14 @@ func TestCommitIsPromotedAlongTheChain(t *testing.T) {
 	w := newPromotionWorld(t, chainOfThree)
 	commit := w.commit("one")
 	o := w.quiet()
-	w.want(o, "dev", decide.Deployed, commit)
-	w.want(o, "stage", decide.Deployed, commit)
+	w.want(o, "dev", decide.Good, commit)
+	w.want(o, "stage", decide.Good, commit)
 	if s := standing(o, "prod"); s.Commit == commit || s.Candidate != commit || !strings.Contains(s.Reason, "waits for its promotion to be merged") {
 		t.Errorf("prod: %+v", s)
 	}
 	w.approve()
 	o = w.quiet()
-	w.want(o, "prod", decide.Deployed, commit)
+	w.want(o, "prod", decide.Good, commit)
 	for environment := range chainOfThree {
 		if base := w.Files(fleettest.ControlPlane, environment)["base-repo.yaml"]; base != strings.ReplaceAll(baseRepoFile, "COMMIT", commit) {
 			t.Errorf("the BaseRepo of %s:\n%s", environment, base)
@@ -66,8 +66,8 @@ func TestAFailingClusterStopsACommit(t *testing.T) {
 	}
 	w.cluster("dev-2").fails = ""
 	o = w.quiet()
-	w.want(o, "dev", decide.Deployed, commit)
-	w.want(o, "stage", decide.Deployed, commit)
+	w.want(o, "dev", decide.Good, commit)
+	w.want(o, "stage", decide.Good, commit)
 	if got := w.status(commit, "dev"); got != "success Deployed" {
 		t.Errorf("status %q", got)
 	}
@@ -80,10 +80,10 @@ func TestASilentClusterIsNotGreen(t *testing.T) {
 	w.cluster("dev-1").silent = true
 	commit := w.commit("one")
 	o := w.quiet()
-	w.want(o, "dev", decide.Deploying, commit)
+	w.want(o, "dev", decide.Applying, commit)
 	w.now = w.now.Add(time.Hour)
 	o = w.quiet()
-	if s := standing(o, "dev"); s.Phase != decide.Deploying || !strings.Contains(s.Reason, "dev-1 offline since") {
+	if s := standing(o, "dev"); s.Phase != decide.Applying || !strings.Contains(s.Reason, "dev-1 offline since") {
 		t.Errorf("dev: %s %s", s.Phase, s.Reason)
 	}
 	if got := w.status(commit, "dev"); got != "pending Deploying 1/2" {
@@ -114,7 +114,7 @@ func TestEnvironmentWithoutCommitIsPinned(t *testing.T) {
 			}
 			w.commit("next")
 			o = w.quiet()
-			w.want(o, "stage", decide.Deployed, head)
+			w.want(o, "stage", decide.Good, head)
 		})
 	}
 }
@@ -147,7 +147,7 @@ func TestCommandsOfUsers(t *testing.T) {
 		t.Errorf("paused: %+v", s)
 	}
 	word(resume, "dev", "")
-	w.want(w.quiet(), "dev", decide.Deployed, one)
+	w.want(w.quiet(), "dev", decide.Good, one)
 
 	closed := w.proposed()[0]
 	w.close(closed.Number)
@@ -158,7 +158,7 @@ func TestCommandsOfUsers(t *testing.T) {
 	w.quiet()
 	w.approve()
 	o = w.quiet()
-	w.want(o, "stage", decide.Deployed, one)
+	w.want(o, "stage", decide.Good, one)
 	if s := standing(o, "stage"); s.Request != nil {
 		t.Errorf("the order is not fulfilled: %+v", s.Request)
 	}
@@ -185,7 +185,7 @@ func TestCommandsOfUsers(t *testing.T) {
 		t.Errorf("aborted: %s", s.Reason)
 	}
 	word(order, "dev", two)
-	w.want(w.quiet(), "dev", decide.Deployed, two)
+	w.want(w.quiet(), "dev", decide.Good, two)
 	word(order, "dev", one) // back to an older commit
-	w.want(w.quiet(), "dev", decide.Deployed, one)
+	w.want(w.quiet(), "dev", decide.Good, one)
 }

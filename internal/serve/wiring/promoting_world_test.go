@@ -264,7 +264,7 @@ func standing(o *promote.Outcome, environment string) promote.Standing {
 	return promote.Standing{}
 }
 
-func (w *promotionWorld) want(o *promote.Outcome, environment string, phase decide.Phase, commit string) {
+func (w *promotionWorld) want(o *promote.Outcome, environment string, phase decide.State, commit string) {
 	w.Helper()
 	if got, want := w.stands(o, environment), fmt.Sprintf("%s %s", phase, commit); got != want {
 		w.Errorf("%s: got %s, want %s: %s", environment, got, want, standing(o, environment).Reason)

@@ -65,7 +65,7 @@ func (w *reviewWorld) approved() {
 		w.review("anna")
 		w.publish()
 	}
-	if s := standing(w.rest(), "dev"); s.Phase != decide.Deployed {
+	if s := standing(w.rest(), "dev"); s.Phase != decide.Good {
 		w.Fatal(s.Reason)
 	}
 }
@@ -114,7 +114,7 @@ func TestAReviewOnTheForgeApproves(t *testing.T) {
 	w.publish()
 	commit := w.Head(fleettest.ControlPlane, "main")
 	o := w.rest()
-	w.want(o, "dev", decide.Deployed, commit)
+	w.want(o, "dev", decide.Good, commit)
 	if got := standing(o, "dev").Checks[0].Approvals; len(got) != 1 || got[0].By != "anna@example.com" || !strings.HasSuffix(got[0].URL, "/pulls/3") {
 		t.Errorf("approvals: %+v", got)
 	}
@@ -137,7 +137,7 @@ func TestAPushAfterTheApproval(t *testing.T) {
 	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/more.yaml": "kind: ConfigMap\n"})
 	w.publish()
 	o := w.rest()
-	w.want(o, "dev", decide.Verifying, w.Head(fleettest.ControlPlane, "main"))
+	w.want(o, "dev", decide.Checking, w.Head(fleettest.ControlPlane, "main"))
 	if s := standing(o, "dev"); !strings.Contains(s.Reason, "0 of 1 approvals by members of release; anna@example.com approved ") || !strings.HasSuffix(s.Reason, " was merged") {
 		t.Error(s.Reason)
 	}
@@ -159,7 +159,7 @@ func TestAnAbortedCommitIsNotOffered(t *testing.T) {
 	if err := control.Abort(w.Context(), command); err != nil {
 		t.Fatal(err)
 	}
-	if s := standing(w.rest(), "dev"); s.Commit != former || s.Phase != decide.Deployed {
+	if s := standing(w.rest(), "dev"); s.Commit != former || s.Phase != decide.Good {
 		t.Errorf("after the abort: %s, %s", s.Commit, s.Reason)
 	}
 	ended, err := w.Repo(fleettest.GitOps).PullRequest(w.Context(), wrong.Number)

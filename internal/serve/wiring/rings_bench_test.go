@@ -93,7 +93,7 @@ func (r *rollout) finish() {
 		r.rounds++
 		r.moves += len(o.Did)
 		s := standing(o, "prod")
-		if done := s.Phase == decide.Deployed && s.Rollout.Commit == r.Head(fleettest.GitOps, "prod") && len(s.Rings) > 0; done && r.everywhere(s.Rollout.Commit) {
+		if done := s.Phase == decide.Good && s.Rollout.Commit == r.Head(fleettest.GitOps, "prod") && len(s.Rings) > 0; done && r.everywhere(s.Rollout.Commit) {
 			return
 		}
 	}
@@ -188,7 +188,7 @@ func BenchmarkRolloutOfAFleet(b *testing.B) {
 	r.reboot()
 	r.flows = r.restarted(b)
 	r.outcomes["prod"] = r.round("prod")
-	if o, err := r.promoter.Round(b.Context(), r.pipeline()); err != nil || standing(o, "prod").Phase != decide.Deployed || len(o.Did) > 0 {
+	if o, err := r.promoter.Round(b.Context(), r.pipeline()); err != nil || standing(o, "prod").Phase != decide.Good || len(o.Did) > 0 {
 		b.Fatal(err, standing(o, "prod"))
 	}
 	b.ReportMetric(time.Since(began).Seconds(), "restart-s")

@@ -206,19 +206,19 @@ func (w *ringsWorld) set(name string, mode simulate.Mode) {
 func TestRings(t *testing.T) {
 	t.Parallel()
 	w := newRingsWorld(t, "{}", ringClusters)
-	w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
+	w.want(w.quiet(), "prod", decide.Good, w.Head(fleettest.ControlPlane, "main"))
 	w.wantValues("one one one one one")
 
 	// The environment gets rings. Its clusters still follow its branch, which is not what is expected now.
 	w.Push(fleettest.ControlPlane, "main", map[string]string{".environments/prod.yaml": environmentFile("prod", ringRules)})
 	o := w.quiet()
-	if s := standing(o, "prod"); s.Phase == decide.Deployed || !strings.Contains(s.Reason, "prod/canary") || !strings.Contains(s.Reason, "flux-0") {
+	if s := standing(o, "prod"); s.Phase == decide.Good || !strings.Contains(s.Reason, "prod/canary") || !strings.Contains(s.Reason, "flux-0") {
 		t.Errorf("clusters follow the environment's branch: %s: %s", s.Phase, s.Reason)
 	}
 	for name := range ringClusters {
 		w.install(name, true)
 	}
-	w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
+	w.want(w.quiet(), "prod", decide.Good, w.Head(fleettest.ControlPlane, "main"))
 	if got, want := w.rings(), "canary early.0 early.1 others"; got != want {
 		t.Errorf("the rings are %s, want %s", got, want)
 	}
@@ -273,7 +273,7 @@ func TestRings(t *testing.T) {
 	t.Run("a cluster moves to another ring, and nothing is rolled out again", func(t *testing.T) {
 		before := w.steps("prod/canary")
 		w.Push(fleettest.ControlPlane, "prod", map[string]string{"clusters/flux-2.yaml": clusterObject("flux-2", "{}", "canary")})
-		w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
+		w.want(w.quiet(), "prod", decide.Good, w.Head(fleettest.ControlPlane, "main"))
 		if after := w.steps("prod/canary"); len(after) != len(before)+3 { // the commit of the move itself is rolled out
 			t.Errorf("before: %v, after: %v", before, after)
 		}
@@ -283,7 +283,7 @@ func TestRings(t *testing.T) {
 	})
 	t.Run("the rings are removed, and all clusters follow the environment", func(t *testing.T) {
 		w.Push(fleettest.ControlPlane, "main", map[string]string{".environments/prod.yaml": environmentFile("prod", "{}")})
-		w.want(w.quiet(), "prod", decide.Deployed, w.Head(fleettest.ControlPlane, "main"))
+		w.want(w.quiet(), "prod", decide.Good, w.Head(fleettest.ControlPlane, "main"))
 		w.greet("eight")
 		w.quiet()
 		w.wantValues("eight eight eight eight eight")

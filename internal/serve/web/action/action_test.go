@@ -58,7 +58,7 @@ func TestActions(t *testing.T) {
 			"/environments/prod/rollback",
 			[]string{"Roll back prod", "1111111"},
 			"prod rolls back to 1111111. This takes effect in a few seconds.",
-			ledger.AuditEntry{Action: "rollback", Detail: `controlPlane="` + controlPlane + `" commit="` + older + `" why="because"`},
+			ledger.AuditEntry{Action: "rollback", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" to="` + older + `" why="because"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSignInReturnsToTheAction(t *testing.T) {
 func TestPromoteShowsConditions(t *testing.T) {
 	w := newWorld(t)
 	w.standings[1].Pause = &decide.Pause{By: "grace", At: time.Now()}
-	w.standings[1].Phase = decide.Deploying
+	w.standings[1].Phase = decide.Applying
 	text := w.browser(access.Admin).see("/environments/prod/promote?commit=" + old).text
 	for _, want := range []string{"until prod is resumed (paused by grace)", "until it is deployed in dev", "until the current rollout has finished"} {
 		if !strings.Contains(text, want) {
@@ -230,7 +230,7 @@ func TestActionsOfRings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.standings[1].Rings = []promote.RingStanding{
-				{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Candidate: commit("6"), Phase: decide.Deployed},
+				{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Candidate: commit("6"), Phase: decide.Good},
 			}
 			b := w.browser(access.Operator)
 			page := b.see(tc.path)
@@ -262,7 +262,7 @@ func TestVerificationsOfRings(t *testing.T) {
 	w := newWorld(t)
 	w.standings[1].Rules = &v1alpha1.Promotion{Rings: []v1alpha1.Ring{{Name: "canary", Verify: verified.Verify}}}
 	w.standings[1].Rings = []promote.RingStanding{
-		{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Phase: decide.Verifying, Checks: progress},
+		{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Phase: decide.Checking, Checks: progress},
 	}
 	const approve, bypass = "/environments/prod/approve-check?ring=canary&check=release", "/environments/prod/bypass?ring=canary&check=smoke"
 	operator, admin := w.browser(access.Operator), w.browser(access.Admin)

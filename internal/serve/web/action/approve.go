@@ -48,7 +48,7 @@ func (s *service) findOpen(ctx context.Context, e *query.EnvironmentDetail, give
 	if !found || err != nil {
 		return nil, err
 	}
-	if o.Blocked, err = blockedBy(ctx, o); o.Of == approveFiles && e.Phase == decide.Aborted {
+	if o.Blocked, err = blockedBy(ctx, o); o.Of == approveFiles && e.Phase == decide.TakenBack {
 		o.Blocked = sentence("It is not to be merged: " + secret.Line(e.Reason))
 	}
 	return o, err

@@ -119,7 +119,7 @@ func TestApprove(t *testing.T) {
 // The manifests of an aborted commit are not merged from here; the pull request with another commit is.
 func TestApproveDoesNotMergeWhatWasAborted(t *testing.T) {
 	w := newWorld(t)
-	w.standings[1].Phase, w.standings[1].Reason = decide.Aborted, "1111111 was aborted by anna: it breaks"
+	w.standings[1].Phase, w.standings[1].Reason = decide.TakenBack, "1111111 was aborted by anna: it breaks"
 	w.standings[1].Proposals = []promote.Proposal{{Proposal: decide.Proposal{From: present, Commit: next, State: decide.ProposalOpen}}}
 	b := w.browser(access.Operator)
 	form := b.see(approvePath + "?of=proposal").fields()

@@ -150,10 +150,7 @@ func (s *service) confirmRing(r *request, v *view, standing query.Standing, name
 		}
 	}
 	if r.action == "rollback" {
-		good, err := s.Pages.Observer.GoodRingCommits(r.Context(), standing, batches)
-		if err != nil {
-			return err
-		}
+		good := s.Pages.Observer.GoodRingCommits(batches)
 		for _, commit := range good[:min(len(good), maxEarlier)] {
 			add(commit, "deployed successfully")
 		}
@@ -264,7 +261,7 @@ func pendingConditions(e *query.EnvironmentDetail, p *query.PromotionDetail) []s
 			all = append(all, "while "+e.Name+" is frozen")
 		}
 	}
-	if e.Commit != "" && e.Phase != decide.Deployed && e.Commit != p.Commit {
+	if e.Commit != "" && !e.Phase.Deployed() && e.Commit != p.Commit {
 		all = append(all, "until the current rollout has finished")
 	}
 	return all

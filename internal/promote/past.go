@@ -1,0 +1,288 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
+)
+
+// past caches what the reconcilers of a place reported over time, and what its gate said because of that. It is read from the ledger when
+// it is first needed, and continued with the states that each round reads. It can be lost at any time.
+type past struct {
+	outcomes []comply.Past
+	// inForce are the positions in outcomes of what is in force.
+	inForce  map[ledger.ReconcilerID]int
+	silences []comply.Silence
+	heard    map[string]time.Time // by cluster, in the last round
+	// expected identifies the expected reconcilers and the gate for which spans were computed.
+	expected uint64
+	carriers map[carrierKey]*judged
+}
+
+type carrierKey struct {
+	commit, revision string
+	entered          int64
+}
+
+// judged is what the gate said about a carrier until a time.
+type judged struct {
+	until  time.Time
+	counts comply.Counts
+	spans  []comply.Span
+	// again means that something changed when it was judged: what was reported at that very moment is not in the spans.
+	again bool
+}
+
+// keptCarriers is how many earlier carriers of a place are judged: those to which it could go back.
+const keptCarriers = 25
+
+// question is what is asked about the carriers of a place.
+type question struct {
+	place    EnvironmentState
+	expected []comply.Expected
+	clusters []comply.Cluster
+	states   []ledger.ReconcilerState
+	gate     comply.Gate
+	verdict  comply.Verdict
+}
+
+// judge sets what the gate said about each carrier.
+func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier) error {
+	if len(carriers) == 0 {
+		return nil
+	}
+	carriers = carriers[max(len(carriers)-keptCarriers, 0):]
+	p, err := r.pastOf(ctx, q, carriers[0].Entered)
+	if err != nil {
+		return err
+	}
+	changed := p.update(q, r.at)
+	if sum := fingerprint(q); sum != p.expected {
+		p.expected, p.carriers = sum, map[carrierKey]*judged{}
+	}
+	for i := range carriers {
+		c := &carriers[i]
+		key := carrierKey{c.Commit, c.Revision, c.Entered.UnixMicro()}
+		j := p.carriers[key]
+		last := i == len(carriers)-1
+		switch {
+		case j != nil && j.until.Equal(c.Left) && !last:
+		case j != nil && last && !changed && !j.again && j.counts == q.verdict.Counts && len(j.spans) > 0 && !r.at.Before(j.until):
+			j.spans = slices.Clone(j.spans)
+			j.spans[len(j.spans)-1].To, j.until = r.at, r.at
+		default:
+			again := changed || j == nil || j.counts != q.verdict.Counts
+			if j, err = r.timeline(ctx, q, p, c); err != nil {
+				return err
+			}
+			j.again = again
+			p.carriers[key] = j
+		}
+		c.Spans = j.spans
+	}
+	return nil
+}
+
+// timeline returns what the gate said about a carrier.
+func (r *round) timeline(ctx context.Context, q question, p *past, c *decide.Carrier) (*judged, error) {
+	end := r.at
+	if !c.Left.IsZero() {
+		end = c.Left
+	}
+	tq := comply.TimelineQuestion{
+		Question: comply.Question{Commit: c.Revision, Published: c.Entered, Expected: q.expected, Gate: q.gate},
+		Until:    c.Left, Joined: map[string]time.Time{},
+	}
+	expected := map[string]bool{}
+	for _, e := range q.expected {
+		expected[e.Cluster] = true
+	}
+	for _, o := range p.outcomes {
+		if expected[o.Cluster] && o.Since.Before(end) && (o.Until.IsZero() || o.Until.After(c.Entered)) {
+			tq.Outcomes = append(tq.Outcomes, o)
+		}
+	}
+	for _, s := range p.silences {
+		if expected[s.Cluster] && s.From.Before(end) && s.To.After(c.Entered) {
+			tq.Silences = append(tq.Silences, s)
+		}
+	}
+	for _, member := range q.clusters {
+		if expected[member.Name] && member.Joined.After(c.Entered) {
+			tq.Joined[member.Name] = member.Joined
+		}
+	}
+	var err error
+	place := q.place
+	place.Rollout.Commit = c.Revision
+	if tq.History, err = r.relations(ctx, place, tq.Outcomes); err != nil {
+		return nil, err
+	}
+	if end.After(r.at) {
+		end = r.at
+	}
+	return &judged{until: end, counts: q.verdict.Counts, spans: comply.Timeline(tq, r.at)}, nil
+}
+
+// relations looks up which of the revisions that clusters reported contain that of a carrier.
+func (r *round) relations(ctx context.Context, place EnvironmentState, outcomes []comply.Past) (comply.History, error) {
+	if place.exact {
+		return func(hash string) (bool, bool) { return hash == place.Rollout.Commit, true }, nil
+	}
+	hashes := map[string]bool{}
+	for i := range outcomes {
+		hashes[outcomes[i].Revision.Hash] = true
+		hashes[outcomes[i].Applied.Hash] = true
+	}
+	return r.history(ctx, place, hashes)
+}
+
+// fingerprint identifies the expected reconcilers and the gate.
+func fingerprint(q question) uint64 {
+	h := fnv.New64a()
+	for i := range q.expected {
+		e := &q.expected[i]
+		for _, text := range []string{e.Cluster, e.ClusterType, e.Target, e.Source.Repository, e.Source.Ref, e.Source.Path, e.Or} {
+			_, _ = h.Write([]byte(text))
+			_, _ = h.Write([]byte{0})
+		}
+	}
+	_, _ = fmt.Fprint(h, q.gate)
+	return h.Sum64()
+}
+
+// pastOf returns the past of a place, and reads it from the ledger if it is not known yet.
+func (r *round) pastOf(ctx context.Context, q question, from time.Time) (*past, error) {
+	source := q.place.GitOps
+	key := ledger.CleanRepository(source.Repository) + " " + source.Ref + " " + source.Path + " " + q.place.Environment
+	if p := r.subject.past[key]; p != nil {
+		return p, nil
+	}
+	p := &past{inForce: map[ledger.ReconcilerID]int{}, heard: map[string]time.Time{}, carriers: map[carrierKey]*judged{}}
+	var err error
+	if p.outcomes, p.inForce, err = r.outcomes(ctx, source, from); err != nil {
+		return nil, err
+	}
+	if p.silences, err = r.silent(ctx, q, from); err != nil {
+		return nil, err
+	}
+	if r.subject.past == nil {
+		r.subject.past = map[string]*past{}
+	}
+	r.subject.past[key] = p
+	return p, nil
+}
+
+// update continues the past with the states of this round, and reports whether anything changed.
+func (p *past) update(q question, now time.Time) bool {
+	changed := false
+	seen := make(map[ledger.ReconcilerID]bool, len(q.states))
+	for i := range q.states {
+		s := &q.states[i]
+		seen[s.Reconciler] = true
+		at, known := p.inForce[s.Reconciler]
+		o := observationOf(s)
+		if known && p.outcomes[at].Since.Equal(o.Since) {
+			continue
+		}
+		if s.Source.Repository == "" {
+			delete(seen, s.Reconciler) // it was removed
+			continue
+		}
+		if known {
+			p.outcomes[at].Until = o.Since
+		}
+		changed = true
+		p.inForce[s.Reconciler] = len(p.outcomes)
+		p.outcomes = append(p.outcomes, comply.Past{Observation: o})
+	}
+	for id, at := range p.inForce {
+		if !seen[id] {
+			changed = true
+			p.outcomes[at].Until = now // it follows something else
+			delete(p.inForce, id)
+		}
+	}
+	return p.listen(q, now) || changed
+}
+
+// listen notes when clusters were heard of again that were silent.
+func (p *past) listen(q question, _ time.Time) bool {
+	changed := false
+	offlineAfter := q.gate.OfflineAfter
+	if offlineAfter == 0 {
+		offlineAfter = comply.DefaultOfflineAfter
+	}
+	for _, c := range q.clusters {
+		last, known := p.heard[c.Name]
+		if known && c.Heard.Sub(last) >= offlineAfter {
+			p.silences = append(p.silences, comply.Silence{Cluster: c.Name, From: last, To: c.Heard})
+			changed = true
+		}
+		p.heard[c.Name] = c.Heard
+	}
+	return changed
+}
+
+// outcomes reads what the reconcilers that follow a source reported since a time.
+func (r *round) outcomes(ctx context.Context, source hub.Source, from time.Time) ([]comply.Past, map[ledger.ReconcilerID]int, error) {
+	var all []comply.Past
+	inForce := map[ledger.ReconcilerID]int{}
+	transitions, err := r.Ledger.StateHistory(ctx, ledger.StateHistoryQuery{Repository: ledger.CleanRepository(source.Repository), Ref: source.Ref, From: from})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what clusters reported about branch %q: %w", source.Ref, err)
+	}
+	for _, t := range transitions {
+		if t.Until.IsZero() {
+			inForce[t.Reconciler] = len(all)
+		}
+		o := observationOf(&ledger.ReconcilerState{Reconciler: t.Reconciler, Outcome: t.Outcome, Since: t.At, Received: t.Received})
+		all = append(all, comply.Past{Observation: o, Until: t.Until})
+	}
+	return all, inForce, nil
+}
+
+// silent reads when expected clusters were not heard of since a time.
+func (r *round) silent(ctx context.Context, q question, from time.Time) ([]comply.Silence, error) {
+	stored, err := r.Ledger.Silences(ctx, ledger.SilenceQuery{From: from})
+	if err != nil {
+		return nil, fmt.Errorf("read when clusters were silent: %w", err)
+	}
+	expected := map[string]bool{}
+	for _, e := range q.expected {
+		expected[e.Cluster] = true
+	}
+	var all []comply.Silence
+	for _, s := range stored {
+		if expected[s.Cluster] {
+			all = append(all, comply.Silence{Cluster: s.Cluster, From: s.From, To: s.To})
+		}
+	}
+	return all, nil
+}
+
+// observationOf converts a state for package comply.
+func observationOf(s *ledger.ReconcilerState) comply.Observation {
+	observed := s.Confirmed
+	if observed.IsZero() {
+		observed = s.Since
+	}
+	since := s.Since
+	if !s.Received.IsZero() && since.After(s.Received) {
+		since = s.Received // the clock of the cluster is fast
+	}
+	return comply.Observation{
+		Cluster: s.Reconciler.Cluster, Reconciler: ReconcilerName(s.Reconciler),
+		Source: s.Source, Revision: revisions.Parse(s.Revision), State: s.State, Message: s.Message,
+		Applied: revisions.Parse(s.Applied), Health: s.Health, Unhealthy: unhealthy(s.Unhealthy),
+		Observed: observed, Since: since,
+	}
+}
