@@ -90,6 +90,14 @@ func severity(s State) int {
 	}
 }
 
+// fails reports whether a reconciler fails with what it runs, in a way that the gate does not accept.
+func (j *judge) fails(o *Observation) bool {
+	if o.Health == hub.HealthDegraded && o.applied() == o.Revision {
+		return j.Gate.Healthy
+	}
+	return o.State == hub.StateFailed
+}
+
 // state returns the state of an observation with regard to the commit. A failure counts only at the commit or a descendant:
 // a failure at an older revision may be fixed by the commit.
 func (j *judge) state(o *Observation) (State, string) {

@@ -37,6 +37,9 @@ type Span struct {
 	Counts Counts
 	// Degraded means that clusters were degraded or failed at some time in the span, whatever the gate says about that.
 	Degraded bool
+	// Trouble means that, at some time in the span, too many clusters that had not reached the commit failed with what they ran instead: the
+	// commit before it would not have passed the gate.
+	Trouble bool
 }
 
 // Duration returns how long the span lasts.
@@ -132,6 +135,8 @@ type instant struct {
 	Reconciler
 	// unheard means that nothing is known because its cluster has not reported yet.
 	unheard bool
+	// fails means that it has not reached the commit, and fails with what it runs instead.
+	fails bool
 }
 
 func (t *timeline) index() {
@@ -168,7 +173,7 @@ func (t *timeline) follow(e *Expected) {
 
 func (i *instant) equal(other *instant) bool {
 	return i.State == other.State && i.Uncounted == other.Uncounted && i.Suspended == other.Suspended && i.Health == other.Health &&
-		i.unheard == other.unheard
+		i.unheard == other.unheard && i.fails == other.fails
 }
 
 // times returns when the state of an expected reconciler may change, sorted.
@@ -213,7 +218,12 @@ func (t *timeline) at(e *Expected, at time.Time) instant {
 	}
 	r := t.judge.reconciler(&was)
 	r.Uncounted = r.State == Offline && t.Gate.Offline == v1alpha1.OfflineIgnore || r.Suspended && at.Before(t.Published.Add(t.Gate.MaxDelay))
-	return instant{Reconciler: r, unheard: r.State == Missing && t.judge.observed.heard(&was, at).IsZero()}
+	is := instant{Reconciler: r, unheard: r.State == Missing && t.judge.observed.heard(&was, at).IsZero()}
+	if r.State == Behind {
+		mine, _ := t.judge.observed.following(&was)
+		is.fails = slices.ContainsFunc(mine, t.judge.fails)
+	}
+	return is
 }
 
 // heard returns when a cluster was last heard of at a time: then, unless it was silent.
@@ -274,6 +284,7 @@ type sweep struct {
 	*timeline
 	counts  Counts
 	unheard int
+	failing int // that have not reached the commit
 	held    bool
 	spans   []Span
 }
@@ -303,6 +314,9 @@ func (s *sweep) count(i *instant, by int) {
 	if i.unheard {
 		s.unheard += by
 	}
+	if i.fails && !i.Uncounted {
+		s.failing += by
+	}
 }
 
 // add adds the standing from a time on.
@@ -311,15 +325,17 @@ func (s *sweep) add(at time.Time) {
 	c.require(s.Gate)
 	standing := s.standing(c, at)
 	degraded := c.Degraded+c.Failed > 0
+	trouble := s.failing > 0 && c.Counted-c.Failed-s.failing < c.Required
 	s.held = s.held || standing == StandingHolds
 	if n := len(s.spans); n > 0 && s.spans[n-1].Standing == standing {
 		s.spans[n-1].Degraded = s.spans[n-1].Degraded || degraded
+		s.spans[n-1].Trouble = s.spans[n-1].Trouble || trouble
 		return
 	}
 	if n := len(s.spans); n > 0 {
 		s.spans[n-1].To = at
 	}
-	s.spans = append(s.spans, Span{From: at, Standing: standing, Counts: c, Degraded: degraded})
+	s.spans = append(s.spans, Span{From: at, Standing: standing, Counts: c, Degraded: degraded, Trouble: trouble})
 }
 
 // standing derives the standing from the counts. A cluster that is silent violates nothing that is known.

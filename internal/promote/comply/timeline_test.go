@@ -98,6 +98,17 @@ func TestTimeline(t *testing.T) {
 			events: []string{"10:40 a ready c1", "11:00 a ready c2"},
 			want:   []string{"10:00-11:00 nobody: 0 of 0 run it", "11:00-12:00 holds: 1 of 1 run it"},
 		},
+		{
+			name:   "knows of clusters that fail with what they run before they get there",
+			events: []string{"09:00 a ready c1", "09:00 b ready c1", "10:10 a ready c2", "10:20 b failed c1", "10:30 b ready c1", "10:40 b ready c2"},
+			want:   []string{"10:00-10:40 waiting: 0 of 2 run it, 2 behind (trouble)", "10:40-12:00 holds: 2 of 2 run it"},
+		},
+		{
+			name:   "does not mind a failure that the gate accepts",
+			gate:   comply.Gate{Require: comply.Require{Count: 1}},
+			events: []string{"09:00 a ready c1", "10:20 b failed c1", "10:30 a ready c2"},
+			want:   []string{"10:00-10:30 waiting: 0 of 2 run it, 1 behind, 1 missing", "10:30-12:00 holds: 1 of 2 run it, 1 behind"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -108,6 +119,9 @@ func TestTimeline(t *testing.T) {
 				text := fmt.Sprintf("%s-%s %s: %s", clock(s.From), clock(s.To), s.Standing, s)
 				if s.Degraded {
 					text += " (degraded)"
+				}
+				if s.Trouble {
+					text += " (trouble)"
 				}
 				got = append(got, text)
 			}

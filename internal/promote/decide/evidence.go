@@ -121,6 +121,9 @@ func (w *walk) carrier(i int) {
 		if w.env.Rings && i+1 < len(w.carriers) && w.carriers[i+1].Commit == c.Commit && s.To.After(c.Left) {
 			s.To = c.Left // the next one is judged from then on
 		}
+		if s.Trouble {
+			w.troubled()
+		}
 		w.span(ev, s.Standing, s.From, s.To, proven)
 	}
 	if present {
@@ -174,6 +177,13 @@ func (w *walk) span(ev *evidence, standing comply.Standing, from, to time.Time, 
 		for _, other := range w.alive {
 			other.runs = false
 		}
+	}
+}
+
+// troubled sets back the clocks of the commits before, which the clusters that fail still run.
+func (w *walk) troubled() {
+	for _, other := range w.alive {
+		other.reset()
 	}
 }
 

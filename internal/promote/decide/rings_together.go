@@ -186,6 +186,8 @@ func (r *round) changes(p *place, commit string, position int) []ringChange {
 				continue
 			case standing == comply.StandingFailed && !own:
 				standing = comply.StandingLost
+			case standing == comply.StandingWaiting && last != comply.StandingWaiting && s.Trouble:
+				standing = comply.StandingLost
 			case standing == comply.StandingWaiting && last != comply.StandingWaiting:
 				standing = comply.StandingUnknown // a later one is on its way
 			}

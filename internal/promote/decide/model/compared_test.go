@@ -40,6 +40,10 @@ var fleets = map[string][]placeConfig{
 // section Compared of docs/reference/promotion.md why this one differs.
 func TestCompared(t *testing.T) { runCases(t, "testdata/compared/*.txtar", true) }
 
+// TestFound replays sequences of events that the model found, and that led to a violation before they were mended. Events that cannot happen any
+// more are left out.
+func TestFound(t *testing.T) { runCases(t, "testdata/found/*.txtar", false) }
+
 func runCases(t *testing.T, pattern string, all bool) {
 	casetest.Run(t, pattern, func(t *testing.T, c casetest.Case) {
 		var is struct{ Fleet string }

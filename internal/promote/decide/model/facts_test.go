@@ -318,7 +318,7 @@ func (p *program) carriers(w *world, i int) []decide.Carrier {
 					spans[len(spans)-1].To = at
 				}
 				is := standing(it.value)
-				last().Spans = append(last().Spans, comply.Span{From: at, To: now, Standing: standings[is], Degraded: is == troubled})
+				last().Spans = append(last().Spans, comply.Span{From: at, To: now, Standing: standings[is], Trouble: is == troubled})
 			case measured:
 				state := map[uint8]decide.CheckState{smokePassed: decide.CheckPassed, smokeFailed: decide.CheckFailed}[it.value&15]
 				checks = append(checks, decide.CheckResult{Name: "smoke", Revision: revisionName(environment, it.value>>4), State: state, At: at})

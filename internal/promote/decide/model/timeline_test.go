@@ -114,14 +114,14 @@ func inTicks(spans []comply.Span) []string {
 	var merged []comply.Span
 	for _, s := range spans {
 		if n := len(merged); n > 0 && merged[n-1].Standing == s.Standing {
-			merged[n-1].To = s.To
+			merged[n-1].To, merged[n-1].Trouble = s.To, merged[n-1].Trouble || s.Trouble
 			continue
 		}
 		merged = append(merged, s)
 	}
 	var all []string
 	for _, s := range merged {
-		all = append(all, fmt.Sprintf("%s %d", s.Standing, s.Duration()/tickTime))
+		all = append(all, fmt.Sprintf("%s %d %t", s.Standing, s.Duration()/tickTime, s.Trouble && s.Standing == comply.StandingWaiting))
 	}
 	return all
 }
