@@ -202,8 +202,11 @@ func (w *walk) hold(ev *evidence, from, to time.Time, checks proof) {
 	if checks.at.After(from) {
 		from = checks.at
 	}
-	if w.later && w.lastEvidence != ev && ev.proven.IsZero() { // another revision of the same commit
+	if w.later && w.lastEvidence != ev && ev.first.IsZero() && !ev.failed { // another revision of the same commit
 		ev.clock = w.lastEvidence.clock
+		if slices.Contains(w.alive, w.lastEvidence) {
+			ev.clock -= to.Sub(from) // which both ran
+		}
 	}
 	if ev.proven.IsZero() {
 		ev.proven = from
