@@ -229,6 +229,18 @@ func (p *place) formerCommit(r *round) string {
 	return former
 }
 
+// passed returns the command that took the whole environment back from a commit that is newer than that of a ring, which had not got there; nil if
+// there is none. The ring goes where the others go.
+func (r *round) passed(p *place) *Rollback {
+	for i := range p.env.Rollbacks {
+		b := &p.env.Rollbacks[i]
+		if b.All && r.older(p.env.Commit, b.Commit) && !p.env.Requested[p.env.Commit].After(b.At) {
+			return b
+		}
+	}
+	return nil
+}
+
 // hurries reports whether a place enters a commit of the line at once, because that takes it back from a commit that a user took back or that
 // failed. Soaks in earlier rings do not delay it if it was good here within the window, or a user wants it fast.
 func (r *round) hurries(p *place, commit string) (enters, skipsSoak bool) {
@@ -236,6 +248,9 @@ func (r *round) hurries(p *place, commit string) (enters, skipsSoak bool) {
 		return false, false
 	}
 	b := r.rolledBack(p, p.env.Commit)
+	if b == nil {
+		b = r.passed(p)
+	}
 	failed := slices.ContainsFunc(r.all, func(q *place) bool {
 		ev := q.evidence[p.env.Commit]
 		return ev != nil && ev.failed
