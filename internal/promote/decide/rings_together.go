@@ -107,7 +107,7 @@ func (g *Rings) Spans(commit string, entered time.Time) []comply.Span {
 			continue
 		}
 		counts[comply.StandingWaiting]++
-		changes = append(changes, r.changes(p, commit, position)...)
+		changes = append(changes, r.changes(p, commit)...)
 	}
 	slices.SortStableFunc(changes, func(a, b ringChange) int { return a.at.Compare(b.at) })
 	spans := []comply.Span{{From: entered, Standing: comply.StandingWaiting}}
@@ -146,7 +146,7 @@ func together(counts map[comply.Standing]int) comply.Standing {
 }
 
 // changes returns when a stage said something else about a commit.
-func (r *round) changes(p *place, commit string, position int) []ringChange {
+func (r *round) changes(p *place, commit string) []ringChange {
 	var all []ringChange
 	last := comply.StandingWaiting
 	add := func(at time.Time, to comply.Standing) {
@@ -156,7 +156,7 @@ func (r *round) changes(p *place, commit string, position int) []ringChange {
 		}
 	}
 	ev := p.evidence[commit]
-	overtaken := r.position(p.env.Commit) > position
+	overtaken := r.position(p.env.Commit) > r.position(commit)
 	if ev == nil && overtaken {
 		add(r.now, comply.StandingLost)
 	}
@@ -165,11 +165,11 @@ func (r *round) changes(p *place, commit string, position int) []ringChange {
 	}
 	for i := range p.carriers {
 		c := &p.carriers[i]
-		switch at := r.position(c.Commit); {
-		case at < position && last != comply.StandingWaiting && last != comply.StandingFailed:
+		switch contains := r.contains(c.Commit, commit); {
+		case !contains && last != comply.StandingWaiting && last != comply.StandingFailed:
 			add(c.Entered, comply.StandingLost)
 			continue
-		case at < position:
+		case !contains:
 			continue
 		}
 		own := c.Commit == commit
@@ -210,4 +210,10 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// contains reports whether a commit of the line is another one or contains it: it is later, and its manifests are not those of an older source
+// commit, to which the environment went back.
+func (r *round) contains(commit, other string) bool {
+	return r.position(commit) >= r.position(other) && !r.older(commit, other)
 }
