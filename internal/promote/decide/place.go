@@ -254,13 +254,15 @@ func (e *Environment) skipped(commit string) bool {
 	return slices.ContainsFunc(e.Skips, func(s Skip) bool { return s.Commit == commit })
 }
 
-// request returns the request that is not done: its commit has not entered since.
+// request returns the request that is not done: the place did not have its commit then, and it has not entered since.
 func (p *place) request() *Request {
 	q := p.env.Request
 	if q == nil || q.Commit == p.env.Commit {
 		return nil
 	}
-	since := func(c Carrier) bool { return c.Commit == q.Commit && c.Entered.After(q.At) }
+	since := func(c Carrier) bool {
+		return c.Commit == q.Commit && (c.Entered.After(q.At) || c.Left.IsZero() || c.Left.After(q.At))
+	}
 	if !q.At.IsZero() && slices.ContainsFunc(p.carriers, since) {
 		return nil
 	}
