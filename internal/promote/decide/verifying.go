@@ -104,11 +104,15 @@ func (p *place) checkStatuses() []Action {
 		if g.State == "" && p.check != i {
 			continue
 		}
+		want := g.status()
+		if p.state == TakenBack && want.State == Pending {
+			continue // below, if it was posted
+		}
 		if !p.later {
-			post(CheckCommit{g.Name, e.Commit}, g.status())
+			post(CheckCommit{g.Name, e.Commit}, want)
 		}
 		if e.Head != e.Commit {
-			post(CheckCommit{g.Name, e.Head}, g.status())
+			post(CheckCommit{g.Name, e.Head}, want)
 		}
 	}
 	var pending []CheckCommit
