@@ -54,9 +54,10 @@ func (r *round) targets(p *place) []RollbackTarget {
 
 // notGood returns why a place does not go back to a commit, or "".
 func (r *round) notGood(p *place, commit string, ev *evidence) string {
+	given := slices.IndexFunc(p.gaveUp, func(a *Abort) bool { return r.id(a.Commit) == r.id(commit) })
 	switch {
-	case p.env.aborted(commit) != nil:
-		return p.env.aborted(commit).String()
+	case given >= 0:
+		return p.gaveUp[given].String()
 	case r.barred(p, commit) != "":
 		return r.barred(p, commit)
 	case ev == nil:
@@ -208,7 +209,7 @@ func (r *round) carryBack(p *place, d *Decision, a ProposeRollback, command *Rol
 // request with its manifests ends.
 func (r *round) leave(p *place, d *Decision) bool {
 	back := p.formerCommit(r)
-	if back == "" || p.env.Pause != nil {
+	if back == "" {
 		return false
 	}
 	d.say("goes back to %s, which its clusters still follow", fleet.ShortCommit(back))
@@ -219,7 +220,7 @@ func (r *round) leave(p *place, d *Decision) bool {
 // formerCommit returns the commit that the clusters follow while the present one was aborted before its manifests were merged; else "".
 func (p *place) formerCommit(r *round) string {
 	n := len(p.carriers)
-	if p.state != TakenBack || p.env.aborted(p.env.Commit) == nil || p.env.Rollout.State == RolloutMerged || n == 0 {
+	if p.state != TakenBack || r.aborted(p, p.env.Commit) == nil || p.env.Rollout.State == RolloutMerged || n == 0 {
 		return ""
 	}
 	former := p.carriers[n-1].Commit

@@ -65,7 +65,7 @@ func (r *round) ordered(p *place, order *Request, position int) candidate {
 // wait returns the reason why a commit of the line cannot be promoted to an environment yet.
 func (r *round) wait(p *place, position int) wait {
 	commit := r.Line[position]
-	if a := p.env.aborted(commit); a != nil {
+	if a := r.aborted(p, commit); a != nil {
 		return waitFor("it %s", a)
 	}
 	if bar := r.barred(p, commit); bar != "" {
@@ -86,7 +86,7 @@ func (r *round) wait(p *place, position int) wait {
 		if before.env.skipped(commit) || r.delayed(before, position) {
 			continue
 		}
-		if before.rules.site != nil && before.siteClosed() != "" && !r.ranSince(before, position) && !r.lostSince(before, position) && before.env.aborted(commit) == nil {
+		if before.rules.site != nil && before.siteClosed() != "" && !r.ranSince(before, position) && !r.lostSince(before, position) && r.aborted(before, commit) == nil {
 			return waitFor("it waits in %s for longer than %s: %s", before.name, span(before.rules.maxDelay), before.siteClosed())
 		}
 		if w := r.holdsBack(before, commit, soak); !w.over() {

@@ -93,10 +93,15 @@ func (r *round) setSoak(p *place) {
 	}
 }
 
-// setBars collects the rollbacks that concern each place: its own, and those of all before it.
+// setBars collects the rollbacks and aborts that concern each place: its own, and those of all before it.
 func (r *round) setBars() {
 	for _, p := range r.all {
 		own := func(q *place) {
+			for i := range q.env.Aborts {
+				if a := &q.env.Aborts[i]; !slices.Contains(p.gaveUp, a) {
+					p.gaveUp = append(p.gaveUp, a)
+				}
+			}
 			for i := range q.env.Rollbacks {
 				if b := &q.env.Rollbacks[i]; !slices.Contains(p.bars, b) {
 					p.bars = append(p.bars, b)
@@ -109,8 +114,16 @@ func (r *round) setBars() {
 				continue
 			}
 			own(q)
+			if p.rules.ring {
+				continue // all earlier rings are before it
+			}
+			for _, a := range q.gaveUp {
+				if !slices.Contains(p.gaveUp, a) {
+					p.gaveUp = append(p.gaveUp, a)
+				}
+			}
 			for _, b := range q.bars {
-				if !p.rules.ring && !slices.Contains(p.bars, b) {
+				if !slices.Contains(p.bars, b) {
 					p.bars = append(p.bars, b)
 				}
 			}

@@ -47,6 +47,8 @@ type place struct {
 	before []*place
 	// bars are the rollbacks that keep commits out: those of this place and of all before it.
 	bars []*Rollback
+	// gaveUp are the aborts of this place and of all before it.
+	gaveUp []*Abort
 	// closed returns the result of [site.closed] at the time of the round. It and delays, the results of [round.delayed] by position, are
 	// computed once: a ring can have hundreds of such clusters, and each stage asks for those of all earlier rings.
 	closed func() (why string, until time.Time)
@@ -191,11 +193,11 @@ func (p *place) free() bool {
 	}
 }
 
-// aborted returns the command that aborted a commit, or nil.
-func (e *Environment) aborted(commit string) *Abort {
-	for i := range e.Aborts {
-		if e.Aborts[i].Commit == commit {
-			return &e.Aborts[i]
+// aborted returns the command that aborted a commit in a place, or nil.
+func (r *round) aborted(p *place, commit string) *Abort {
+	for i := range p.env.Aborts {
+		if r.id(p.env.Aborts[i].Commit) == r.id(commit) {
+			return &p.env.Aborts[i]
 		}
 	}
 	return nil
@@ -213,7 +215,7 @@ func (r *round) rolledBack(p *place, commit string) *Rollback {
 
 // takenBack returns who took a commit back here and why, or "". It follows the name of the commit in a sentence.
 func (r *round) takenBack(p *place, commit string) string {
-	if a := p.env.aborted(commit); a != nil {
+	if a := r.aborted(p, commit); a != nil {
 		return a.String()
 	}
 	if b := r.rolledBack(p, commit); b != nil {

@@ -82,7 +82,7 @@ func (r *round) delayed(p *place, position int) bool {
 }
 
 func (r *round) isDelayed(p *place, position int) bool {
-	if p.state == Unknown || p.env.Pause != nil || p.env.aborted(r.Line[position]) != nil || r.lostSince(p, position) {
+	if p.state == Unknown || p.env.Pause != nil || r.aborted(p, r.Line[position]) != nil || r.lostSince(p, position) {
 		return false
 	}
 	v := &p.env.Verdict
