@@ -137,7 +137,7 @@ func TestAPushAfterTheApproval(t *testing.T) {
 	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/more.yaml": "kind: ConfigMap\n"})
 	w.publish()
 	o := w.rest()
-	w.want(o, "dev", decide.Checking, w.Head(fleettest.ControlPlane, "main"))
+	w.want(o, "dev", decide.Awaiting, w.Head(fleettest.ControlPlane, "main"))
 	if s := standing(o, "dev"); !strings.Contains(s.Reason, "0 of 1 approvals by members of release; anna@example.com approved ") || !strings.HasSuffix(s.Reason, " was merged") {
 		t.Error(s.Reason)
 	}
