@@ -91,7 +91,7 @@ func (w *world) advance() {
 				w.report(e, c)
 			}
 		case 10:
-			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Hour, time.Hour}).Draw(w.T, "clock step"))
+			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Minute, time.Hour}).Draw(w.T, "clock step"))
 		case 11:
 			w.line = w.line[:rapid.IntRange(0, len(w.line)).Draw(w.T, "pushed over from")]
 			w.push(false)
