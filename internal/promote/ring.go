@@ -94,7 +94,7 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 		l.places = append(l.places, r.ringPlace(place, i, byStage[place.Rings.Stages[i].Name]))
 	}
 	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
-	l.decided = decide.DecideRings(l.facts, r.at)
+	l.decided = decide.Together(l.facts, r.at)
 	l.decisions = l.decided.Decisions
 	return l, failed
 }

@@ -269,7 +269,9 @@ func RingCommitOf(commits []ledger.Commit, commit string) (string, error) {
 
 // GoodRingCommits returns the commits to which a ring can be rolled back, the latest first. Batches of a ring go together: those of the
 // first one count.
-func (o *Observer) GoodRingCommits(batches []promote.RingStanding) []string { return goodOf(batches[0].Targets) }
+func (o *Observer) GoodRingCommits(batches []promote.RingStanding) []string {
+	return goodOf(batches[0].Targets)
+}
 
 // ringProgress returns whether a commit passed a ring, failed there, or waits, and why.
 func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress, error) {

@@ -465,7 +465,7 @@ func (w *ringWorld) end() {
 			w.Fatalf("%s is at %d of %d:\n%s", s.Name, w.position(s.commit), w.position(head), strings.Join(reasons, "\n"))
 		}
 	}
-	if v := decide.DecideRings(w.facts(), w.now).Verdict(head); v.Result != comply.Passed {
+	if v := decide.Together(w.facts(), w.now).Verdict(head); v.Result != comply.Passed {
 		w.Fatalf("every ring runs it, and the environment says %s: %s", v.Result, v.Reason)
 	}
 }

@@ -16,8 +16,8 @@ type Rings struct {
 	Decisions []Decision
 }
 
-// DecideRings decides about the rings of an environment, as [Decide] does.
-func DecideRings(f Facts, now time.Time) *Rings {
+// Together decides about the rings of an environment, as [Decide] does.
+func Together(f Facts, now time.Time) *Rings {
 	r := newRound(f, now)
 	rings := &Rings{r: r}
 	for _, p := range r.all {

@@ -85,7 +85,7 @@ func TestAClusterIsChangedWhenItSaysSo(t *testing.T) {
 			if !strings.Contains(decisions[1].Reason, tc.west1) || !strings.Contains(decisions[2].Reason, tc.other) {
 				t.Errorf("west: %s\nothers: %s", decisions[1].Reason, decisions[2].Reason)
 			}
-			if v := decide.DecideRings(f, tc.at).Verdict(newCommit); v.Result != tc.env {
+			if v := decide.Together(f, tc.at).Verdict(newCommit); v.Result != tc.env {
 				t.Errorf("the environment: %s: %s", v.Result, v.Reason)
 			}
 		})

@@ -17,11 +17,11 @@ func (p *place) proof(c *Carrier, present bool) proof {
 			p.checks = append(p.checks, g)
 		}
 		at := g.Last
-		switch {
-		case g.State == CheckPassed:
-		case g.State == CheckBypassed:
+		switch g.State {
+		case CheckPassed:
+		case CheckBypassed:
 			at = g.Bypass.At
-		case g.State == CheckFailed:
+		case CheckFailed:
 			if !g.Deadline.IsZero() && (at.IsZero() || at.After(g.Deadline)) {
 				at = g.Deadline
 			}

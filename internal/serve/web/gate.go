@@ -43,7 +43,7 @@ func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 		{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 	}
 	v := &gateView{Gate: g, Parts: barOf(all)}
-	ahead := phase == decide.Proposed || phase == decide.Rejected || phase == decide.Proposed
+	ahead := phase == decide.Proposed || phase == decide.Rejected
 	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
 		v.Published = cmp.Or(g.SourceCommit, g.Commit)
 	}

@@ -211,7 +211,7 @@ func (p *program) decideRings(f decide.Facts, when circumstances) *decide.Rings 
 	if p.seed != nil {
 		p.seed(&f)
 	}
-	return decide.DecideRings(f, now)
+	return decide.Together(f, now)
 }
 
 // ringFacts returns the facts of an environment's rings. What users say about the environment applies to them.

@@ -198,10 +198,10 @@ func (m *model) soakTogether(w *world, i int) bool {
 	l := &w.logs[m.lanes[i]]
 	for _, it := range l.items[:l.n] {
 		spent = 0
-		switch {
-		case it.kind == entered:
+		switch it.kind {
+		case entered:
 			last[it.place], clock = waiting, 0
-		case it.kind == said:
+		case said:
 			last[it.place] = standing(it.value)
 		default:
 			clock = 0

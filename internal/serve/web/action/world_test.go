@@ -87,8 +87,10 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = l.Close() })
 	w := &world{t: t, ledger: l, host: newHost(), guard: &access.Guard{Store: l}, standings: []promote.Standing{
 		{Environment: "dev", Phase: decide.Good, Commit: next, Reason: "4444444 is deployed"},
-		{Environment: "prod", Phase: decide.Good, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}, Rules: &verified, Checks: progress,
-			Targets: []decide.RollbackTarget{{Commit: old, Why: "it failed"}, {Commit: older, Good: true}}},
+		{
+			Environment: "prod", Phase: decide.Good, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}, Rules: &verified, Checks: progress,
+			Targets: []decide.RollbackTarget{{Commit: old, Why: "it failed"}, {Commit: older, Good: true}},
+		},
 	}}
 	for i, c := range []string{older, old, present} {
 		w.step(c, "prod", decide.StepStarted, 10*(5-i))
