@@ -56,6 +56,11 @@ race: ## run the tests of concurrent packages with the race detector, without lo
 fuzz: ## run each fuzz target with some thousand inputs
 	tools/fuzz
 
+# make test explores smaller fleets in some seconds.
+.PHONY: check-model
+check-model: ## explore promotion in larger fleets, with every order of events, which takes some minutes
+	KALYPSO_EXPLORE=large go test -vet=off -count=1 -timeout 60m -v -run 'TestExplore$$' ./internal/promote/decide/model
+
 .PHONY: mutants
 mutants: ## break each invariant of ARCHITECTURE.md in three ways, and see that its tests fail
 	go -C tools/mutants run .

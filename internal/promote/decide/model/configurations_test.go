@@ -1,8 +1,9 @@
 package model
 
+// configurations are those of each test run: together, they have all kinds of events.
 var configurations = []configuration{
 	{
-		name: "checks", records: true, commits: 3, faults: 1,
+		name: "checks", states: 7_000, records: true, commits: 3, faults: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, clusters: 1, smoke: true, release: true},
 			{name: "stage", clusters: 1, soak: 1},
@@ -10,7 +11,7 @@ var configurations = []configuration{
 		events: []kind{failsThere, failsSmoke, loses},
 	},
 	{
-		name: "silence", commits: 3, faults: 1,
+		name: "silence", states: 11_000, commits: 3, faults: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, clusters: 2},
 			{name: "stage", clusters: 1, soak: 2},
@@ -18,7 +19,7 @@ var configurations = []configuration{
 		events: []kind{cuts, drifts, breaks},
 	},
 	{
-		name: "commands", commits: 3, commands: 1,
+		name: "commands", states: 20_000, commits: 3, commands: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, clusters: 1, smoke: true, users: true},
 			{name: "stage", clusters: 1, soak: 1, users: true},
@@ -26,7 +27,7 @@ var configurations = []configuration{
 		events: []kind{rollsBack, requests, aborts, pauses},
 	},
 	{
-		name: "two rings", commits: 2, faults: 1, commands: 1,
+		name: "two rings", states: 7_000, commits: 2, faults: 1, commands: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, users: true},
 			{name: "canary", ring: true, clusters: 1, soak: 1, users: true, back: true},
@@ -35,7 +36,16 @@ var configurations = []configuration{
 		events: []kind{failsThere, rollsBack},
 	},
 	{
-		name: "rings and an environment", records: true, commits: 3, faults: 1,
+		name: "a rollback overtakes a ring", states: 3_000, commits: 3, commands: 1,
+		places: []placeConfig{
+			{name: "dev", after: -1, users: true},
+			{name: "canary", ring: true, clusters: 1},
+			{name: "others", ring: true, clusters: 1},
+		},
+		events: []kind{rollsBack},
+	},
+	{
+		name: "rings and an environment", states: 3_000, records: true, commits: 3, faults: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, smoke: true},
 			{name: "canary", ring: true, clusters: 1},
@@ -45,7 +55,7 @@ var configurations = []configuration{
 		events: []kind{failsSmoke},
 	},
 	{
-		name: "a ring is rolled back", records: true, commits: 2, commands: 1,
+		name: "a ring is rolled back", states: 800, records: true, commits: 2, commands: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1},
 			{name: "canary", ring: true, clusters: 1, users: true},
@@ -55,7 +65,7 @@ var configurations = []configuration{
 		events: []kind{rollsBack},
 	},
 	{
-		name: "by hand", records: true, commits: 3, faults: 1, commands: 1,
+		name: "by hand", states: 7_000, records: true, commits: 3, faults: 1, commands: 1,
 		places: []placeConfig{
 			{name: "dev", after: -1, clusters: 1, users: true, back: true, delivers: true},
 			{name: "stage", clusters: 1, byHand: true, users: true, back: true},

@@ -9,6 +9,8 @@ import (
 type configuration struct {
 	name   string
 	places []placeConfig
+	// states is how many states there are at least. Far fewer than before mean that something is not explored any more.
+	states int
 	// commits is how many are on the line in the end. The first one runs everywhere in the beginning.
 	commits uint8
 	// faults is how many faults happen in one life of the fleet, and commands how many commands users give.
