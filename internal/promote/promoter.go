@@ -136,6 +136,7 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}
+	r.notBefore(r.journal.newest)
 	gathered := r.gather(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -143,6 +144,10 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	r.outcome = r.describe()
 	return r.outcome, errors.Join(gathered, do(r))
 }
+
+// notBefore sets the time of the round to that of something in the ledger, if the clock was set back since: time stands still until the clock is
+// later again. Otherwise what follows would seem to come before what it followed.
+func (r *round) notBefore(recorded time.Time) { r.at = later(r.at, recorded) }
 
 // Close stops running verifications and waits for them. They have no result, and run again later.
 func (p *Promoter) Close() { p.checks.close() }

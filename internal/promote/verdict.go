@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -20,6 +21,7 @@ type registry struct {
 	ledger   Ledger
 	clusters []comply.Cluster
 	read     bool
+	heard    time.Time // when any of them was heard of last
 }
 
 // members returns all clusters that are registered and not revoked.
@@ -36,6 +38,7 @@ func (r *registry) members(ctx context.Context) ([]comply.Cluster, error) {
 			continue
 		}
 		r.clusters = append(r.clusters, ClusterOf(c))
+		r.heard = later(r.heard, c.LastHeard)
 	}
 	r.read = true
 	return r.clusters, nil
@@ -52,6 +55,7 @@ func (r *round) verdict(ctx context.Context, clusters *registry, place Environme
 	if err != nil {
 		return comply.Verdict{}, err
 	}
+	r.notBefore(clusters.heard)
 	q := question{place: place, expected: place.expect(members, source.Ref), clusters: members, states: states, gate: gate}
 	if place.Rollout.State == decide.RolloutMerged {
 		history, err := r.relationsNow(ctx, place, states)

@@ -21,6 +21,7 @@ import (
 type world struct {
 	*rapid.T
 	now    time.Time
+	behind time.Duration // how far the server's clock is behind what it said before
 	line   []string
 	pushed int // number of commits created
 	chain  *decide.Chain
@@ -46,6 +47,9 @@ type simEnvironment struct {
 }
 
 func (e *simEnvironment) String() string { return e.Name }
+
+// GoString keeps the traces of failed worlds short.
+func (e *simEnvironment) GoString() string { return e.Name }
 
 type cluster struct {
 	name     string
@@ -158,7 +162,7 @@ func (e *simEnvironment) of(revision string) []decide.CheckResult {
 
 // report records what a cluster says, if it says something else.
 func (w *world) report(e *simEnvironment, c *cluster) {
-	if c.cut || c.revision == "" {
+	if c.cut || c.revision == "" || w.behind > 0 {
 		return
 	}
 	state := hub.StateReady
@@ -211,15 +215,22 @@ func (e *simEnvironment) reaches(commit string) comply.History {
 	}
 }
 
-// complies reports whether all clusters really run the rollout. Without clusters, the gate decides.
+// complies reports whether all clusters really run the last revision of the branch. Without clusters, the gate decides.
 func (e *simEnvironment) complies() bool {
-	reaches := e.reaches(e.Rollout.Commit)
 	for _, c := range e.clusters {
-		if reached, _ := reaches(c.revision); !reached || c.failed {
+		if c.revision != e.revision() || c.failed {
 			return false
 		}
 	}
-	return e.Rollout.State == decide.RolloutMerged && (len(e.clusters) > 0 || e.rules.Gate.AllowNone)
+	return e.revision() != "" && (len(e.clusters) > 0 || e.rules.Gate.AllowNone)
+}
+
+// revision returns the last revision of the GitOps branch. The environment may have another commit, which was not merged yet.
+func (e *simEnvironment) revision() string {
+	if len(e.revisions) == 0 {
+		return ""
+	}
+	return e.revisions[len(e.revisions)-1]
 }
 
 // apply carries out actions as a flow does.
@@ -304,11 +315,11 @@ func (e *simEnvironment) failures(revision string) (n int) {
 	return n
 }
 
-// verified reports whether enough measurements of the rollout really passed.
+// verified reports whether enough measurements of the last revision really passed.
 func (e *simEnvironment) verified() bool {
 	passed := 0
 	for _, c := range e.measured {
-		if c.Revision == e.Rollout.Commit && c.State == decide.CheckPassed {
+		if c.Revision == e.revision() && c.State == decide.CheckPassed {
 			passed++
 		}
 	}
@@ -319,7 +330,7 @@ func (e *simEnvironment) verified() bool {
 func (w *world) look() {
 	for _, e := range w.envs {
 		if e.complies() && e.verified() {
-			e.ran[e.Commit] = true
+			e.ran[e.carries[e.revision()]] = true
 		}
 	}
 }
