@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -368,6 +369,9 @@ func TestFilesOfOthersAreLeftAlone(t *testing.T) {
 		}
 		p := publishedOf(t, w, s)
 		ours := map[string]bool{bundle.TrackingPath: true}
+		if s.GitOps != nil {
+			ours[path.Join(s.GitOps.Path, bundle.TrackingPath)] = true
+		}
 		for _, f := range p.Folders {
 			ours[f.Readme.Path], ours[f.Inventory.Path] = true, true
 		}
