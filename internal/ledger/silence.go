@@ -15,7 +15,7 @@ type Silence struct {
 }
 
 const (
-	// DefaultSilence is the shortest silence that is stored unless [Silences.KeepSilences] sets another one.
+	// DefaultSilence is the shortest silence that is stored unless a subject needs shorter ones: see [Silences.KeepSilences].
 	DefaultSilence = 2 * time.Minute
 	// MinSilence is the least that [Silences.KeepSilences] can set. Clusters may report every few seconds.
 	MinSilence = 10 * time.Second
@@ -32,8 +32,9 @@ const (
 // time makes none either: the cluster sent it to a service, which says nothing about it while nothing changes.
 // Several servers that share a ledger store each silence once.
 type Silences interface {
-	// KeepSilences sets how long a silence must be to be stored, at least [MinSilence], for all servers and for heartbeats from now on.
-	KeepSilences(ctx context.Context, atLeast time.Duration) error
+	// KeepSilences sets how short the silences are that a subject of promotion needs, for all servers and for heartbeats from now on. What
+	// is stored is as short as the subject with the shortest needs, from [MinSilence] to [DefaultSilence].
+	KeepSilences(ctx context.Context, subject string, atLeast time.Duration) error
 	// Silences returns silences by cluster and time. They do not overlap.
 	Silences(ctx context.Context, q SilenceQuery) ([]Silence, error)
 }

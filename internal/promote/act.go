@@ -19,7 +19,7 @@ const countInterval = time.Minute
 
 // act carries out the decisions. An error in one environment does not stop the others.
 func (r *round) act(ctx context.Context) error {
-	failed := r.recordHeads(ctx)
+	failed := errors.Join(r.keepSilences(ctx), r.recordHeads(ctx))
 	for _, l := range r.lanes {
 		started, err := r.startStages(ctx, l)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -65,6 +66,11 @@ func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier
 		return err
 	}
 	changed := p.update(q, r.at)
+	silent, err := r.listen(ctx, p, q)
+	if err != nil {
+		return err
+	}
+	changed = changed || silent
 	if sum := fingerprint(q); sum != p.expected {
 		p.expected, p.carriers = sum, map[carrierKey]*judged{}
 	}
@@ -211,25 +217,38 @@ func (p *past) update(q question, now time.Time) bool {
 			delete(p.inForce, id)
 		}
 	}
-	return p.listen(q, now) || changed
+	return changed
 }
 
-// listen notes when clusters were heard of again that were silent.
-func (p *past) listen(q question, _ time.Time) bool {
-	changed := false
-	offlineAfter := q.gate.OfflineAfter
-	if offlineAfter == 0 {
-		offlineAfter = comply.DefaultOfflineAfter
-	}
+// listen notes when clusters were heard of again that were silent since the last round, and reports whether there are any. Between two rounds
+// a cluster may have been heard of often: only the ledger knows.
+func (r *round) listen(ctx context.Context, p *past, q question) (bool, error) {
+	var from time.Time
 	for _, c := range q.clusters {
 		last, known := p.heard[c.Name]
-		if known && c.Heard.Sub(last) >= offlineAfter {
-			p.silences = append(p.silences, comply.Silence{Cluster: c.Name, From: last, To: c.Heard})
-			changed = true
+		if known && c.Heard.Sub(last) >= q.gate.OfflineTime() && (from.IsZero() || last.Before(from)) {
+			from = last
 		}
-		p.heard[c.Name] = c.Heard
 	}
-	return changed
+	var stored []comply.Silence
+	if !from.IsZero() {
+		var err error
+		if stored, err = r.silent(ctx, q, from); err != nil {
+			return false, err
+		}
+	}
+	heard := make(map[string]time.Time, len(q.clusters))
+	for _, c := range q.clusters {
+		heard[c.Name] = c.Heard
+	}
+	known := len(p.silences)
+	for _, s := range stored {
+		if last, ok := p.heard[s.Cluster]; ok && !s.From.Before(last) && !s.To.After(heard[s.Cluster]) {
+			p.silences = append(p.silences, s)
+		}
+	}
+	maps.Copy(p.heard, heard)
+	return len(p.silences) > known, nil
 }
 
 // outcomes reads what the reconcilers that follow a source reported since a time.
@@ -267,6 +286,26 @@ func (r *round) silent(ctx context.Context, q question, from time.Time) ([]compl
 		}
 	}
 	return all, nil
+}
+
+// keepSilences lets the ledger keep the silences that gates of this subject ask for, also after a restart: as short as the time after which a
+// cluster counts as offline. While some rules cannot be read, nothing is forgotten that they could ask for.
+func (r *round) keepSilences(ctx context.Context) error {
+	shortest := comply.DefaultOfflineAfter
+	for _, name := range r.reading.Chain.Names() {
+		if rules, ok := r.reading.Chain.Rules(name); ok {
+			shortest = min(shortest, rules.Gate.OfflineTime())
+		}
+	}
+	kept := r.subject.silence
+	if shortest == kept || len(r.reading.Problems) > 0 && kept > 0 && shortest > kept {
+		return nil
+	}
+	if err := r.Ledger.KeepSilences(ctx, r.reading.Subject, shortest); err != nil {
+		return err
+	}
+	r.subject.silence = shortest
+	return nil
 }
 
 // observationOf converts a state for package comply.

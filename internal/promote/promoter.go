@@ -27,6 +27,7 @@ type Ledger interface {
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
+	KeepSilences(ctx context.Context, subject string, atLeast time.Duration) error
 	StateHistory(ctx context.Context, q ledger.StateHistoryQuery) ([]ledger.Transition, error)
 	Silences(ctx context.Context, q ledger.SilenceQuery) ([]ledger.Silence, error)
 	// RecordCommit records the commits of rings.
@@ -83,6 +84,8 @@ type subject struct {
 	relations map[string]map[string]bool
 	// past is what the clusters of each place reported over time.
 	past map[string]*past
+	// silence is how short the silences are that the ledger keeps for this subject; zero before the first round.
+	silence time.Duration
 	// reviews are what was read of pull requests.
 	reviews map[string]cachedReviews
 }

@@ -60,6 +60,13 @@ func (b *bench) round() *promote.Outcome {
 	return o
 }
 
+// roundNow runs a round without advancing the clock.
+func (b *bench) roundNow() *promote.Outcome {
+	b.Helper()
+	b.now = b.now.Add(-time.Minute)
+	return b.round()
+}
+
 // reasons returns the reasons of all steps of a kind, oldest first.
 func (b *bench) reasons(environment string, kind decide.StepKind) []string {
 	b.Helper()

@@ -35,13 +35,20 @@ func silences(t *testing.T, l ledger.Ledger) {
 	heardAt(t, l, "large-01", 21)
 	equal(t, "of two minutes", silent(t, l, ledger.SilenceQuery{}), []string{"large-01 11-13", "large-01 14-20"})
 
-	must(t, l.KeepSilences(t.Context(), 5*time.Minute))
-	heardAt(t, l, "large-01", 25, 30)
-	equal(t, "of five minutes", silent(t, l, ledger.SilenceQuery{From: at(20)}), []string{"large-01 25-30"})
-	must(t, l.KeepSilences(t.Context(), time.Second)) // becomes ten
-	must(t, l.Heard(t.Context(), "large-01", at(30).Add(9*time.Second)))
-	must(t, l.Heard(t.Context(), "large-01", at(31)))
-	equal(t, "of ten seconds", len(silent(t, l, ledger.SilenceQuery{From: at(30)})), 1)
+	must(t, l.KeepSilences(t.Context(), "https://git.example/a", time.Minute))
+	must(t, l.KeepSilences(t.Context(), "https://git.example/b", time.Hour))
+	heardAt(t, l, "large-01", 22, 24)
+	equal(t, "of one minute, which a needs", silent(t, l, ledger.SilenceQuery{From: at(21)}), []string{"large-01 21-22", "large-01 22-24"})
+	must(t, l.KeepSilences(t.Context(), "https://git.example/b", time.Second)) // becomes ten
+	must(t, l.Heard(t.Context(), "large-01", at(24).Add(9*time.Second)))
+	must(t, l.Heard(t.Context(), "large-01", at(24).Add(19*time.Second)))
+	equal(t, "of ten seconds, which b needs", len(silent(t, l, ledger.SilenceQuery{From: at(24)})), 1)
+	must(t, l.KeepSilences(t.Context(), "https://git.example/b.git", 15*time.Minute))
+	heardAt(t, l, "large-01", 25)
+	equal(t, "of one minute, which a still needs", len(silent(t, l, ledger.SilenceQuery{From: at(24)})), 1)
+	must(t, l.KeepSilences(t.Context(), "https://git.example/a", 15*time.Minute))
+	heardAt(t, l, "large-01", 26, 28)
+	equal(t, "no subject needs one minute", silent(t, l, ledger.SilenceQuery{From: at(25)}), []string{"large-01 26-28"})
 }
 
 // lateHeartbeats is the rule that only a heartbeat after all others makes a silence, and that none removes one.

@@ -44,7 +44,7 @@ WITH gap AS (
 ), kept AS (
     INSERT INTO silence (cluster_id, from_time, to_time)
     SELECT cluster_id, from_time, to_time FROM gap
-    WHERE from_time > 0 AND to_time - from_time >= COALESCE((SELECT value FROM setting WHERE name = 'silence'), $6::bigint)
+    WHERE from_time > 0 AND to_time - from_time >= COALESCE((SELECT MIN(value) FROM setting WHERE name LIKE 'silence %'), $6::bigint)
     ON CONFLICT DO NOTHING
 )
 INSERT INTO heartbeat (cluster_id, heard) SELECT * FROM unnest($1::bigint[], $2::bigint[])

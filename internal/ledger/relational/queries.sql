@@ -21,6 +21,9 @@ SELECT value FROM setting WHERE name = $1;
 -- name: putSetting
 INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: deleteSetting
+DELETE FROM setting WHERE name = $1;
+
 -- name: selectSilences
 SELECT c.name, x.from_time, x.to_time FROM silence x JOIN cluster c ON c.id = x.cluster_id;
 

@@ -11,18 +11,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// silenceSetting is the name of the setting that says how long a silence must be.
-const silenceSetting = "silence"
+// silenceSetting begins the names of the settings that say how short the silences are that a subject needs. Subjects that need no shorter
+// ones than others have none.
+const silenceSetting = "silence "
 
 // KeepSilences implements [ledger.Silences].
-func (s *Store) KeepSilences(ctx context.Context, atLeast time.Duration) error {
+func (s *Store) KeepSilences(ctx context.Context, subject string, atLeast time.Duration) error {
 	atLeast = max(atLeast, ledger.MinSilence)
-	kept, err := query(ctx, s.Read, scanNumber, queries.Get("findSetting"), silenceSetting)
-	if err == nil && !slices.Contains(kept, atLeast.Microseconds()) {
-		_, err = s.Write.ExecContext(ctx, queries.Get("putSetting"), silenceSetting, atLeast.Microseconds())
+	name := silenceSetting + ledger.CleanSubject(subject)
+	kept, err := query(ctx, s.Read, scanNumber, queries.Get("findSetting"), name)
+	switch {
+	case err != nil:
+	case atLeast >= ledger.DefaultSilence && len(kept) > 0:
+		_, err = s.Write.ExecContext(ctx, queries.Get("deleteSetting"), name)
+	case atLeast < ledger.DefaultSilence && !slices.Contains(kept, atLeast.Microseconds()):
+		_, err = s.Write.ExecContext(ctx, queries.Get("putSetting"), name, atLeast.Microseconds())
 	}
 	if err != nil {
-		return fmt.Errorf("keep silences of %s: %w", atLeast, err)
+		return fmt.Errorf("keep silences of %s for %q: %w", atLeast, subject, err)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard, forgotten = 0 WHE
 SELECT c.id, COALESCE(h.heard, 0), COALESCE(h.forgotten, 0) FROM cluster c LEFT JOIN heartbeat h ON h.cluster_id = c.id WHERE c.name = $1;
 
 -- name: findSilence
-SELECT COALESCE((SELECT value FROM setting WHERE name = 'silence'), $1);
+SELECT COALESCE((SELECT MIN(value) FROM setting WHERE name LIKE 'silence %'), $1);
 
 -- name: putSilence
 INSERT INTO silence (cluster_id, from_time, to_time) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;

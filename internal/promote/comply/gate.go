@@ -109,8 +109,8 @@ func parseRequire(value *intstr.IntOrString) (Require, error) {
 	return Require{Count: count, Percent: percent}, nil
 }
 
-// offlineAfter returns OfflineAfter or its default.
-func (g Gate) offlineAfter() time.Duration {
+// OfflineTime returns OfflineAfter or its default.
+func (g Gate) OfflineTime() time.Duration {
 	if g.OfflineAfter == 0 {
 		return DefaultOfflineAfter
 	}

@@ -17,7 +17,7 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 	switch {
 	case heard.IsZero():
 		r.Reason = "has not reported yet"
-	case silence(heard, e.ReadUntil, j.now) >= j.Gate.offlineAfter():
+	case silence(heard, e.ReadUntil, j.now) >= j.Gate.OfflineTime():
 		r.State, r.Since = Offline, heard
 		r.Reason = "no report since " + clock(heard, j.now)
 		if len(mine) > 0 {
@@ -27,11 +27,11 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 	case len(mine) == 0:
 		r.Reason = nothingFollows(e, others)
 	default:
-		j.mayChange(heard.Add(j.Gate.offlineAfter()))
+		j.mayChange(heard.Add(j.Gate.OfflineTime()))
 		return j.worst(r, mine)
 	}
 	if !heard.IsZero() {
-		j.mayChange(heard.Add(j.Gate.offlineAfter()))
+		j.mayChange(heard.Add(j.Gate.OfflineTime()))
 	}
 	return r
 }

@@ -189,13 +189,13 @@ func (t *timeline) times(e *Expected) []time.Time {
 		add(o.Until)
 	}
 	for _, s := range t.silences[e.Cluster] {
-		add(s.From.Add(t.Gate.offlineAfter()))
+		add(s.From.Add(t.Gate.OfflineTime()))
 		add(s.To)
 	}
 	add(t.Joined[e.Cluster])
 	add(t.Published.Add(t.Gate.MaxDelay))
 	if heard := t.heard(e, t.end); !heard.IsZero() {
-		add(heard.Add(t.Gate.offlineAfter()))
+		add(heard.Add(t.Gate.OfflineTime()))
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	return slices.CompactFunc(times, time.Time.Equal)
