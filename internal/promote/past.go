@@ -23,6 +23,9 @@ type past struct {
 	inForce  map[ledger.ReconcilerID]int
 	silences []comply.Silence
 	heard    map[string]time.Time // by cluster, in the last round
+	// joined is when members joined that were not there from the first carrier on; registered is for which registrations that is known.
+	joined     map[comply.Member]time.Time
+	registered map[string]time.Time
 	// expected identifies the expected reconcilers and the gate for which spans were computed.
 	expected uint64
 	carriers map[carrierKey]*judged
@@ -71,6 +74,9 @@ func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier
 		return err
 	}
 	changed = changed || silent
+	if err := r.join(ctx, p, q, carriers[0].Entered); err != nil {
+		return err
+	}
 	if sum := fingerprint(q); sum != p.expected {
 		p.expected, p.carriers = sum, map[carrierKey]*judged{}
 	}
@@ -105,7 +111,7 @@ func (r *round) timeline(ctx context.Context, q question, p *past, c *decide.Car
 	}
 	tq := comply.TimelineQuestion{
 		Question: comply.Question{Commit: c.Revision, Published: c.Entered, Expected: q.expected, Gate: q.gate},
-		Until:    c.Left, Joined: map[string]time.Time{},
+		Until:    c.Left, Joined: map[comply.Member]time.Time{},
 	}
 	expected := map[string]bool{}
 	for _, e := range q.expected {
@@ -121,9 +127,9 @@ func (r *round) timeline(ctx context.Context, q question, p *past, c *decide.Car
 			tq.Silences = append(tq.Silences, s)
 		}
 	}
-	for _, member := range q.clusters {
-		if expected[member.Name] && member.Joined.After(c.Entered) {
-			tq.Joined[member.Name] = member.Joined
+	for member, at := range p.joined {
+		if at.After(c.Entered) {
+			tq.Joined[member] = at
 		}
 	}
 	var err error
@@ -249,6 +255,78 @@ func (r *round) listen(ctx context.Context, p *past, q question) (bool, error) {
 	}
 	maps.Copy(p.heard, heard)
 	return len(p.silences) > known, nil
+}
+
+// join notes since when the expected clusters serve the place. A registration that changes a label or a credential makes no member a new one:
+// what it owed before, it still owes.
+func (r *round) join(ctx context.Context, p *past, q question, from time.Time) error {
+	expected := map[string]bool{}
+	for _, e := range q.expected {
+		expected[e.Cluster] = true
+	}
+	registered, known := map[string]time.Time{}, true
+	for _, c := range q.clusters {
+		if expected[c.Name] && c.Registered.After(from) {
+			registered[c.Name] = c.Registered
+			known = known && p.registered[c.Name].Equal(c.Registered)
+		}
+	}
+	if known {
+		return nil
+	}
+	environment, _ := decide.SplitRing(q.place.Environment)
+	joined, err := r.joinedSince(ctx, environment, from)
+	if err != nil {
+		return err
+	}
+	if p.registered = registered; !maps.Equal(p.joined, joined) {
+		p.joined, p.carriers = joined, map[carrierKey]*judged{}
+	}
+	return nil
+}
+
+// joinedSince returns when those members of an environment joined that were no members at a time.
+func (r *round) joinedSince(ctx context.Context, environment string, from time.Time) (map[comply.Member]time.Time, error) {
+	before, err := r.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: environment, AsOf: from})
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters of %s at %s: %w", environment, from, err)
+	}
+	registrations, err := r.Ledger.Registered(ctx, ledger.RegistrationQuery{From: from})
+	if err != nil {
+		return nil, fmt.Errorf("read when clusters were registered: %w", err)
+	}
+	since := map[string]map[string]time.Time{} // by cluster and cluster type; zero for those that were there before
+	for i := range before {
+		since[before[i].Name] = typesOf(before[i].Registration, environment, time.Time{}, nil)
+	}
+	for _, g := range slices.Backward(registrations) {
+		since[g.Cluster] = typesOf(g, environment, g.At, since[g.Cluster])
+	}
+	joined := map[comply.Member]time.Time{}
+	for cluster, types := range since {
+		for clusterType, at := range types {
+			if !at.IsZero() {
+				joined[comply.Member{Cluster: cluster, ClusterType: clusterType}] = at
+			}
+		}
+	}
+	return joined, nil
+}
+
+// typesOf returns the types as which a cluster serves an environment from a registration on, each with the time since when: at, unless it did
+// before.
+func typesOf(g ledger.Registration, environment string, at time.Time, before map[string]time.Time) map[string]time.Time {
+	types := map[string]time.Time{}
+	for _, m := range g.Memberships {
+		if m.Environment != environment || g.Revoked {
+			continue
+		}
+		types[m.ClusterType] = at
+		if since, ok := before[m.ClusterType]; ok {
+			types[m.ClusterType] = since
+		}
+	}
+	return types
 }
 
 // outcomes reads what the reconcilers that follow a source reported since a time.

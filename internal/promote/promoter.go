@@ -26,6 +26,7 @@ type Ledger interface {
 	RecordStep(ctx context.Context, s ledger.Step) error
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
+	Registered(ctx context.Context, q ledger.RegistrationQuery) ([]ledger.Registration, error)
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 	KeepSilences(ctx context.Context, subject string, atLeast time.Duration) error
 	StateHistory(ctx context.Context, q ledger.StateHistoryQuery) ([]ledger.Transition, error)

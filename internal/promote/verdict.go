@@ -143,7 +143,7 @@ func (r *round) history(ctx context.Context, place EnvironmentState, reported ma
 
 // ClusterOf converts a cluster for package comply.
 func ClusterOf(c ledger.Cluster) comply.Cluster {
-	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard, ReadUntil: c.ReadUntil, Joined: c.Registration.At}
+	member := comply.Cluster{Name: c.Name, Heard: c.LastHeard, ReadUntil: c.ReadUntil, Registered: c.Registration.At}
 	for _, m := range c.Registration.Memberships {
 		member.Memberships = append(member.Memberships, comply.Membership(m))
 	}

@@ -20,8 +20,8 @@ type Cluster struct {
 	// ReadUntil is when the service to which the cluster reports was last read; zero if it reports to the server. What it reported since then
 	// is not known, so that it is not silent because of that.
 	ReadUntil time.Time
-	// Joined is when it was registered as it is now; zero if that is not known.
-	Joined time.Time
+	// Registered is when it was registered as it is now; zero if that is not known. It may have been a member before.
+	Registered time.Time
 }
 
 // Silent returns how long a cluster has not reported, as far as that is known. A cluster that was heard after its service could last be

@@ -92,8 +92,13 @@ type TimelineQuestion struct {
 	Silences []Silence
 	// Joined is when clusters joined that were not expected when the commit was published. Such a cluster counts from when it runs the
 	// commit or fails, so that it neither undoes nor delays what others have shown.
-	Joined map[string]time.Time
+	Joined map[Member]time.Time
 }
+
+// Member is a cluster that serves a place as a cluster type.
+type Member struct{ Cluster, ClusterType string }
+
+func (e *Expected) member() Member { return Member{e.Cluster, e.ClusterType} }
 
 // Timeline returns what the gate said from Published until now, or until the commit was replaced. The spans follow each other without
 // gaps. It judges each instant by what was known then, by the rules of [Judge].
@@ -153,7 +158,7 @@ func (t *timeline) index() {
 // follow adds the changes of an expected reconciler.
 func (t *timeline) follow(e *Expected) {
 	var last *instant
-	joined, late := t.Joined[e.Cluster]
+	joined, late := t.Joined[e.member()]
 	late = late && joined.After(t.Published)
 	for _, at := range t.times(e) {
 		if late && at.Before(joined) {
@@ -192,7 +197,7 @@ func (t *timeline) times(e *Expected) []time.Time {
 		add(s.From.Add(t.Gate.OfflineTime()))
 		add(s.To)
 	}
-	add(t.Joined[e.Cluster])
+	add(t.Joined[e.member()])
 	add(t.Published.Add(t.Gate.MaxDelay))
 	if heard := t.heard(e, t.end); !heard.IsZero() {
 		add(heard.Add(t.Gate.OfflineTime()))

@@ -113,7 +113,10 @@ func TestTimeline(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			q := timelineOf(t, test.events)
-			q.Gate, q.Joined = test.gate, test.joined
+			q.Gate, q.Joined = test.gate, map[comply.Member]time.Time{}
+			for cluster, at := range test.joined {
+				q.Joined[comply.Member{Cluster: cluster, ClusterType: q.Expected[0].ClusterType}] = at
+			}
 			var got []string
 			for _, s := range comply.Timeline(q, at("12:00")) {
 				text := fmt.Sprintf("%s-%s %s: %s", clock(s.From), clock(s.To), s.Standing, s)
