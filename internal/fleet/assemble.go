@@ -65,6 +65,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.strayWorkloads()
 	a.s.Problems = SortProblems(a.s.Problems)
 	a.sortUnreadable()
+	a.unmarked()
 	return a.s
 }
 
@@ -81,6 +82,15 @@ type assembly struct {
 func (a *assembly) sortUnreadable() {
 	slices.SortFunc(a.s.Unreadable, compareUnreadable)
 	a.s.Unreadable = slices.CompactFunc(a.s.Unreadable, func(x, y Unreadable) bool { return compareUnreadable(x, y) == 0 })
+}
+
+// unmarked leaves only the ConfigMaps that lost their label: one that says otherwise with its label, or that is platform configuration
+// elsewhere, did not.
+func (a *assembly) unmarked() {
+	a.s.Unmarked = slices.DeleteFunc(a.s.Unmarked, func(u Unreadable) bool {
+		return slices.ContainsFunc(a.s.Configs, func(c *ConfigMap) bool { return c.Name == u.Ref.Name })
+	})
+	slices.SortFunc(a.s.Unmarked, compareUnreadable)
 }
 
 func (a *assembly) problem(severity Severity, kind ProblemKind, at written, hint, format string, args ...any) {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // ConfigLabel is the label of ConfigMaps that are platform configuration.
@@ -54,6 +57,11 @@ func decodeConfigMap(d *decoder, root *yaml.Node) any {
 	if doc.Labels[ConfigLabel] != "true" && isStore(doc.Name) {
 		c.Store, c.Labels = true, map[string]string{}
 	}
+	if doc.Labels[ConfigLabel] != "true" && configMark(maps.Clone(doc.Labels))[ConfigLabel] == "true" {
+		d.fail(KindInvalidValue, lookup(root, "metadata", "labels"), `write platform-config: "true", or another value if it is not platform configuration`,
+			"a label of the ConfigMap is a typo of %s: \"true\"", ConfigLabel)
+	}
+	d.annotations(root)
 	switch how := doc.Annotations[MergeAnnotation]; how {
 	case "", "merge":
 	case "replace":
@@ -71,6 +79,19 @@ func decodeConfigMap(d *decoder, root *yaml.Node) any {
 		d.fail(KindInvalidValue, lookup(root, "metadata", "annotations", ValuesAnnotation), "", "annotation %s is %s, want text or expressions", ValuesAnnotation, quoteShort(what))
 	}
 	return c
+}
+
+// annotations reports annotations that are typos of those that are used.
+func (d *decoder) annotations(root *yaml.Node) {
+	annotations := lookup(root, "metadata", "annotations")
+	if annotations == nil || annotations.Kind != yaml.MappingNode {
+		return
+	}
+	for key := range pairs(annotations) {
+		if near := nearest.Typo(key.Value, []string{MergeAnnotation, ValuesAnnotation}); near != "" {
+			d.fail(KindUnknownField, key, fmt.Sprintf("did you mean %q?", near), "annotation %s is not used", quoteShort(key.Value))
+		}
+	}
 }
 
 func isStore(name string) bool { return strings.HasPrefix(name, StorePrefix) }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // decoder decodes the YAML nodes of one document into Go values, as Kubernetes would from its JSON.
@@ -136,10 +137,14 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 	}
 }
 
-// unknownField reports a field that is ignored. In a policy it is an error: a selector whose only condition is misspelled
-// would select everything, and schedule an application to the whole fleet.
+// unknownField reports a field that is ignored. A typo of a known field is an error: what the field says is unknown. So is any unknown
+// field in a policy: a selector whose only condition is misspelled would select everything, and schedule an application to the whole
+// fleet. Nobody reads the status.
 func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report := d.warn
+	if nearest.Typo(key.Value, known.names()) != "" && (len(d.path) == 0 || d.path[0] != "status") {
+		report = d.fail
+	}
 	if (d.object.Kind == kindPolicy || d.object.Kind == kindGrant) && len(d.path) > 0 && d.path[0] == "spec" {
 		report = d.fail
 	}

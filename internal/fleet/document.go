@@ -2,11 +2,14 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // document is an object of a file, independent of the file's path: its positions have lines only.
@@ -48,14 +51,16 @@ func (h header) group() string {
 	return group
 }
 
+// readHeader reads the header of a document. A misspelt field is read as what it stands for, so that it is known what is affected:
+// decoding the object reports it.
 func readHeader(root *yaml.Node) header {
-	metadata := child(root, "metadata")
-	labels := child(metadata, "labels")
+	metadata := childOrTypo(root, "metadata")
+	labels := childOrTypo(metadata, "labels")
 	return header{
-		apiVersion: readText(child(root, "apiVersion")),
-		kind:       readText(child(root, "kind")),
-		name:       readText(child(metadata, "name")),
-		labels:     readLabels(labels),
+		apiVersion: readText(childOrTypo(root, "apiVersion")),
+		kind:       readText(childOrTypo(root, "kind")),
+		name:       readText(childOrTypo(metadata, "name")),
+		labels:     configMark(readLabels(labels)),
 		unlabelled: isNoMap(metadata) || isNoMap(labels),
 		line:       root.Line,
 	}
@@ -88,21 +93,23 @@ func readLabels(n *yaml.Node) map[string]string {
 type reading int
 
 const (
-	readSkip    reading = iota // ignore: not a Kubernetes document, or one that is expected in a control plane
-	readForeign                // another Kubernetes document
-	readList                   // a list of documents
-	readUnknown                // an unknown kind of the scheduler's group
-	readResult                 // a kind that only the scheduler writes
-	readVersion                // a known kind with an unknown or missing version
-	readKind                   // the scheduler's group, but kind is missing
-	readObject                 // a known kind
+	readSkip     reading = iota // ignore: not a Kubernetes document, or one that is expected in a control plane
+	readForeign                 // another Kubernetes document
+	readList                    // a list of documents
+	readUnknown                 // an unknown kind of the scheduler's group
+	readResult                  // a kind that only the scheduler writes
+	readVersion                 // a known kind with an unknown or missing version
+	readKind                    // the scheduler's group, but kind is missing
+	readTypo                    // a misspelt kind or API version
+	readUnmarked                // a ConfigMap that is not platform configuration
+	readObject                  // a known kind
 )
 
 func (h header) reading() reading {
 	switch {
 	case h.apiVersion == "" && h.forgotten():
 		return readVersion
-	case h.kind == "" && h.group() == v1alpha1.GroupVersion.Group:
+	case h.kind == "" && (h.group() == v1alpha1.GroupVersion.Group || h.apiVersion == "v1" && h.labels[ConfigLabel] == "true"):
 		return readKind
 	case h.apiVersion == "" || h.kind == "":
 		return readSkip
@@ -110,8 +117,8 @@ func (h header) reading() reading {
 		if h.unlabelled || h.labels[ConfigLabel] == "true" || isStore(h.name) {
 			return readObject
 		}
-		return readSkip
-	case h.apiVersion == "v1" && h.kind == "List":
+		return readUnmarked
+	case h.apiVersion == "v1" && h.kind == kindList:
 		return readList
 	case h.apiVersion == foreignVersions[h.kind]:
 		return readObject
@@ -119,6 +126,8 @@ func (h header) reading() reading {
 		return readSkip
 	case h.group() == v1alpha1.GroupVersion.Group:
 		return h.ownReading()
+	case h.meant() != "":
+		return readTypo
 	}
 	return readForeign
 }
@@ -128,6 +137,38 @@ func (h header) reading() reading {
 func (h header) forgotten() bool {
 	_, known := kinds[h.kind]
 	return known && h.name != "" && (h.kind != kindConfigMap || h.labels[ConfigLabel] == "true")
+}
+
+// meant returns the kind that a document of another API version or kind is a typo of, or "".
+func (h header) meant() string {
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		version := cmp.Or(foreignVersions[name], v1alpha1.GroupVersion.String())
+		kind := h.kind == name && nearest.IsTypo(h.apiVersion, version) || nearest.IsTypo(h.kind, name) && h.apiVersion == version
+		if kind && (name != kindConfigMap || h.labels[ConfigLabel] == "true" || isStore(h.name)) {
+			return name
+		}
+	}
+	if h.apiVersion == "v1" && nearest.IsTypo(h.kind, kindList) {
+		return kindList
+	}
+	return ""
+}
+
+// configMark corrects a typo in the label that makes a ConfigMap platform configuration. Decoding the ConfigMap reports it.
+func configMark(labels map[string]string) map[string]string {
+	if value, ok := labels[ConfigLabel]; ok {
+		if nearest.IsTypo(value, "true") {
+			labels[ConfigLabel] = "true"
+		}
+		return labels
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if labels[key] == "true" && nearest.IsTypo(key, ConfigLabel) {
+			delete(labels, key)
+			labels[ConfigLabel] = "true"
+		}
+	}
+	return labels
 }
 
 func (h header) version() string {

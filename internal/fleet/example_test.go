@@ -24,7 +24,7 @@ kind: ClusterType
 metadata:
   name: large
   labels: {region: west}
-spec: {reconciler: flux, namespaceServices: default}
+spec: {reconciler: flux, owner: ada}
 ---
 apiVersion: scheduler.kalypso.io/v1alpha1
 kind: GitOpsRepo
@@ -54,5 +54,5 @@ spec:
 	}
 	// Output:
 	// shop-test map[purpose:test workload:shop workspace:retail] workload.yaml:8
-	// fleet.yaml:7 warning "spec.namespaceServices" is not a field; did you mean "namespaceService"?
+	// fleet.yaml:7 warning "spec.owner" is not a field;
 }

@@ -33,6 +33,8 @@ const (
 	kindCheckPolicy  = "CheckPolicy"
 	kindDefinition   = "CustomResourceDefinition"
 	kindAdmission    = "ValidatingAdmissionPolicy"
+
+	kindList = "List"
 )
 
 // kinds are the documents that are read. Others are reported or skipped; see header.reading.

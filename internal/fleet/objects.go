@@ -35,6 +35,8 @@ type Objects struct {
 
 	Problems   []Problem
 	Unreadable []Unreadable
+	// Unmarked are the ConfigMaps that are not platform configuration.
+	Unmarked []Unreadable
 
 	// foreign are the problems of documents of other groups. They do not matter in application repositories.
 	foreign map[Problem]bool

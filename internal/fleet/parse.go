@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // parsed is the content of a file, shared by all files with the same content.
@@ -16,6 +19,8 @@ type parsed struct {
 	problems   []Problem
 	foreign    []Problem    // of documents of other groups
 	unreadable []Unreadable // the zero Ref means that any object may be missing
+	unmarked   []Unreadable // ConfigMaps that are not platform configuration
+	opaque     bool         // a document does not show which objects the file had
 
 	expander expander
 	count    int // of documents so far
@@ -92,18 +97,43 @@ func (p *parsed) chunk(c chunk) {
 	}
 }
 
-// root expands and adds a document. A document that is not a map is ignored.
+// root expands and adds a document, or the documents of a list. An empty document is ignored.
 func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
-	if root.Kind != yaml.MappingNode {
+	if root.Kind == yaml.ScalarNode {
+		if root.Tag != nullTag {
+			p.text(root, c.before)
+		}
 		return
 	}
 	h := readHeader(root)
 	h.line = root.Line + c.before
+	if root.Kind == yaml.SequenceNode {
+		h.apiVersion, h.kind = "v1", kindList
+	}
 	if err := p.expander.expand(root, c.before); err != nil {
 		p.outOfBounds(h, err)
 		return
 	}
+	if root.Kind == yaml.SequenceNode {
+		p.list(root, digest)
+		return
+	}
 	p.document(root, digest)
+}
+
+// text reports a document that is a text. It says nothing about the objects that the file had when it was published.
+func (p *parsed) text(root *yaml.Node, before int) {
+	problem := Problem{
+		Severity: SeverityError, Kind: KindWrongType, Position: Position{Line: root.Line + before},
+		Message: fmt.Sprintf("the document is %s, want a map", describe(root)),
+		Hint:    "correct it, or delete the file; until then, nothing that the file may have contained is removed",
+	}
+	if strings.HasPrefix(root.Value, "version https://git-lfs.github.com/spec/") {
+		problem.Message = "the file is a Git LFS pointer, without the content"
+		problem.Hint = "commit the file itself, without Git LFS; until then, nothing that it may have contained is removed"
+	}
+	p.opaque = true
+	p.lose(problem)
 }
 
 // outOfBounds reports a document that is too large to read. If it is not meant for the scheduler, that is only a warning.
@@ -113,7 +143,7 @@ func (p *parsed) outOfBounds(h header, err *yamlError) {
 		Hint: "remove nested aliases, or split the file; what depends on it is held",
 	}
 	switch h.reading() {
-	case readSkip, readForeign:
+	case readSkip, readForeign, readUnmarked:
 		problem.Severity, problem.Object = SeverityWarning, Ref{}
 		problem.Hint = "remove nested aliases, or split the file"
 	case readList:
@@ -136,14 +166,24 @@ func (p *parsed) document(root *yaml.Node, digest Digest) {
 	h := readHeader(root)
 	switch h.reading() {
 	case readList:
-		p.list(child(root, "items"), digest)
+		p.items(root, h, digest)
+	case readUnmarked:
+		if _, decided := h.labels[ConfigLabel]; !decided && h.name != "" {
+			p.unmarked = append(p.unmarked, h.unreadable())
+		}
+	case readTypo:
+		p.typo(h)
 	case readObject:
 		p.object(root, h, digest)
 	case readUnknown:
-		p.unknown(h, didYouMean(h.kind, kindNames()), fmt.Sprintf("%s is not a kind of %s", quoteShort(h.kind), h.apiVersion))
+		severity := SeverityWarning
+		if nearest.Typo(h.kind, kindNames()) != "" {
+			severity = SeverityError
+		}
+		p.unknown(h, severity, didYouMean(h.kind, kindNames()), fmt.Sprintf("%s is not a kind of %s", quoteShort(h.kind), h.apiVersion))
 		p.misspelt(h)
 	case readResult:
-		p.unknown(h, "remove it", h.kind+" is written by the scheduler and ignored here")
+		p.unknown(h, SeverityWarning, "remove it", h.kind+" is written by the scheduler and ignored here")
 	case readForeign:
 		p.foreign = append(p.foreign, h.problem(SeverityWarning, KindUnknownKind,
 			"remove it, or list the file in .kalypsoignore",
@@ -167,8 +207,24 @@ func (p *parsed) version(h header) {
 	p.unreadable = append(p.unreadable, h.unreadable())
 }
 
-func (p *parsed) unknown(h header, hint, message string) {
-	p.problems = append(p.problems, h.problem(SeverityWarning, KindUnknownKind, hint, message))
+func (p *parsed) unknown(h header, severity Severity, hint, message string) {
+	p.problems = append(p.problems, h.problem(severity, KindUnknownKind, hint, message))
+}
+
+// typo reports an object whose API version or kind is a typo. It is unreadable under the kind that is meant.
+func (p *parsed) typo(h header) {
+	meant := h.meant()
+	problem := h.problem(SeverityError, KindUnknownKind, "",
+		fmt.Sprintf("%s of %s is not a kind of the control plane", quoteShort(h.kind), quoteShort(h.apiVersion)))
+	if meant == kindList {
+		problem.Object, problem.Hint = Ref{}, "did you mean kind: List?"
+		p.lose(problem)
+		return
+	}
+	h.kind = meant
+	problem.Hint = fmt.Sprintf("did you mean kind: %s and apiVersion: %s?", meant, h.version())
+	p.problems = append(p.problems, problem)
+	p.unreadable = append(p.unreadable, h.unreadable())
 }
 
 func (h header) problem(severity Severity, kind ProblemKind, hint, message string) Problem {
@@ -180,6 +236,16 @@ func (p *parsed) misspelt(h header) {
 	if h.kind = Nearest(h.kind, kindNames()); h.kind != "" {
 		p.unreadable = append(p.unreadable, h.unreadable())
 	}
+}
+
+// items adds the documents of a List.
+func (p *parsed) items(root *yaml.Node, h header, digest Digest) {
+	items := child(root, "items")
+	if wrong := childOrTypo(root, "items"); items == nil && wrong != nil {
+		p.lose(h.problem(SeverityError, KindMissingField, "correct the name of the field", "items is missing, and another field is similar"))
+		return
+	}
+	p.list(items, digest)
 }
 
 // list adds the documents of a list. The number makes their digests unique.

@@ -88,6 +88,9 @@ func (s *Snapshot) take(o *Objects, p place, owner Owner) {
 			s.Unreadable = append(s.Unreadable, u)
 		}
 	}
+	if p.takes(kindConfigMap) {
+		s.Unmarked = append(s.Unmarked, o.Unmarked...)
+	}
 	s.Problems = append(s.Problems, p.misplaced(o)...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // plain converts a node to plain values: map[string]any, []any, string, bool, nil and Go's numbers.
@@ -41,6 +43,29 @@ func plainScalar(n *yaml.Node) any {
 		return n.Value
 	}
 	return v
+}
+
+// childOrTypo is child. If the key is missing, it returns the value of a key that is a typo of it.
+func childOrTypo(n *yaml.Node, name string) *yaml.Node {
+	if value := child(n, name); value != nil || n == nil || n.Kind != yaml.MappingNode {
+		return value
+	}
+	for key := range pairs(n) {
+		if nearest.IsTypo(key.Value, name) {
+			return child(n, key.Value)
+		}
+	}
+	return nil
+}
+
+// hasKey reports whether a map has a key, also one without content.
+func hasKey(n *yaml.Node, name string) bool {
+	for key := range pairs(n) {
+		if key.Value == name {
+			return true
+		}
+	}
+	return false
 }
 
 // lookup returns the value at a path of keys, or nil.

@@ -74,6 +74,9 @@ func (f File) parse(cache *Cache) *parsed {
 	if len(p.unreadable) > 0 {
 		noTemplate, noExclusion := !mayHold(data, kindTemplate), !mayHold(bytes.ToLower(data), "mode")
 		for i := range p.unreadable {
+			if p.opaque {
+				break
+			}
 			p.unreadable[i].NoTemplate, p.unreadable[i].NoExclusion = noTemplate, noExclusion
 		}
 	}
@@ -101,6 +104,10 @@ func (o *Objects) addFile(p *parsed, file string) {
 	for _, u := range p.unreadable {
 		u.Position = u.Position.in(o.Source, file)
 		o.Unreadable = append(o.Unreadable, u)
+	}
+	for _, u := range p.unmarked {
+		u.Position = u.Position.in(o.Source, file)
+		o.Unmarked = append(o.Unmarked, u)
 	}
 	for _, d := range p.documents {
 		o.add(d, file)

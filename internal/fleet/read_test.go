@@ -176,7 +176,7 @@ func TestUnreachable(t *testing.T) {
 // TestMappedWorkload checks that a Workload in the control plane is found by the repository that was fetched, even if
 // the registration's URL differs.
 func TestMappedWorkload(t *testing.T) {
-	workload := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: app}\n"
+	workload := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: app}\nspec: {deploymentTargets: []}\n"
 	in := fleettest.Inputs("dev", map[string]string{
 		"main/app.yaml":               "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: app}\nspec: {workload: {repo: elsewhere, path: apps}}\n",
 		"main/apps/workload.yaml":     workload,

@@ -46,6 +46,9 @@ type Snapshot struct {
 	Problems []Problem
 	// Unreadable lists what exists, but cannot be used. Whatever was published from it is kept.
 	Unreadable []Unreadable
+	// Unmarked are ConfigMaps that are not platform configuration, as their labels say. Whatever was published from one is kept: a label
+	// that is lost takes nothing away.
+	Unmarked []Unreadable
 
 	// LostExclusion is a policy, or a file with policies, that cannot be read, and may keep assignments away from cluster
 	// types. Nothing new may be assigned then. Nil if there is none.

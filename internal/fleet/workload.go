@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -79,6 +80,9 @@ func targetRefName(workload string, n *yaml.Node) string {
 
 // checkWorkload removes targets with the same name, because it is unknown which one is meant.
 func checkWorkload(d *decoder, root *yaml.Node, w *v1alpha1.Workload) {
+	if spec := child(root, "spec"); spec == nil || spec.Kind == yaml.MappingNode && !hasKey(spec, "deploymentTargets") {
+		d.fail(KindMissingField, cmp.Or(spec, root), "write deploymentTargets: [] if it has none", "%s is missing", d.field("spec", "deploymentTargets"))
+	}
 	d.dependencies(root, w.Spec.DependsOn, "spec", "dependsOn")
 	lines := map[string][]int{}
 	for i, target := range w.Spec.DeploymentTargets {

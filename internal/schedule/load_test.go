@@ -113,7 +113,7 @@ func TestLoadReadsRegistrationsOfTheEnvironmentBranch(t *testing.T) {
 }
 
 func TestLoadKnowsTheWorkloadsOfTheControlPlaneItself(t *testing.T) {
-	const workload = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: %s}\n"
+	const workload = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: %s}\nspec: {deploymentTargets: []}\n"
 	s := helloFleet(t, map[string]string{
 		"control-plane/main/workloads/own.yaml": registration("own", ".", "samples/own"),
 		"control-plane/main/samples/own/w.yaml": fmt.Sprintf(workload, "own"),

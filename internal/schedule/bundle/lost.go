@@ -13,6 +13,8 @@ import (
 type lost struct {
 	// refs are the objects that exist but cannot be used. Workloads and targets of different owners can have the same name.
 	refs map[fleet.Ref][]fleet.Unreadable
+	// unmarked are ConfigMaps that are not platform configuration any more.
+	unmarked map[fleet.Ref]fleet.Unreadable
 	// file is a file whose objects are unknown; nil if there is none.
 	file *fleet.Unreadable
 	// templates is a file that may define templates; nil if there is none.
@@ -44,6 +46,14 @@ func newLost(s *fleet.Snapshot) lost {
 		d.ref(u.Ref)
 		d.position(u.Position)
 		d.texts(strconv.FormatBool(u.NoTemplate), strconv.FormatBool(u.NoExclusion), u.Owner.Workspace, u.Owner.Registration)
+	}
+	for _, u := range s.Unmarked {
+		if l.unmarked == nil {
+			l.unmarked = map[fleet.Ref]fleet.Unreadable{}
+		}
+		l.unmarked[u.Ref] = u
+		d.ref(u.Ref)
+		d.position(u.Position)
 	}
 	if l.file != nil || len(l.nameless) > 0 {
 		l.addPresent(s, &d)
@@ -97,7 +107,7 @@ func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPoli
 // contents explains why the contents of a published assignment must not change: something that it was made from
 // cannot be read. It returns nil if everything that it was made from is known.
 func (l *lost) contents(published *Assignment) *fleet.Problem {
-	if len(l.refs) == 0 || published == nil {
+	if len(l.refs)+len(l.unmarked) == 0 || published == nil {
 		return nil
 	}
 	if published.Sources == nil {
@@ -109,6 +119,11 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 	for _, ref := range published.Sources.Refs() {
 		if u, ok := l.unreadable(ref, published); ok {
 			return withheld(published, madeFrom(ref)+", which cannot be read", u)
+		}
+		if u, ok := l.unmarked[ref]; ok {
+			problem := withheld(published, madeFrom(ref)+", which has no label "+fleet.ConfigLabel+" any more", u)
+			problem.Hint = fmt.Sprintf("write %s: \"true\"; or \"false\" if it is not platform configuration any more", fleet.ConfigLabel)
+			return problem
 		}
 		if u, why := l.gone(ref); u != nil {
 			return withheld(published, madeFrom(ref)+", which is gone, and "+why, *u)

@@ -28,6 +28,34 @@ func Name(word string, candidates []string) string {
 	return best
 }
 
+// Typo returns the candidate that a word is a typo of, or "" if there is none: the candidate in other letter case, or with one letter
+// dropped, added, or replaced, or two neighbours swapped. It is stricter than [Name], because what looks like a typo is refused.
+// Ties are resolved by name.
+func Typo(word string, candidates []string) string {
+	best := ""
+	for _, c := range candidates {
+		if IsTypo(word, c) && (best == "" || c < best) {
+			best = c
+		}
+	}
+	return best
+}
+
+// IsTypo reports whether a word is a typo of a name. A name is not a typo of itself. Of names with one or two letters only other letter
+// case counts, because most words of that length are similar.
+func IsTypo(word, name string) bool {
+	const short = 2
+	switch {
+	case word == name || word == "" || max(len(word), len(name)) > maxWord:
+		return false
+	case strings.EqualFold(word, name):
+		return true
+	case len(name) <= short || len(word)-len(name) > 1 || len(name)-len(word) > 1:
+		return false
+	}
+	return distanceOf(word, name) == 1
+}
+
 // All returns the candidates that a mistyped word may stand for, the most similar first, and each once: those that [Name] takes for
 // similar, and those that contain the word or a large part of it.
 func All(word string, candidates []string) []string {
