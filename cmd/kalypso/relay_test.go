@@ -16,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/kalypso-io/kalypso/internal/cli/garbage"
 )
 
 // Tests start kalypso some 1,500 times, and starting it is most of what a short command does. So the program of that name on the PATH of
@@ -189,7 +187,6 @@ func unixConnection(fd int) (*net.UnixConn, error) {
 
 // runForRelays is the runner: it runs commands until the tests end.
 func runForRelays() {
-	garbage.Usual() // it needs more and more memory
 	tests, err := unixConnection(3)
 	local := time.Local
 	for err == nil {
