@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
@@ -96,13 +97,17 @@ func (f *fetch) get(ctx context.Context, hash plumbing.Hash) error {
 	}
 	f.repo.client.progress("fetching " + f.repo.Name)
 	limits := f.repo.client.Limits.orDefaults()
+	begun := time.Now()
 	err := f.repo.client.bounded(ctx, "fetch", l, limits.Transfer, "it did not send everything", func(ctx context.Context, cancel context.CancelCauseFunc) error {
 		pack := newMeter(limits, cancel)
 		defer pack.stop()
 		return f.receive(ctx, session, f.request(conn, hash), pack)
 	})
 	if err != nil {
-		return remoteError(ctx, "fetch", l, conn.used, err)
+		if err = remoteError(ctx, "fetch", l, conn.used, err); errors.Is(err, ErrTooLarge) {
+			f.repo.client.sources.refused(l, err, time.Since(begun), limits.Pause)
+		}
+		return err
 	}
 	if _, err := f.store.size(hash); err != nil {
 		return remoteError(ctx, "fetch", l, conn.used, fmt.Errorf("the server did not send commit %s", hash))
@@ -134,8 +139,6 @@ func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession
 		return err
 	}
 	defer response.Close()
-	target := openStorage(f.store.dir, f.store.common)
-	defer target.Close()
 	pack := io.Reader(contextReader{ctx, response})
 	if kind, ok := sidebandOf(request.Capabilities); ok {
 		demuxer := sideband.NewDemuxer(kind, pack)
@@ -143,7 +146,7 @@ func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession
 		pack = demuxer
 	}
 	measured.r = pack
-	if err := packfile.WritePackfileToObjectStorage(target, measured); err != nil {
+	if err := receivePack(ctx, filepath.Join(f.store.common, "objects", "pack"), measured, f.repo.client.Limits); err != nil {
 		return err
 	}
 	f.store.reindex()

@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -218,9 +217,8 @@ func (c *Client) Unbundle(ctx context.Context, dir string, bundle io.Reader) (*B
 	if err := initBare(dir, ""); err != nil {
 		return nil, storageError("create", dir, err)
 	}
-	storage := openStorage(dir, dir)
-	err = packfile.WritePackfileToObjectStorage(storage, &limitedPack{r: contextReader{ctx, in}, rest: c.Limits.orDefaults().Pack})
-	if err = errors.Join(err, storage.Close()); err != nil {
+	err = receivePack(ctx, filepath.Join(dir, "objects", "pack"), &limitedPack{r: in, rest: c.Limits.orDefaults().Pack}, c.Limits)
+	if err != nil {
 		if end := ended(ctx, err); end != nil {
 			return nil, end
 		}
@@ -406,9 +404,8 @@ func (r *Repository) copyPack(ctx context.Context, pack string) error {
 		return storageError("read", pack, err)
 	}
 	defer f.Close()
-	target := openStorage(r.store().dir, r.store().common)
-	err = packfile.WritePackfileToObjectStorage(target, contextReader{ctx, f})
-	if err = errors.Join(err, target.Close()); err != nil {
+	err = receivePack(ctx, filepath.Join(r.store().common, "objects", "pack"), f, r.client.Limits)
+	if err != nil {
 		if end := ended(ctx, err); end != nil {
 			return end
 		}

@@ -25,12 +25,15 @@ type Limits struct {
 	Stall time.Duration
 	// Wait is how long a read waits for another one of the same repository. Default: Transfer.
 	Wait time.Duration
-	// Pause is how long a repository is not contacted after it exceeded a limit of time, or longer if the attempt took
-	// longer. It doubles each time, up to half an hour. After three repositories of a host, the whole host is paused.
+	// Pause is how long a repository is not contacted after it exceeded a limit, or longer if the attempt took
+	// longer. It doubles each time, up to half an hour. After three repositories of a host that exceeded a limit of time, the whole host is paused.
 	// Default: 1m.
 	Pause time.Duration
 	// References and Pack are the sizes of the list of references and of a pack, in bytes. Defaults: 32 MiB, 4 GiB.
 	References, Pack int64
+	// Objects is the number of objects of a pack, Content the size of all of them when they are unpacked, in bytes. Whatever it is,
+	// a pack of more than a mebibyte can have a thousand times its size. Defaults: 4 million, 64 GiB.
+	Objects, Content int64
 }
 
 func (l Limits) orDefaults() Limits {
@@ -41,6 +44,8 @@ func (l Limits) orDefaults() Limits {
 	l.Pause = cmp.Or(l.Pause, time.Minute)
 	l.References = cmp.Or(l.References, 32<<20)
 	l.Pack = cmp.Or(l.Pack, 4<<30)
+	l.Objects = cmp.Or(l.Objects, 4_000_000)
+	l.Content = cmp.Or(l.Content, 64<<30)
 	return l
 }
 
@@ -85,7 +90,7 @@ func (c *Client) bounded(ctx context.Context, op string, l location, limit time.
 	return err
 }
 
-// sources are the repositories and hosts that exceeded a limit of time. They are not contacted for a while, so that they
+// sources are the repositories that exceeded a limit, and the hosts that exceeded a limit of time. They are not contacted for a while, so that they
 // do not hold up everything else again and again.
 type sources struct {
 	mu           sync.Mutex
@@ -93,7 +98,7 @@ type sources struct {
 	hosts        map[string]*slowHost
 }
 
-// slowSource is a repository that exceeded a limit of time, and has not been read since.
+// slowSource is a repository that exceeded a limit, and has not been read since.
 type slowSource struct {
 	since, until time.Time
 	failures     int
@@ -129,17 +134,8 @@ func (s *sources) paused(l location) error {
 func (s *sources) exceeded(l location, err error, took, pause time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.repositories == nil {
-		s.repositories, s.hosts = map[string]*slowSource{}, map[string]*slowHost{}
-	}
-	slow := s.repositories[l.String()]
-	if slow == nil {
-		slow = &slowSource{since: time.Now()}
-		s.repositories[l.String()] = slow
-	}
-	pause = min(max(pause, took)<<min(slow.failures, 10), maxPause)
-	slow.failures++
-	slow.err, slow.until = err, time.Now().Add(pause)
+	slow := s.source(l)
+	slow.pause(err, took, pause)
 	host := s.hosts[l.hostPort()]
 	if host == nil {
 		host = &slowHost{repositories: map[string]bool{}}
@@ -151,6 +147,32 @@ func (s *sources) exceeded(l location, err error, took, pause time.Duration) {
 	}
 }
 
+// refused notes that a repository exceeded a limit of size. Others of its host can be read.
+func (s *sources) refused(l location, err error, took, pause time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source(l).pause(err, took, pause)
+}
+
+// source returns what is known of a repository that exceeds a limit.
+func (s *sources) source(l location) *slowSource {
+	if s.repositories == nil {
+		s.repositories, s.hosts = map[string]*slowSource{}, map[string]*slowHost{}
+	}
+	slow := s.repositories[l.String()]
+	if slow == nil {
+		slow = &slowSource{since: time.Now()}
+		s.repositories[l.String()] = slow
+	}
+	return slow
+}
+
+func (s *slowSource) pause(err error, took, pause time.Duration) {
+	pause = min(max(pause, took)<<min(s.failures, 10), maxPause)
+	s.failures++
+	s.err, s.until = err, time.Now().Add(pause)
+}
+
 // read notes that a repository was read.
 func (s *sources) read(l location) {
 	s.mu.Lock()
@@ -159,7 +181,7 @@ func (s *sources) read(l location) {
 	delete(s.hosts, l.hostPort())
 }
 
-// Unavailable is a remote repository that exceeded a limit of time, and has not been read since.
+// Unavailable is a remote repository that exceeded a limit, and has not been read since.
 type Unavailable struct {
 	// Repository is its URL, without credentials.
 	Repository string
@@ -167,7 +189,7 @@ type Unavailable struct {
 	Err        error
 }
 
-// Unavailable returns the remote repositories that exceeded a limit of time and have not been read since, sorted.
+// Unavailable returns the remote repositories that exceeded a limit and have not been read since, sorted.
 func (c *Client) Unavailable() []Unavailable {
 	c.sources.mu.Lock()
 	defer c.sources.mu.Unlock()
@@ -224,7 +246,7 @@ func (m *meter) watch(stall time.Duration) {
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if m.count.Add(int64(n)) > m.limit {
-		return n, tooMuchError{"it sends a pack", m.limit}
+		return n, tooMuchError{what: "it sends a pack", limit: m.limit}
 	}
 	return n, err
 }
@@ -233,9 +255,12 @@ func (m *meter) Read(p []byte) (int, error) {
 type tooMuchError struct {
 	what  string
 	limit int64
+	unit  string // bytes if empty
 }
 
-func (e tooMuchError) Error() string { return fmt.Sprintf("%s of more than %d bytes", e.what, e.limit) }
+func (e tooMuchError) Error() string {
+	return fmt.Sprintf("%s of more than %d %s", e.what, e.limit, cmp.Or(e.unit, "bytes"))
+}
 
 // limitedTransport bounds the size of lists of references.
 type limitedTransport struct {
@@ -261,7 +286,7 @@ type limitedBody struct {
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.rest -= int64(n); b.rest < 0 {
-		return 0, tooMuchError{"it lists references", b.limit}
+		return 0, tooMuchError{what: "it lists references", limit: b.limit}
 	}
 	return n, err
 }

@@ -15,7 +15,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -198,15 +197,7 @@ func storePack(dir string, objects iter.Seq2[plumbing.Hash, pendingObject]) erro
 		return err
 	}
 	defer func() { _ = os.Remove(idx) }()
-	base := filepath.Join(dir, "pack-"+index.sum.String())
-	if err := os.Rename(idx, base+".idx"); err != nil {
-		return err
-	}
-	// A pack has the name of its content, so one that exists is the same. On some systems, open files cannot be replaced.
-	if err := os.Rename(pack, base+".pack"); err != nil && !exists(base+".pack") {
-		return err
-	}
-	return nil
+	return placePack(dir, pack, idx, index.sum)
 }
 
 func exists(path string) bool {

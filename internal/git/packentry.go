@@ -2,7 +2,6 @@ package git
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -15,6 +14,7 @@ import (
 // packed is what a pack has at an offset: an object, or a delta and the place or name of what it is applied to.
 type packed struct {
 	kind    plumbing.ObjectType
+	size    int64 // of the content
 	content []byte
 	base    int64
 	name    plumbing.Hash
@@ -27,7 +27,6 @@ func (p packed) isDelta() bool {
 // entry reads what a pack has at an offset, with buffers that are used again.
 type entry struct {
 	packed
-	size int64 // of the content
 
 	packs *packs
 	pack  *pack
@@ -59,50 +58,62 @@ func (e *entry) release() {
 	entries.Put(e)
 }
 
-// header reads the type and the size, which has four bits in the first byte, then seven at a time; and the base of a delta.
-func (e *entry) header(offset int64) error {
-	b, err := e.ReadByte()
+// header reads the header of the entry.
+func (e *entry) header(offset int64) (err error) {
+	e.packed, err = readEntryHeader(e, offset)
+	return err
+}
+
+// byteReader reads a pack, also byte by byte.
+type byteReader interface {
+	io.Reader
+	io.ByteReader
+}
+
+// readEntryHeader reads the type and the size, which has four bits in the first byte, then seven at a time; and the base of a delta.
+func readEntryHeader(r byteReader, offset int64) (h packed, err error) {
+	b, err := r.ReadByte()
 	if err != nil {
-		return err
+		return h, err
 	}
-	e.kind = plumbing.ObjectType(b >> 4 & 7)
+	h.kind = plumbing.ObjectType(b >> 4 & 7)
 	size := uint64(b & 0x0f)
 	for shift := 4; b >= 0x80; shift += 7 {
-		if b, err = e.ReadByte(); err != nil {
-			return err
+		if b, err = r.ReadByte(); err != nil {
+			return h, err
 		}
 		if shift > 56 {
-			return damagedPack(errors.New("an object is too large"))
+			return h, damagedPack(errors.New("an object is too large"))
 		}
 		size |= uint64(b&0x7f) << shift
 	}
-	e.size = int64(size)
-	switch e.kind {
+	h.size = int64(size)
+	switch h.kind {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
-		return nil
+		return h, nil
 	case plumbing.REFDeltaObject:
-		_, err = io.ReadFull(e, e.name[:])
-		return err
+		_, err = io.ReadFull(r, h.name[:])
+		return h, err
 	case plumbing.OFSDeltaObject:
-		e.base, err = e.distance()
-		if e.base = offset - e.base; err == nil && (e.base <= 0 || e.base >= offset) {
+		h.base, err = readDistance(r)
+		if h.base = offset - h.base; err == nil && (h.base <= 0 || h.base >= offset) {
 			err = damagedPack(errors.New("a delta is before its base"))
 		}
-		return err
+		return h, err
 	default:
-		return damagedPack(packfile.ErrInvalidObject)
+		return h, damagedPack(packfile.ErrInvalidObject)
 	}
 }
 
-// distance reads how far before a delta its base is: seven bits at a time, to which each further byte adds one.
-func (e *entry) distance() (int64, error) {
-	b, err := e.ReadByte()
+// readDistance reads how far before a delta its base is: seven bits at a time, to which each further byte adds one.
+func readDistance(r io.ByteReader) (int64, error) {
+	b, err := r.ReadByte()
 	distance := int64(b & 0x7f)
 	for err == nil && b >= 0x80 {
 		if distance >= 1<<55 {
 			return 0, damagedPack(errors.New("a delta is too far from its base"))
 		}
-		b, err = e.ReadByte()
+		b, err = r.ReadByte()
 		distance = (distance+1)<<7 | int64(b&0x7f)
 	}
 	return distance, err
@@ -139,20 +150,9 @@ func (e *entry) more() (err error) {
 }
 
 // open begins to unpack the content.
-func (e *entry) open() error {
-	if e.unpack == nil {
-		unpack, err := zlib.NewReader(e)
-		if err != nil {
-			return damagedPack(err)
-		}
-		e.unpack = unpack
-		return nil
-	}
-	again, _ := e.unpack.(zlib.Resetter)
-	if err := again.Reset(e, nil); err != nil {
-		return damagedPack(err)
-	}
-	return nil
+func (e *entry) open() (err error) {
+	e.unpack, err = openContent(e.unpack, e)
+	return err
 }
 
 // objectSize returns the size of the object, also of one that a delta makes. A delta begins with the sizes of its base and of the object.
@@ -172,12 +172,8 @@ func (e *entry) objectSize() (int64, error) {
 
 // deltaSize returns the size of the object that a delta makes.
 func deltaSize(delta []byte) (int64, error) {
-	_, n := binary.Uvarint(delta)
-	size, m := binary.Uvarint(delta[max(n, 0):])
-	if n <= 0 || m <= 0 || size > 1<<62 {
-		return 0, damagedPack(packfile.ErrInvalidDelta)
-	}
-	return int64(size), nil
+	_, size, _, err := deltaSizes(delta)
+	return size, err
 }
 
 // read returns the entry with its content, and releases the buffers. limit bounds the size of the object, also of one that a delta makes.

@@ -23,9 +23,9 @@ const (
 	// maxChain bounds the number of deltas of one object. Git itself makes at most 4,095.
 	maxChain = 4095
 	// maxBase bounds the size of a delta, and of the object that it is applied to.
-	maxBase = 1 << 29
+	maxBase = 128 << 20
 	// maxMade bounds the size of everything that the deltas of one object make.
-	maxMade = 1 << 34
+	maxMade = 4 << 30
 	// maxCachedBases bounds what is kept of such objects, in bytes.
 	maxCachedBases = 32 << 20
 )
@@ -188,6 +188,7 @@ func (p *packs) read(hash plumbing.Hash, limit int64) (plumbing.ObjectType, []by
 		return 0, nil, err
 	}
 	c := chain{packs: p, pack: x}
+	defer c.release()
 	kind, content, err := c.follow(offset, limit)
 	if err != nil {
 		return 0, nil, err
@@ -205,6 +206,21 @@ type chain struct {
 	made int64
 	// offsets are those of the deltas, and of the object at the end.
 	offsets []int64
+	alone   bool
+}
+
+// wait waits until no other large object is made, if this one needs as much.
+func (c *chain) wait(size int64) {
+	if size > large && !c.alone {
+		largeObjects <- struct{}{}
+		c.alone = true
+	}
+}
+
+func (c *chain) release() {
+	if c.alone {
+		<-largeObjects
+	}
 }
 
 // follow collects the deltas of the object at an offset, and returns the object at the end of the chain. Most objects have no delta.
@@ -219,6 +235,9 @@ func (c *chain) follow(offset, limit int64) (plumbing.ObjectType, []byte, error)
 		e, err := c.packs.entry(c.pack, offset)
 		if err != nil {
 			return 0, nil, err
+		}
+		if len(c.deltas) > 0 {
+			c.wait(e.size)
 		}
 		found, err := e.read(limit)
 		if err != nil || !found.isDelta() {
@@ -236,6 +255,7 @@ func (c *chain) follow(offset, limit int64) (plumbing.ObjectType, []byte, error)
 			return 0, nil, err
 		}
 		c.size, c.made = c.size+len(found.content), c.made+made
+		c.wait(made)
 		if len(c.deltas) > maxChain || c.size > maxBase || c.made > maxMade {
 			return 0, nil, damagedPack(errors.New("too many deltas"))
 		}

@@ -126,6 +126,7 @@ func TestHostileChains(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := chain{packs: p, pack: x}
+	defer c.release()
 	if _, _, err := c.follow(offset, maxBase); !errors.Is(err, errDamaged) || len(c.deltas) != maxMade/maxBase+1 {
 		t.Errorf("%d deltas, %v", len(c.deltas), err)
 	}
