@@ -146,7 +146,10 @@ func Execute(ctx context.Context, t *terminal.Terminal, root *cobra.Command, arg
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started {
+	switch lost, answer := t.Lost(), (&Failure{}); {
+	case lost != nil && (err == nil || !started || errors.As(err, &answer) && answer.Err == nil):
+		err = Failed(fmt.Errorf("write the output: %w", lost), "nobody has the whole output: run it again, with space for it")
+	case err != nil && !started:
 		err = AsUsage(cmd, err)
 	}
 	return Report(t, err)
