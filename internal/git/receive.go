@@ -16,9 +16,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 const (
@@ -59,6 +62,22 @@ func receivePack(ctx context.Context, dir string, r io.Reader, limits Limits) er
 	}
 	defer func() { _ = os.Remove(idx) }()
 	return placePack(dir, pack, idx, p.index.sum)
+}
+
+// CheckPack reads a pack, which may need objects that it does not have, and returns why it must not be given to Git: its objects would need
+// too much memory. The error is [ErrTooLarge] then, and [ErrCorrupt] for anything but a pack. where names the repository.
+func CheckPack(ctx context.Context, where string, r io.Reader, limits Limits) error {
+	_, err := readPack(contextReader{ctx, r}, io.Discard, limits.orDefaults())
+	var much tooMuchError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &much):
+		return &Error{Kind: ErrTooLarge, Op: "push to", Where: where, Detail: strings.Replace(much.Error(), "it sends", "this is", 1), Hint: "push without the large objects"}
+	case ended(ctx, err) != nil:
+		return ended(ctx, err)
+	}
+	return &Error{Kind: ErrCorrupt, Op: "push to", Where: where, Detail: secret.Scrub(err.Error())}
 }
 
 // receivedPack is a pack while it is received.

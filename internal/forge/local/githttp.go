@@ -9,12 +9,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local/receivepack"
+	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -238,6 +240,12 @@ func (g gitHandler) push(ctx context.Context, w http.ResponseWriter, r *http.Req
 		http.Error(w, secret.Scrub(err.Error()), http.StatusBadRequest)
 		return err
 	}
+	if err := checkPush(ctx, c, request, body); err != nil {
+		if understood, failed := request.Refuse(w, refuseAll(request, err), ""); failed != nil || !understood {
+			http.Error(w, secret.Scrub(err.Error()), http.StatusRequestEntityTooLarge)
+		}
+		return err
+	}
 	if _, err := body.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -258,6 +266,25 @@ func (g gitHandler) push(ctx context.Context, w http.ResponseWriter, r *http.Req
 	g.handOver(w, r, c, body, size)
 	// The client may have disconnected; git's result still counts.
 	return g.followUp(context.WithoutCancel(ctx), c, request)
+}
+
+// maxPushed bounds the size of the objects of one push, unpacked. Git makes them in memory.
+const maxPushed = 8 << 30
+
+// checkPush returns why Git must not get the objects of a push, which follow the commands.
+func checkPush(ctx context.Context, c call, request receivepack.Request, body io.Reader) error {
+	if !slices.ContainsFunc(request.Commands, func(c receivepack.Command) bool { return !c.Deletes() }) {
+		return nil // there is no pack
+	}
+	return git.CheckPack(ctx, c.path(), body, git.Limits{Content: maxPushed})
+}
+
+func refuseAll(request receivepack.Request, err error) map[string]string {
+	reasons := map[string]string{}
+	for _, command := range request.Commands {
+		reasons[command.Ref] = secret.Scrub(err.Error())
+	}
+	return reasons
 }
 
 // refusals returns the commands of a push that are not allowed, with reasons.

@@ -73,9 +73,10 @@ func (in *installation) baseEnvironment(settings ...[2]string) []string {
 func (b bare) run(ctx context.Context, written string, args ...string) (output string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mergeTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, b.in.git, args...)
+	program, limits := limited(b.in.git, args...)
+	command := exec.CommandContext(ctx, program, limits...)
 	command.Dir = b.in.neutral()
-	command.Env = append(b.in.baseEnvironment(), "GIT_DIR="+b.in.neutral(), "LC_ALL=C")
+	command.Env = append(b.in.baseEnvironment(modest...), "GIT_DIR="+b.in.neutral(), "LC_ALL=C")
 	objects := filepath.Join(b.dir, "objects")
 	if written == "" {
 		command.Env = append(command.Env, "GIT_OBJECT_DIRECTORY="+objects)
