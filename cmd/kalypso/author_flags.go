@@ -46,18 +46,22 @@ func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
 	if err != nil {
 		return editing.Author{}, err
 	}
-	var file struct {
-		People []forge.Person `json:"people"`
-	}
-	if err := sigs.Unmarshal(content, &file); err != nil {
+	people, err := readPeople(content)
+	if err != nil {
 		var mistaken *json.UnmarshalTypeError
 		if errors.As(err, &mistaken) { // its text is about types of Go
-			err = fmt.Errorf("%s is not of the right form, but a %s", strings.TrimPrefix(mistaken.Field, "."), mistaken.Value)
+			field := strings.TrimSuffix("people."+strings.TrimPrefix(mistaken.Field, "."), ".")
+			err = fmt.Errorf("%s is not of the right form, but a %s", field, mistaken.Value)
+		} else if _, unknown, ok := strings.Cut(err.Error(), "json: unknown field "); ok {
+			err = fmt.Errorf("people has no field %s", unknown)
 		}
-		return editing.Author{}, cli.Failed(fmt.Errorf("read %s: %w", f.people, err), "write people: [{user: ada@example.com, groups: [team-a], logins: {github: ada}}]")
+		return editing.Author{}, cli.Failed(fmt.Errorf("read %s: %w", f.people, err), peopleForm)
+	}
+	if len(people) == 0 {
+		return editing.Author{}, cli.Failed(fmt.Errorf("%s names nobody", f.people), peopleForm)
 	}
 	var found []forge.Person
-	for _, p := range file.People {
+	for _, p := range people {
 		isLogin := func(login string) bool { return forge.SameLogin(login, f.author) }
 		if strings.EqualFold(p.User, f.author) || slices.ContainsFunc(slices.Collect(maps.Values(p.Logins)), isLogin) {
 			found = append(found, p)
@@ -70,4 +74,19 @@ func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
 		return editing.Author{Name: found[0].User, Groups: found[0].Groups}, nil
 	}
 	return editing.Author{}, cli.Failed(fmt.Errorf("%s has several users with the login %q: %s and %s", f.people, f.author, found[0].User, found[1].User), "name the user with --author")
+}
+
+// peopleForm says what the file of --people has.
+const peopleForm = "write people: [{user: ada@example.com, groups: [team-a], logins: {github: ada}}]"
+
+// readPeople reads the people of a file, which can have other fields: it may be the configuration of a server.
+func readPeople(content []byte) ([]forge.Person, error) {
+	var file struct {
+		People json.RawMessage `json:"people"`
+	}
+	if err := sigs.Unmarshal(content, &file); err != nil || file.People == nil {
+		return nil, err
+	}
+	var people []forge.Person
+	return people, sigs.UnmarshalStrict(file.People, &people)
 }

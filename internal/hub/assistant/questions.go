@@ -1,8 +1,13 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,12 +25,17 @@ type pageInput struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"how many items, at most 100; 20 by default"`
 }
 
-func (p pageInput) paging() query.Paging {
-	limit := p.Limit
-	if limit <= 0 {
-		limit = page
+// mostItems is the largest page.
+const mostItems = 100
+
+func (p pageInput) paging() query.Paging { return query.Paging{After: p.After, Limit: cmp.Or(p.Limit, page)} }
+
+// check returns an error if the limit is out of bounds. Inputs with pages have it, too.
+func (p pageInput) check() error {
+	if p.Limit < 0 || p.Limit > mostItems {
+		return fmt.Errorf("limit %d: want a number from 1 to %d", p.Limit, mostItems)
 	}
-	return query.Paging{After: p.After, Limit: min(limit, 100)}
+	return nil
 }
 
 // timeInput is a time as RFC 3339.
@@ -50,11 +60,28 @@ func addQuery[I, Q, T any](s *mcp.Server, name, description string, query func(i
 	addTool(s, name, description, func(ctx context.Context, in I) (none T, err error) {
 		var t times
 		q := query(in, &t)
-		if t.err != nil {
-			return none, t.err
+		err = cmp.Or(t.err, checkWords(reflect.ValueOf(q)))
+		if paged, ok := any(in).(interface{ check() error }); ok {
+			err = cmp.Or(err, paged.check())
+		}
+		if err != nil {
+			return none, err
 		}
 		return answer(ctx, q)
 	})
+}
+
+// checkWords returns an error if a text of a query is none of the words that its tag enum lists. The API reads the same tags.
+func checkWords(q reflect.Value) error {
+	for i := range q.NumField() {
+		field, value := q.Type().Field(i), q.Field(i)
+		words := field.Tag.Get("enum")
+		if words == "" || value.Kind() != reflect.String || value.IsZero() || slices.Contains(strings.Split(words, ","), value.String()) {
+			continue
+		}
+		return fmt.Errorf("%s %q: want %s", field.Tag.Get("query"), value.String(), strings.Join(strings.Split(words, ","), ", "))
+	}
+	return nil
 }
 
 type environmentsInput struct {

@@ -57,6 +57,11 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	if q.Workload != "" && len(all) == 0 {
 		return page, o.noVersions(ctx, q.Workload)
 	}
+	if q.Cluster != "" && len(all) == 0 {
+		if err := o.registered(ctx, ledger.NameCluster, q.Cluster); err != nil {
+			return page, err
+		}
+	}
 	return cut(all, q.Paging, func(d *Discrepancy) string { return names(d.Environment, d.Cluster, d.ClusterType, d.Target) })
 }
 

@@ -79,6 +79,18 @@ func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error)
 	return f, err
 }
 
+// knownIn returns an error if a query without a result names what the ledger does not know.
+func (o *Observer) knownIn(ctx context.Context, q *FiguresQuery) error {
+	var unknown error
+	if q.Environment != "" {
+		_, unknown = o.environment(ctx, "", q.Environment, time.Time{})
+	}
+	if unknown == nil && q.Workload != "" {
+		unknown = o.registered(ctx, ledger.NameWorkload, q.Workload)
+	}
+	return unknown
+}
+
 // Course returns the figures of a period, and the deployments in each of n equal parts of it, oldest first. It reads
 // the ledger once, because a large fleet has many incidents.
 func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, []Part, error) {
@@ -100,6 +112,11 @@ func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, 
 	incidents, err := o.Ledger.Incidents(ctx, wanted)
 	if err != nil {
 		return f, nil, err
+	}
+	if len(deployments)+len(incidents) == 0 {
+		if err := o.knownIn(ctx, &q); err != nil {
+			return f, nil, err
+		}
 	}
 	f.Total = perform(deployments, incidents, q)
 	f.Items = append(f.Items, grouped(deployments, incidents, q)...)

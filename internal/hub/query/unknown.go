@@ -76,6 +76,15 @@ func (o *Observer) unknownIn(ctx context.Context, kind ledger.NameKind, name str
 	return Unknown(string(kind), name, names)
 }
 
+// registered returns an error if the ledger does not have a name.
+func (o *Observer) registered(ctx context.Context, kind ledger.NameKind, name string) error {
+	names, err := o.Ledger.Names(ctx, kind)
+	if err != nil || slices.Contains(names, name) {
+		return err
+	}
+	return Unknown(string(kind), name, names)
+}
+
 // ambiguous returns the error for a commit that matches several.
 func ambiguous(commit string) error {
 	return fmt.Errorf("%w: several commits are called %q; give more of its digits, or what it is promoted of", ledger.ErrInvalid, commit)
