@@ -14,6 +14,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
 	kubecel "k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Rule is a custom rule: a CEL expression (https://cel.dev) that must be true for an object.
@@ -223,7 +225,7 @@ func program(env *cel.Env, expression string) (compiled cel.Program, result *cel
 	for _, e := range issues.Errors() { // the first one is the most specific
 		return nil, nil, fmt.Errorf("column %d: %.300s", e.Location.Column()+1, e.Message)
 	}
-	compiled, err = env.Program(ast, cel.CostLimit(maxCost), cel.CostTracking(&kubecel.CostEstimator{}))
+	compiled, err = env.Program(ast, append(fleet.ExpressionLimits(env), fleet.ExpressionCost(maxCost)...)...)
 	return compiled, ast.OutputType(), err
 }
 

@@ -80,3 +80,15 @@ func TestVariablesAndMessages(t *testing.T) {
 		}
 	}
 }
+
+// A rule of a few kilobytes whose values would have gigabytes ends before it takes them.
+func TestARuleThatNeedsTooMuchMemoryEnds(t *testing.T) {
+	thousand := "[" + strings.Repeat("0,", 999) + "0]"
+	c, err := New(Policy{Rules: []Rule{{Name: "own", Expression: "[" + thousand + "]" + strings.Repeat(".map(x, x + x)", 40) + "[0].map(x, 1).size() == 1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := own(c); len(found) != 1 || !strings.Contains(found[0], "its values are too large") {
+		t.Errorf("got %v", found)
+	}
+}

@@ -126,7 +126,7 @@ func compileExpression(text string, results ...*cel.Type) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost, err := env.EstimateCost(ast, &kubecel.CostEstimator{SizeEstimator: factSizes{}})
+	cost, err := env.EstimateCost(ast, &kubecel.CostEstimator{SizeEstimator: factSizes{}}, flattenEstimates()...)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func orderedRanges() cel.EnvOption {
 }
 
 // ExpressionProgram returns the program of a checked expression in [ExpressionLanguage]. It has one result for the same variables: maps are
-// iterated in the order of their keys. It changes the expression, so that it comes after everything else that reads it.
+// iterated in the order of their keys. It has the limits of [ExpressionLimits]. It changes the expression, so that it comes after everything else that reads it.
 func ExpressionProgram(env *cel.Env, ast *cel.Ast, options ...cel.ProgramOption) (cel.Program, error) {
 	checked := ast.NativeRep()
 	ids, factory := celast.MaxID(checked), celast.NewExprFactory()
@@ -43,7 +43,7 @@ func ExpressionProgram(env *cel.Env, ast *cel.Ast, options ...cel.ProgramOption)
 		r.RenumberIDs(func(int64) int64 { ids++; return ids })
 		r.SetKindCase(factory.NewCall(r.ID(), inOrder, of))
 	}
-	return env.Program(ast, options...)
+	return env.Program(ast, append(ExpressionLimits(env), options...)...)
 }
 
 // orderedMap is a map that is iterated in the order of its keys.

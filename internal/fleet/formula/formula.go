@@ -25,7 +25,6 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	lru "github.com/hashicorp/golang-lru/v2"
-	kubecel "k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -151,7 +150,7 @@ func (l *Language) Compile(text string) (*Formula, error) {
 
 // program returns the program of an expression, which counts its cost.
 func program(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
-	return fleet.ExpressionProgram(env, ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(fleet.MaxExpressionCost), cel.CostTracking(&kubecel.CostEstimator{}))
+	return fleet.ExpressionProgram(env, ast, append(fleet.ExpressionCost(fleet.MaxExpressionCost), cel.EvalOptions(cel.OptOptimize))...)
 }
 
 // readsOf returns what an expression reads.

@@ -106,7 +106,7 @@ func parse(of kind, text string) (*Expression, error) {
 		return nil, err
 	}
 	e := &Expression{text: text}
-	if e.program, err = env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(fleet.MaxExpressionCost)); err != nil {
+	if e.program, err = env.Program(ast, append(append(fleet.ExpressionLimits(env), fleet.ExpressionCost(fleet.MaxExpressionCost)...), cel.EvalOptions(cel.OptOptimize))...); err != nil {
 		return nil, err
 	}
 	celast.PostOrderVisit(ast.NativeRep().Expr(), celast.NewExprVisitor(func(x celast.Expr) {
