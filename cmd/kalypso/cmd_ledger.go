@@ -18,6 +18,6 @@ For PostgreSQL, keep the password out of the URL: use PGPASSWORD or ~/.pgpass.`,
 		Example: `  kalypso ledger export --ledger kalypso-data/ledger.db > ledger.jsonl
   kalypso ledger import --ledger postgres://kalypso@db.example.com/kalypso ledger.jsonl`,
 	})
-	cmd.AddCommand(newLedgerExport(t), newLedgerImport(t), newLedgerBackup(t), newLedgerCompact(t))
+	cmd.AddCommand(newLedgerExport(t), newLedgerImport(t), newLedgerBackup(t), newLedgerCompact(t), newLedgerAccept(t))
 	return cmd
 }

@@ -21,7 +21,7 @@ func withoutJSON() map[string]string {
 		"init": "writes files for people to edit", "sample": "the tutorial, for people",
 		"config owners": "prints the file CODEOWNERS", "app config owners": "prints the file CODEOWNERS",
 		"placements": "prints PlacementDecisions, which are documents of Kubernetes", "cluster report": "writes signed JSON lines",
-		"ledger backup": "prints nothing", "ledger export": "writes JSON lines",
+		"ledger backup": "prints nothing", "ledger accept": "prints nothing", "ledger export": "writes JSON lines",
 		"schema": "prints JSON Schema", "help": "prints text for people", "completion": "prints a script for a shell",
 		"docs": "writes pages for people", "man": "writes pages for people",
 	}

@@ -246,10 +246,15 @@ func (c *serverCommands) shutdown(ts *testscript.TestScript, neg bool, args []st
 	}
 }
 
-// page fetches a page of the server once.
+// page fetches a page of the server once:
+//
+//	[!] page URL PATTERN [STATUS]    200 is the status unless another one is named
 func page(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: [!] page URL PATTERN")
+	if len(args) == 2 {
+		args = append(args, strconv.Itoa(http.StatusOK))
+	}
+	if len(args) != 3 {
+		ts.Fatalf("usage: [!] page URL PATTERN [STATUS]")
 	}
 	pattern, err := regexp.Compile(args[1])
 	ts.Check(err)
@@ -258,7 +263,7 @@ func page(ts *testscript.TestScript, neg bool, args []string) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	ts.Check(err)
-	if found := response.StatusCode == http.StatusOK && pattern.Match(body); found == neg {
+	if found := strconv.Itoa(response.StatusCode) == args[2] && pattern.Match(body); found == neg {
 		ts.Fatalf("%s answers %s:\n%s", args[0], response.Status, body)
 	}
 }

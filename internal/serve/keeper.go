@@ -106,6 +106,8 @@ type Keeper struct {
 	Metrics *Metrics
 	// OnError is called with the error of each failed round. Optional.
 	OnError func(error)
+	// Wait waits until rounds may run, and returns false if the context ends before. Optional.
+	Wait func(ctx context.Context) bool
 	// Replicas divides the work with other servers. Optional.
 	Replicas Replicas
 	// Views shows what other replicas work on. Required with Replicas.
@@ -139,6 +141,9 @@ const (
 // Run works until the context ends, and returns when the running rounds have ended.
 func (k *Keeper) Run(ctx context.Context) {
 	k.start()
+	if k.Wait != nil && !k.Wait(ctx) {
+		return
+	}
 	var wait sync.WaitGroup
 	for range cmp.Or(k.Workers, 4) {
 		for _, lane := range []workqueue.TypedRateLimitingInterface[item]{k.queue.environments, k.queue.others} {

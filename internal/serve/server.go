@@ -112,13 +112,13 @@ func (s *Server) Handler() http.Handler {
 
 // ready serves /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	if !s.Keeper.Ready() {
-		text(w, http.StatusServiceUnavailable, "not all control planes have been read yet\n")
-		return
-	}
 	var health Health
 	if s.Health != nil {
 		health = s.Health()
+	}
+	if !s.Keeper.Ready() {
+		text(w, http.StatusServiceUnavailable, strings.Join(append(health.Unready, "not all control planes have been read yet"), "\n")+"\n")
+		return
 	}
 	status, lines := http.StatusOK, []string{"ok"}
 	if len(health.Unready) > 0 {

@@ -81,6 +81,8 @@ type Server struct {
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.
 	OnApplication func(controlPlane, subject string)
+	// Refuses says why no write is taken at present, and what to do next; empty if writes are taken. Optional.
+	Refuses func() (what, next string)
 	// OnError is called with the error of each request that failed. Optional.
 	OnError func(error)
 	// Version is the version of the program. Optional.
@@ -107,8 +109,22 @@ func (s *Server) now() time.Time {
 // tokens manages the tokens of people and programs.
 func (s *Server) tokens() access.Tokens { return access.Tokens{Store: s.Ledger, Guard: s.Guard} }
 
+// refused returns why no write is taken at present.
+func (s *Server) refused() error {
+	if s.Refuses == nil {
+		return nil
+	}
+	if what, next := s.Refuses(); what != "" {
+		return newProblem(http.StatusServiceUnavailable, what, next)
+	}
+	return nil
+}
+
 // audit records a write before it is done. If that fails, the write must not be done.
 func (s *Server) audit(ctx context.Context, action, subject, detail string) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
 	if grant, ok := ctx.Value(usedGrant{}).(string); ok {
 		detail = strings.TrimSpace(detail + " grant=" + strconv.Quote(grant))
 	}

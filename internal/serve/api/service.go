@@ -142,6 +142,9 @@ func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 	if err == nil {
 		err = negotiable(op, r)
 	}
+	if role := roles[op.OperationID]; err == nil && op.Method != http.MethodGet && role != access.Cluster && role != access.Reader {
+		err = s.refused() // before it looks at anything, which is empty at that time
+	}
 	if err != nil {
 		s.refuse(ctx, err)
 		return

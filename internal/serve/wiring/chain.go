@@ -90,6 +90,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		Jobs:          s.chains.promoter.Jobs,
 		OnCommand:     func(subject, _ string) { s.Keeper.RunChain(subject) },
 		OnError:       s.disk.note,
+		Refuses:       s.recognition.refusal,
 		OnApplication: func(controlPlane, subject string) { s.Keeper.Deliver(controlPlane, subject) },
 	}
 	if err := s.wireDirect(ctx); err != nil {

@@ -19,6 +19,9 @@ const overdueAfter = 30 * time.Minute
 // health returns what is wrong with the server. Metrics have the details.
 func (s *Server) health() serve.Health {
 	var h serve.Health
+	if s.recognition.waiting() {
+		h.Unready = append(h.Unready, "the ledger is not the one that was used with the data folder: nothing is done until an administrator accepts it")
+	}
 	if s.disk.full() {
 		h.Unready = append(h.Unready, "the disk is full: reports and commands cannot be stored")
 	}
@@ -47,6 +50,9 @@ func (s *Server) health() serve.Health {
 // alerts returns the same for the page of the fleet, with names and causes.
 func (s *Server) alerts() []web.Alert {
 	var all []web.Alert
+	if r := s.recognition; r.waiting() {
+		all = append(all, web.Alert{What: "The server does nothing: " + r.what(), Since: r.since, Next: "To continue, " + r.next()})
+	}
 	if s.disk.full() {
 		all = append(all, web.Alert{
 			What: "The server's disk is full: reports and commands cannot be stored",

@@ -85,7 +85,9 @@ type Server struct {
 	// replica is this server among those that share the ledger; nil if none can.
 	replica *replica.Member
 	disk    *disk
-	pulse   *pulse
+	// recognition says whether the ledger belongs to the data folder.
+	recognition *recognition
+	pulse       *pulse
 	// registry is the embedded registry; nil if the configuration does not want it.
 	registry *embedded.Registry
 	// graphs are the parts of Azure whose clusters report there.
@@ -138,10 +140,11 @@ func (s *Server) wire(ctx context.Context) error {
 		return err
 	}
 	s.onClose(func() { _ = s.listener.Close() }) // it is closed already if the server ran
+	used := usedBefore(s.Config.Data) // the forge creates a token, too
 	if err := s.openLocalForge(ctx); err != nil {
 		return err
 	}
-	if err := s.openLedger(ctx); err != nil {
+	if err := s.openLedger(ctx, used); err != nil {
 		return err
 	}
 	for _, step := range []func() error{
@@ -210,8 +213,8 @@ func hooks(connections []forge.Connection, forges forge.Forges, env map[string]s
 	return hooks
 }
 
-// openLedger opens the ledger, and creates the administrator's token.
-func (s *Server) openLedger(ctx context.Context) (err error) {
+// openLedger opens the ledger, and creates the administrator's token. used means that a server used the data folder before.
+func (s *Server) openLedger(ctx context.Context, used bool) (err error) {
 	if err := os.MkdirAll(s.Config.Data, 0o700); err != nil {
 		return fmt.Errorf("create the data folder: %w", err)
 	}
@@ -220,9 +223,13 @@ func (s *Server) openLedger(ctx context.Context) (err error) {
 	}
 	s.pulse = newPulse(s.Ledger)
 	s.onClose(func() { _ = s.Ledger.Close() }) // everything that was accepted is stored
+	if err := s.recognize(ctx, used); err != nil {
+		return err
+	}
 	if err := s.joinReplicas(ctx); err != nil {
 		return err
 	}
+	s.Keeper.Wait = s.recognition.wait
 	return s.createAdminToken(ctx)
 }
 
@@ -232,17 +239,25 @@ func (s *Server) Run(ctx context.Context) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer stop()
-	wait.Go(func() { s.compactLedger(ctx) })
-	wait.Go(func() { s.notifications.Run(ctx) })
+	work := func(run func(context.Context)) {
+		wait.Go(func() {
+			if s.recognition.wait(ctx) {
+				run(ctx)
+			}
+		})
+	}
+	wait.Go(func() { s.recognition.watch(ctx) })
+	work(s.compactLedger)
+	work(s.notifications.Run)
 	if s.registry != nil {
-		wait.Go(func() { s.registry.Run(ctx) })
+		work(s.registry.Run)
 	}
 	for _, g := range s.graphs {
-		wait.Go(func() { g.run(ctx) })
+		work(g.run)
 	}
 	if s.replica != nil {
 		held, release := context.WithCancel(context.WithoutCancel(ctx))
-		wait.Go(func() { s.replica.Run(held) })
+		work(func(context.Context) { s.replica.Run(held) })
 		defer release() // when no round runs any more
 	}
 	err := s.server.Serve(ctx, s.listener)

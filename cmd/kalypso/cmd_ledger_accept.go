@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/serve"
+)
+
+// ledgerAcceptCommand is "kalypso ledger accept".
+type ledgerAcceptCommand struct {
+	t      *terminal.Terminal
+	ledger backend.LedgerFlag
+	data   string
+}
+
+func newLedgerAccept(t *terminal.Terminal) *cobra.Command {
+	c := &ledgerAcceptCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "accept --ledger LEDGER [--data FOLDER]",
+		Short: "Let a server work with another ledger than before",
+		Long: `Let a server work with another ledger than the one that was used with its data folder before.
+
+A server whose ledger was lost or replaced does not know what ran where, what was approved and what was taken back. It does nothing until
+its ledger is the one from before, or this command accepts another one. Run it where the data folder is; the server can run, and begins to
+work within seconds.
+
+First restore a backup or import an export, if there is one. In an empty ledger all commits that run are unproven: soaks start with the
+first reports, and checks and approvals are asked for again. Clusters have to be registered again.`,
+		Example: `  kalypso ledger accept --ledger kalypso-data/ledger.db
+  kalypso ledger accept --ledger postgres://kalypso@db.example.com/kalypso --data /var/lib/kalypso`,
+		Args: cli.Exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.ledger.Bind(cmd, "the ledger to accept")
+	cmd.Flags().StringVar(&c.data, "data", serve.DefaultData, "the data `folder` of the server")
+	return cmd
+}
+
+func (c *ledgerAcceptCommand) run(cmd *cobra.Command) error {
+	at, err := c.ledger.Require(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.data); errors.Is(err, fs.ErrNotExist) {
+		return cli.Failed(fmt.Errorf("data folder %q does not exist", c.data), "name the server's with --data")
+	}
+	return backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
+		return open.Accept(cmd.Context(), l, c.data)
+	})
+}
