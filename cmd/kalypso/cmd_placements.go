@@ -1,10 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/placementdecision"
 )
@@ -15,6 +20,7 @@ type placementsCommand struct {
 	source    sourceFlags
 	api       string
 	namespace string
+	against   string
 }
 
 func newPlacements(t *terminal.Terminal) *cobra.Command {
@@ -27,6 +33,9 @@ func newPlacements(t *terminal.Terminal) *cobra.Command {
 Each deployment target is a placement, and its decisions are the clusters of its cluster types. A cluster type without Cluster objects
 stands for itself. One PlacementDecision has at most 100 decisions.
 
+A target keeps the clusters on which it is published while a problem holds it, or while its removal needs approval. The problems go to
+stderr, and the exit code is 3.
+
 The decisions of Open Cluster Management are in the status, which a cluster only takes with --subresource=status.`,
 		Example: `  kalypso placements -e dev --namespace fleet > decisions.yaml
   kalypso placements -e dev --api sig-multicluster`,
@@ -36,6 +45,7 @@ The decisions of Open Cluster Management are in the status, which a cluster only
 	c.source.bind(cmd, t)
 	flags := cmd.Flags()
 	flags.StringVar(&c.api, "api", string(placementdecision.OCM), "the `API` to write: open-cluster-management or sig-multicluster")
+	flags.StringVar(&c.against, "against", "", "`gitops` to keep what is held on the GitOps branch (default), or a folder that stands in for it")
 	flags.StringVar(&c.namespace, "namespace", "", "the `namespace` of the objects (default: none)")
 	return cmd
 }
@@ -53,15 +63,40 @@ func (c *placementsCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
-	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true})
+	request := schedule.DraftRequest{Request: session.request}
+	if c.against != "gitops" {
+		request.Folder = c.against
+	}
+	draft, err := session.drafter.Draft(cmd.Context(), request)
 	if err != nil {
 		return err
 	}
-	text, err := placementdecision.Write(placementdecision.Of(draft.Loaded.Snapshot, draft.Bundle.Decisions, c.namespace), api)
+	text, err := placementdecision.Write(placementdecision.Of(draft.Loaded.Snapshot, draft.Placements(), c.namespace), api)
 	if err != nil {
 		return err
 	}
 	session.progress.End()
-	_, err = c.t.Out.Write(text)
-	return err
+	if _, err := c.t.Out.Write(text); err != nil {
+		return err
+	}
+	return c.warn(draft)
+}
+
+// warn prints what keeps the placements from being those that are wanted.
+func (c *placementsCommand) warn(d *schedule.Draft) error {
+	complete := true
+	for _, p := range d.Bundle.Problems {
+		if p.Severity == fleet.SeverityError {
+			fmt.Fprintf(c.t.Err, "%s\n    %s\n", terminal.Printable(output.Message(p)), terminal.Printable(p.Position.String()))
+			complete = false
+		}
+	}
+	for _, r := range d.Plan.Refusals {
+		fmt.Fprintln(c.t.Err, terminal.PrintableText(r.Message))
+		complete = false
+	}
+	if !complete {
+		return &cli.Failure{Code: cli.ExitNo, Err: errors.New("some placements are those that are published, not those that are wanted"), Next: "kalypso plan shows them"}
+	}
+	return nil
 }

@@ -3,13 +3,13 @@ package placementdecision
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // API is one of the groups that have a PlacementDecision.
@@ -21,32 +21,39 @@ const (
 	SIG API = "sig-multicluster"
 )
 
-// Of returns decisions as placements: one for each target, with the clusters of its cluster types. A cluster type without
-// Cluster objects stands for itself.
-func Of(s *fleet.Snapshot, d *placement.Decisions, namespace string) []Placement {
+// Pair is a target on a cluster type, or on one cluster of it.
+type Pair struct{ Target, ClusterType, Cluster string }
+
+// Of returns pairs as placements: one for each target, also for those without a pair, with the clusters of its cluster types. A
+// cluster type without Cluster objects stands for itself.
+func Of(s *fleet.Snapshot, pairs []Pair, namespace string) []Placement {
 	clusters := map[string][]string{}
 	for _, c := range s.Clusters {
 		clusters[c.Type] = append(clusters[c.Type], c.Name)
 	}
-	index := make(map[string]int, len(s.Targets))
-	placements := make([]Placement, len(s.Targets))
-	for i, t := range s.Targets {
-		placements[i], index[t.Name] = Placement{Namespace: namespace, Name: t.Name, Clusters: []Cluster{}}, i
+	chosen := map[string]map[Cluster]bool{}
+	for _, t := range s.Targets {
+		chosen[t.Name] = map[Cluster]bool{}
 	}
-	for _, ct := range s.ClusterTypes {
-		names := clusters[ct.Name]
-		if len(names) == 0 {
-			names = []string{ct.Name}
+	for _, pair := range pairs {
+		if chosen[pair.Target] == nil {
+			chosen[pair.Target] = map[Cluster]bool{}
 		}
-		for _, a := range d.For(ct.Name) {
-			p := &placements[index[a.Target.Name]]
-			for _, name := range names {
-				p.Clusters = append(p.Clusters, Cluster{name, "cluster type " + ct.Name})
-			}
+		names := clusters[pair.ClusterType]
+		switch {
+		case pair.Cluster != "":
+			names = []string{pair.Cluster}
+		case len(names) == 0:
+			names = []string{pair.ClusterType}
+		}
+		for _, name := range names {
+			chosen[pair.Target][Cluster{name, "cluster type " + pair.ClusterType}] = true
 		}
 	}
-	for _, p := range placements {
-		slices.SortFunc(p.Clusters, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	placements := make([]Placement, 0, len(chosen))
+	for _, target := range slices.Sorted(maps.Keys(chosen)) {
+		all := slices.SortedFunc(maps.Keys(chosen[target]), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+		placements = append(placements, Placement{Namespace: namespace, Name: target, Clusters: append([]Cluster{}, all...)})
 	}
 	return placements
 }
