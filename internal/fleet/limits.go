@@ -10,6 +10,18 @@ const (
 	MaxExtends   = 16      // cluster types that extend each other in a row
 )
 
+// Budget bounds what is read of one source together.
+type Budget struct {
+	// Bytes is the size of its files, Documents the number of their documents, including elements of lists.
+	Bytes, Documents int
+}
+
+// The budgets of a control plane and of the repository of an application, which the team of the application writes alone.
+var (
+	ControlPlaneBudget = Budget{Bytes: 256 << 20, Documents: 500_000}
+	ApplicationBudget  = Budget{Bytes: 64 << 20, Documents: 100_000}
+)
+
 // The lengths that Kubernetes allows.
 const (
 	MaxLabel     = 63  // a DNS label, a label value

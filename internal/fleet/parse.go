@@ -24,11 +24,12 @@ type parsed struct {
 
 	expander expander
 	count    int // of documents so far
+	size     int // in bytes
 }
 
 // parse reads the documents of a file. It never panics, and its work is bounded.
 func parse(data []byte) *parsed {
-	p := &parsed{expander: expander{left: MaxNodes}}
+	p := &parsed{expander: expander{left: MaxNodes}, size: len(data)}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(data) == 0:
@@ -62,6 +63,19 @@ func tooMany(line int) Problem {
 	return Problem{
 		Severity: SeverityError, Kind: KindYAMLBounds, Position: Position{Line: line},
 		Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments), Hint: "split the file",
+	}
+}
+
+// beyond is the problem of a file after which no other one is read.
+func (b Budget) beyond(count int) Problem {
+	more := ""
+	if count > 1 {
+		more = fmt.Sprintf(", nor the %d files after it", count-1)
+	}
+	return Problem{
+		Severity: SeverityError, Kind: KindRepositoryTooLarge,
+		Message: fmt.Sprintf("the file is not read%s: with it, the repository has more than %d MiB of YAML files, or more than %d documents", more, b.Bytes>>20, b.Documents),
+		Hint:    "keep other files elsewhere, or list them in .kalypsoignore",
 	}
 }
 

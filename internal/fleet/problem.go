@@ -107,6 +107,7 @@ type ProblemKind string
 // Kinds of problems, in the order of the steps: reading, assembling, scheduling, configuring, rendering, writing.
 const (
 	KindFileTooLarge       ProblemKind = "file-too-large"
+	KindRepositoryTooLarge ProblemKind = "repository-too-large"
 	KindNotUTF8            ProblemKind = "not-utf8"
 	KindSymlink            ProblemKind = "symlink"
 	KindYAMLSyntax         ProblemKind = "yaml-syntax"

@@ -18,10 +18,10 @@ import (
 func Read(cache *Cache, source Source) *Objects {
 	o := &Objects{Source: source, foreign: map[Problem]bool{}}
 	documents := 0
-	for i, p := range parseAll(cache, source.Files) {
-		o.addFile(p, source.Files[i].Path)
+	source.inBudget(cache, func(p *parsed, file string) {
+		o.addFile(p, file)
 		documents += len(p.documents) + len(p.unreadable)
-	}
+	})
 	if problem, ok := source.Hides(); ok && documents == 0 {
 		o.Problems = append(o.Problems, problem)
 	}
@@ -31,15 +31,51 @@ func Read(cache *Cache, source Source) *Objects {
 	return o
 }
 
-// parseAll parses the files on all cores. The results are in the order of the files.
-func parseAll(cache *Cache, files []File) []*parsed {
+// inBudget calls a function with the content of each file, by path. Nothing is known of what is beyond the budget.
+func (s Source) inBudget(cache *Cache, use func(p *parsed, file string)) {
+	budget := s.Budget
+	if budget == (Budget{}) {
+		budget = ControlPlaneBudget
+	}
+	files := slices.SortedFunc(slices.Values(s.Files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	left := budget
+	for i, p := range parseAll(cache, files, budget) {
+		if p != nil {
+			left.Bytes -= p.size
+			left.Documents -= p.count
+		}
+		if p == nil || left.Bytes < 0 || left.Documents < 0 {
+			for j, f := range files[i:] {
+				lost := &parsed{unreadable: []Unreadable{{}}}
+				if j == 0 {
+					lost = &parsed{}
+					lost.lose(budget.beyond(len(files) - i))
+				}
+				use(lost, f.Path)
+			}
+			return
+		}
+		use(p, files[i].Path)
+	}
+}
+
+// parseAll parses the files on all cores. The results are in the order of the files. Once the files before one are beyond the budget, it is
+// not read, and has no result.
+func parseAll(cache *Cache, files []File, budget Budget) []*parsed {
 	results := make([]*parsed, len(files))
-	var next atomic.Int64
+	var next, size, documents atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				results[i] = files[i].parse(cache)
+				// All that was counted comes before this file, because files are begun in their order.
+				if size.Load() > int64(budget.Bytes) || documents.Load() > int64(budget.Documents) {
+					return
+				}
+				p := files[i].parse(cache)
+				size.Add(int64(p.size))
+				documents.Add(int64(p.count))
+				results[i] = p
 			}
 		})
 	}

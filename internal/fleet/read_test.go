@@ -229,3 +229,71 @@ func TestBaseRepo(t *testing.T) {
 		t.Error("no objects have a BaseRepo")
 	}
 }
+
+// What the files of one source have together is bounded, in the order of their paths. The first file beyond is named, nothing of it and of
+// those after it is known, and the others are used.
+func TestFilesAreBoundedTogether(t *testing.T) {
+	types := func(names ...string) string {
+		var b strings.Builder
+		for _, name := range names {
+			fmt.Fprintf(&b, "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: %s}\n", name)
+		}
+		return b.String()
+	}
+	size := len(types("a1", "a2"))
+	for name, budget := range map[string]fleet.Budget{
+		"bytes":     {Bytes: 2*size + 1, Documents: 100},
+		"documents": {Bytes: 100 * size, Documents: 5},
+	} {
+		source := fleet.Source{Name: "main", Budget: budget}
+		for _, letter := range []string{"d", "c", "b", "a"} {
+			source.Files = append(source.Files, fleettest.File(letter+".yaml", types(letter+"1", letter+"2")))
+		}
+		for range 2 { // the second time from the cache
+			cache := &fleet.Cache{}
+			o := fleet.Read(cache, source)
+			var names, unknown []string
+			for _, ct := range o.ClusterTypes {
+				names = append(names, ct.Value.Name)
+			}
+			for _, u := range o.Unreadable {
+				unknown = append(unknown, fmt.Sprint(u.Ref, u.Position.File))
+			}
+			if diff := cmp.Diff([]string{"a1", "a2", "b1", "b2"}, names); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+			if diff := cmp.Diff([]string{fmt.Sprint(fleet.Ref{}, "c.yaml"), fmt.Sprint(fleet.Ref{}, "d.yaml")}, unknown); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+			if len(o.Problems) != 1 || o.Problems[0].Kind != fleet.KindRepositoryTooLarge || o.Problems[0].Position.File != "c.yaml" {
+				t.Errorf("%s: %v", name, o.Problems)
+			}
+		}
+	}
+}
+
+// A repository can have one file many times in a few kilobytes.
+func TestTheSameFileManyTimesIsBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&b, "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: w%d}\n", i)
+	}
+	file, reads := fleettest.File("a.yaml", b.String()), atomic.Int64{}
+	source := fleet.Source{Name: "team"}
+	for i := range 500 {
+		f := file
+		f.Path = fmt.Sprintf("%03d.yaml", i)
+		f.Read = func() ([]byte, error) { reads.Add(1); return file.Read() }
+		source.Files = append(source.Files, f)
+	}
+	source = source.OfApplication()
+	o := fleet.Read(&fleet.Cache{}, source)
+	if n := len(o.Unreadable); n < 450 || !slices.ContainsFunc(o.Problems, func(p fleet.Problem) bool {
+		return p.Kind == fleet.KindRepositoryTooLarge && p.Position.File == "050.yaml" && strings.Contains(p.Message, "nor the 449 files after it")
+	}) {
+		t.Errorf("%d files are unreadable", n)
+	}
+	if reads.Load() > 64 {
+		t.Errorf("the file was read %d times", reads.Load())
+	}
+}

@@ -25,6 +25,8 @@ type Source struct {
 	Files []File
 	// Hidden are the YAML files that an ignore file lists, in any order.
 	Hidden []Hidden
+	// Budget bounds what is read of the files. The zero value is [ControlPlaneBudget].
+	Budget Budget
 }
 
 // Hidden is a file that a pattern of an ignore file hides.
@@ -41,7 +43,7 @@ var ownGroups = []byte("kalypso.io/")
 
 // OfApplication returns the source of an application: with those of its hidden files that have documents of Kalypso, unless a
 // .kalypsoignore lists them. A .sourceignore says what belongs to an artifact of Flux, and repositories of manifests often list
-// everything else, with the Workload.
+// everything else, with the Workload. Its budget is [ApplicationBudget].
 func (s Source) OfApplication() Source {
 	files, hidden := slices.Clone(s.Files), []Hidden(nil)
 	for _, h := range s.Hidden {
@@ -51,7 +53,7 @@ func (s Source) OfApplication() Source {
 			hidden = append(hidden, h)
 		}
 	}
-	s.Files, s.Hidden = files, hidden
+	s.Files, s.Hidden, s.Budget = files, hidden, ApplicationBudget
 	return s
 }
 
