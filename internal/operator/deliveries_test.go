@@ -34,7 +34,7 @@ func TestApplicationStatus(t *testing.T) {
 					Environment: "dev", Phase: decide.Applying, Reason: "0 of 1 cluster runs it", Build: &deliver.Build{Commit: "one", Version: "1.0.1"},
 					Change: &query.Change{URL: "https://git.example.com/7"},
 				},
-				{Environment: "prod", Phase: decide.Nobody, Error: "the branch is protected"},
+				{Environment: "prod", Phase: decide.NoClusters, Error: "the branch is protected"},
 			}},
 			{Name: "bank", Subject: "a", Error: strings.Repeat("x", 300), Environments: make([]query.ApplicationEnvironment, 12)},
 		},

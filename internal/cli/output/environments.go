@@ -156,7 +156,7 @@ func PhaseCell(s terminal.Style, p decide.State) terminal.Cell {
 		return terminal.Painted(s.Green, string(p))
 	case decide.Failed, decide.Rejected, decide.TakenBack:
 		return terminal.Painted(s.Red, string(p))
-	case decide.Unknown, decide.Nobody, decide.Outside, "":
+	case decide.Unknown, decide.NoClusters, decide.Outside, "":
 		return terminal.Painted(s.Dim, cmp.Or(string(p), "-"))
 	}
 	return terminal.Painted(s.Yellow, string(p))

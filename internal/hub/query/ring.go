@@ -157,7 +157,7 @@ var phaseUrgency = map[decide.State]int{decide.Failed: 1, decide.TakenBack: 2, d
 // decide sets phase, reason and candidate: those of the batch that fails, or else of the first one that is not done.
 func (r *Ring) decide(batches []promote.RingStanding) {
 	done := func(b promote.RingStanding) bool {
-		return b.Delayed != "" || b.Commit == r.Commit && (b.Phase.Deployed() || b.Phase == decide.Nobody)
+		return b.Delayed != "" || b.Commit == r.Commit && (b.Phase.Deployed() || b.Phase == decide.NoClusters)
 	}
 	i := 0
 	for n, b := range batches {

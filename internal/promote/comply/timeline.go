@@ -25,8 +25,8 @@ const (
 	StandingLost Standing = "lost"
 	// StandingFailed means that too many clusters failed, or that the commit did not reach them in time.
 	StandingFailed Standing = "failed"
-	// StandingNobody means that no cluster is expected that could say anything about the commit.
-	StandingNobody Standing = "nobody"
+	// StandingNoClusters means that no cluster is expected that could say anything about the commit.
+	StandingNoClusters Standing = "noClusters"
 )
 
 // Span is a time in which the gate said the same.
@@ -350,7 +350,7 @@ func (s *sweep) standing(c Counts, at time.Time) Standing {
 	possible := c.Reached + silent
 	switch result := s.judge.result(c); {
 	case result == NoClusters:
-		return StandingNobody
+		return StandingNoClusters
 	case result == Passed:
 		return StandingHolds
 	case result == Failed && !s.blocked(c):

@@ -96,7 +96,7 @@ func TestTimeline(t *testing.T) {
 			name:   "nobody can say anything where all clusters joined later",
 			joined: map[string]time.Time{"a": at("10:30"), "b": at("10:30")},
 			events: []string{"10:40 a ready c1", "11:00 a ready c2"},
-			want:   []string{"10:00-11:00 nobody: 0 of 0 run it", "11:00-12:00 holds: 1 of 1 run it"},
+			want:   []string{"10:00-11:00 noClusters: 0 of 0 run it", "11:00-12:00 holds: 1 of 1 run it"},
 		},
 		{
 			name:   "knows of clusters that fail with what they run before they get there",
@@ -198,7 +198,7 @@ func checkInstant(t *rapid.T, q *comply.TimelineQuestion, s comply.Span, at time
 	v := comply.Judge(knownAt(q, at), at)
 	want := map[comply.Result][]comply.Standing{
 		comply.Passed:     {comply.StandingHolds},
-		comply.NoClusters: {comply.StandingNobody},
+		comply.NoClusters: {comply.StandingNoClusters},
 		comply.Waiting:    {comply.StandingWaiting},
 		comply.TimedOut:   {comply.StandingFailed},
 		comply.Failed:     {comply.StandingFailed},

@@ -147,7 +147,7 @@ func (p *place) progress() string {
 			return "its pull request in " + p.name + " was closed"
 		}
 		return "it needs approval in " + p.name
-	case Nobody:
+	case NoClusters:
 		return p.name + " has no clusters"
 	case Applying, GoingBack:
 		return "it is being deployed in " + p.name

@@ -73,14 +73,14 @@ const (
 	TakenBack State = "aborted"
 	// GoingBack means that the environment returns to it from a newer one, and the gate is not met yet.
 	GoingBack State = "goingBack"
-	// Nobody means that no cluster is expected.
-	Nobody State = "noClusters"
+	// NoClusters means that no cluster is expected.
+	NoClusters State = "noClusters"
 )
 
 // States returns all states of a commit.
 func States() []State {
 	return []State{
-		Outside, Proposed, Rejected, Applying, Checking, Awaiting, Soaking, Good, Unproven, Drifted, Failed, Superseded, TakenBack, GoingBack, Nobody,
+		Outside, Proposed, Rejected, Applying, Checking, Awaiting, Soaking, Good, Unproven, Drifted, Failed, Superseded, TakenBack, GoingBack, NoClusters,
 	}
 }
 

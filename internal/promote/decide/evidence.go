@@ -154,7 +154,7 @@ func (w *walk) enter(c *Carrier, ev *evidence) {
 
 // span reads what the gate said for a time.
 func (w *walk) span(ev *evidence, standing comply.Standing, from, to time.Time, checks proof) {
-	if standing == comply.StandingNobody && w.rules.Gate.AllowNone {
+	if standing == comply.StandingNoClusters && w.rules.Gate.AllowNone {
 		standing = comply.StandingHolds
 	}
 	if from.After(w.now) {
@@ -171,7 +171,7 @@ func (w *walk) span(ev *evidence, standing comply.Standing, from, to time.Time, 
 		w.hold(ev, from, to, checks)
 	case standing == comply.StandingFailed:
 		w.fail(ev)
-	case standing == comply.StandingLost, standing == comply.StandingNobody, standing == comply.StandingWaiting && ev.held:
+	case standing == comply.StandingLost, standing == comply.StandingNoClusters, standing == comply.StandingWaiting && ev.held:
 		w.reset(ev)
 	default: // the clocks stand still
 		for _, other := range w.alive {
@@ -250,7 +250,7 @@ func (p *place) standingNow(c *Carrier, held bool) comply.Standing {
 	case v.Result == comply.Passed:
 		return comply.StandingHolds
 	case v.Result == comply.NoClusters:
-		return comply.StandingNobody
+		return comply.StandingNoClusters
 	case held && silent && v.Counts.Reached+v.Counts.Offline >= v.Counts.Required:
 		return comply.StandingUnknown
 	case v.Result == comply.Failed && !(held && silent):

@@ -105,10 +105,10 @@ func (p *place) assessStanding() {
 		p.inRing = p.env.Rings
 	case ev.held && p.failedCheck() != nil:
 		p.failCheck(p.failedCheck())
-	case p.standing == comply.StandingHolds, p.standing == comply.StandingNobody && p.rules.Gate.AllowNone:
+	case p.standing == comply.StandingHolds, p.standing == comply.StandingNoClusters && p.rules.Gate.AllowNone:
 		p.assessChecks(ev)
-	case p.standing == comply.StandingNobody:
-		p.state, p.why = Nobody, waits
+	case p.standing == comply.StandingNoClusters:
+		p.state, p.why = NoClusters, waits
 	case proven && p.standing == comply.StandingUnknown:
 		p.state, p.why = Unproven, "was deployed, and too few clusters are known to run it"+because(v.Reason)
 	case proven && p.standing == comply.StandingLost:
@@ -180,7 +180,7 @@ func (p *place) fail(reason, cause string) {
 // free reports whether another commit can take the place of the present one.
 func (p *place) free() bool {
 	switch p.state {
-	case Outside, Rejected, Soaking, Good, Unproven, Drifted, Failed, TakenBack, Nobody:
+	case Outside, Rejected, Soaking, Good, Unproven, Drifted, Failed, TakenBack, NoClusters:
 		return true
 	case Awaiting:
 		return !p.rules.newerWaits

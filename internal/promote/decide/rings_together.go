@@ -142,7 +142,7 @@ func together(counts map[comply.Standing]int) comply.Standing {
 	if counts[comply.StandingHolds] > 0 {
 		return comply.StandingHolds
 	}
-	return comply.StandingNobody
+	return comply.StandingNoClusters
 }
 
 // changes returns when a stage said something else about a commit.
@@ -175,7 +175,7 @@ func (r *round) changes(p *place, commit string) []ringChange {
 		own := c.Commit == commit
 		for _, s := range c.Spans {
 			standing := s.Standing
-			if standing == comply.StandingNobody && p.rules.Gate.AllowNone {
+			if standing == comply.StandingNoClusters && p.rules.Gate.AllowNone {
 				standing = comply.StandingHolds
 			}
 			switch {

@@ -372,7 +372,7 @@ func TestChainsOfAnyShape(t *testing.T) {
 func TestInconsistentFacts(t *testing.T) {
 	words := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
 	at := rapid.Custom(func(t *rapid.T) time.Time { return clock("10:10").Add(time.Duration(rapid.Int64().Draw(t, "at"))) })
-	standing := rapid.SampledFrom([]comply.Standing{comply.StandingHolds, comply.StandingFailed, comply.StandingLost, comply.StandingNobody, "odd"})
+	standing := rapid.SampledFrom([]comply.Standing{comply.StandingHolds, comply.StandingFailed, comply.StandingLost, comply.StandingNoClusters, "odd"})
 	spans := rapid.Custom(func(t *rapid.T) comply.Span {
 		return comply.Span{From: at.Draw(t, "from"), To: at.Draw(t, "to"), Standing: standing.Draw(t, "standing")}
 	})

@@ -37,7 +37,7 @@ func (p *place) status() (s Status, ok bool) {
 			return Status{Failure, p.sentence()}, true
 		}
 		return Status{Pending, "Promoted, " + p.why}, true
-	case Nobody:
+	case NoClusters:
 		return Status{Pending, "Waits: no cluster is expected"}, true
 	case Applying, GoingBack:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {

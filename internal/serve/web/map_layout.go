@@ -196,7 +196,7 @@ func nodeState(n query.MapNode) any {
 	case n.Counts.Total == 0 && n.Assignments == 0:
 		return "unassigned"
 	case n.Counts.Total == 0:
-		return decide.Nobody
+		return decide.NoClusters
 	}
 	return n.Counts.Worst()
 }
