@@ -126,6 +126,8 @@ func (h header) reading() reading {
 		return readSkip
 	case h.group() == v1alpha1.GroupVersion.Group:
 		return h.ownReading()
+	case h.kind == kindConfigMap && h.labels[ConfigLabel] == "true":
+		return readVersion
 	case h.meant() != "":
 		return readTypo
 	}

@@ -94,7 +94,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	if walk.held {
 		snapshot.PromotedCommit = ""
 	}
-	walk.problems = append(walk.problems, walk.unknownEnvironments()...)
+	walk.problems = append(walk.problems, walk.unknownEnvironments(snapshot)...)
 	snapshot.Problems = fleet.SortProblems(append(walk.withoutRead(snapshot.Problems), walk.problems...))
 	return &Loaded{
 		Snapshot:     snapshot,

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 // Validation is the result of validating an environment.
@@ -107,13 +109,15 @@ func CompareOriginal(draft *Draft) []fleet.Problem {
 }
 
 // unknownEnvironments warns about targets whose environment has no Environment object, probably because of a typing
-// error. Without any Environment object, the environments are unknown.
-func (w *walk) unknownEnvironments() []fleet.Problem {
+// error. Without any Environment object, the environments are unknown. A typo of this environment's name is an error, and the target is
+// unreadable.
+func (w *walk) unknownEnvironments(s *fleet.Snapshot) []fleet.Problem {
 	if len(w.known) == 0 || w.incomplete {
 		return nil
 	}
 	var problems []fleet.Problem
-	for _, fetched := range w.in.Workloads {
+	for _, registration := range slices.Sorted(maps.Keys(w.in.Workloads)) {
+		fetched := w.in.Workloads[registration]
 		if fetched.Objects == nil {
 			continue
 		}
@@ -122,8 +126,17 @@ func (w *walk) unknownEnvironments() []fleet.Problem {
 				if target.Environment == "" || target.Environment == w.request.Environment || slices.Contains(w.known, target.Environment) {
 					continue
 				}
+				severity := fleet.SeverityWarning
+				if nearest.IsTypo(target.Environment, w.request.Environment) {
+					severity = fleet.SeverityError
+					s.Unreadable = append(s.Unreadable, fleet.Unreadable{
+						Ref:      fleet.Ref{Kind: "DeploymentTarget", Name: fleet.TargetName(workload.Value.Name, target.Name)},
+						Owner:    fleet.Owner{Registration: registration, Workload: workload.Value.Name},
+						Position: workload.Position,
+					})
+				}
 				problems = append(problems, fleet.Problem{
-					Severity: fleet.SeverityWarning, Kind: fleet.KindMissingObject,
+					Severity: severity, Kind: fleet.KindMissingObject,
 					Object:   fleet.Ref{Kind: "Workload", Name: workload.Value.Name},
 					Position: workload.Position,
 					Message:  fmt.Sprintf("target %q is for environment %q, which does not exist", target.Name, target.Environment),

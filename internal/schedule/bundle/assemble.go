@@ -59,11 +59,13 @@ type step struct {
 	assignment Assignment
 	published  *Assignment
 	target     *fleet.Target
-	grants     []*fleet.Grant
-	data       render.Data
-	needs      []*fleet.Target // that it depends on
-	composed   config.Result
-	reason     *fleet.Problem // it is blocked
+	// mistyped means that a typo holds it, which the folder's inputs do not tell.
+	mistyped bool
+	grants   []*fleet.Grant
+	data     render.Data
+	needs    []*fleet.Target // that it depends on
+	composed config.Result
+	reason   *fleet.Problem // it is blocked
 }
 
 // prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
@@ -152,6 +154,10 @@ func (f *folderBuild) assignment(w *worker, n int) {
 	data.DependsOn, data.Wave = render.DependenciesOf(f.snapshot.Environment, f.clusterType, wanted.DependsOn), wanted.Wave
 	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, needs: wanted.DependsOn, composed: composed}
 	s.reason = cmp.Or(wanted.Held, f.blocked(composed, published), f.mayBeExcluded(&a, published))
+	if s.reason == nil {
+		s.reason = cmp.Or(f.lost.unlabelled(published), f.strippedBy(published, composed.Composed, wanted.Target))
+		s.mistyped = s.reason != nil
+	}
 	if s.reason == nil && f.charted && !f.unchanged(&s) {
 		waiting := s
 		f.mu.Lock()
@@ -172,7 +178,10 @@ func (f *folderBuild) complete(s *step, w *worker) {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas, grants: s.grants}
+	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas, grants: s.grants, unsettled: s.mistyped}
+	if s.mistyped {
+		f.notes[s.index].problems = append(f.notes[s.index].problems, *reason)
+	}
 	if reason != nil {
 		hold(a, s.published, reason)
 	}

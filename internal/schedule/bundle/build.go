@@ -124,13 +124,14 @@ type builder struct {
 	charts    render.Charts
 	options   Options
 	lost      lost
+	mistyped  *mistyped
 	root      string
 	clusters  []clusterMemo
 	problems  []fleet.Problem
 }
 
 func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle, o Options) *builder {
-	b := &builder{snapshot: s, published: published, lost: newLost(s), charts: o.Charts, options: o, decisions: o.Decisions}
+	b := &builder{snapshot: s, published: published, lost: newLost(s), mistyped: newMistyped(s), charts: o.Charts, options: o, decisions: o.Decisions}
 	if s.GitOps != nil {
 		b.root = s.GitOps.Path
 	}

@@ -59,7 +59,14 @@ func (f *folderBuild) unwanted() {
 		if _, wanted := f.result.Assignment(before.Target); wanted {
 			continue
 		}
-		if reason := f.lost.removal(before); reason != nil {
+		reason := f.lost.removal(before)
+		if reason == nil {
+			if reason = f.removedBy(before, f.clusterType); reason != nil {
+				f.result.problems = append(f.result.problems, *reason)
+				f.result.inputs = inputs{} // the words of other objects count
+			}
+		}
+		if reason != nil {
 			a := *before
 			a.Held = reason
 			kept = append(kept, a)

@@ -107,7 +107,7 @@ func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPoli
 // contents explains why the contents of a published assignment must not change: something that it was made from
 // cannot be read. It returns nil if everything that it was made from is known.
 func (l *lost) contents(published *Assignment) *fleet.Problem {
-	if len(l.refs)+len(l.unmarked) == 0 || published == nil {
+	if len(l.refs) == 0 || published == nil {
 		return nil
 	}
 	if published.Sources == nil {
@@ -120,13 +120,24 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		if u, ok := l.unreadable(ref, published); ok {
 			return withheld(published, madeFrom(ref)+", which cannot be read", u)
 		}
+		if u, why := l.gone(ref); u != nil {
+			return withheld(published, madeFrom(ref)+", which is gone, and "+why, *u)
+		}
+	}
+	return nil
+}
+
+// unlabelled explains why the contents of a published assignment must not change: a ConfigMap that it was made from lost the label
+// that makes it platform configuration. It returns nil if none did.
+func (l *lost) unlabelled(published *Assignment) *fleet.Problem {
+	if len(l.unmarked) == 0 || published == nil || published.Sources == nil {
+		return nil
+	}
+	for _, ref := range published.Sources.Refs() {
 		if u, ok := l.unmarked[ref]; ok {
 			problem := withheld(published, madeFrom(ref)+", which has no label "+fleet.ConfigLabel+" any more", u)
 			problem.Hint = fmt.Sprintf("write %s: \"true\"; or \"false\" if it is not platform configuration any more", fleet.ConfigLabel)
 			return problem
-		}
-		if u, why := l.gone(ref); u != nil {
-			return withheld(published, madeFrom(ref)+", which is gone, and "+why, *u)
 		}
 	}
 	return nil

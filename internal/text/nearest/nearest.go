@@ -29,8 +29,8 @@ func Name(word string, candidates []string) string {
 }
 
 // Typo returns the candidate that a word is a typo of, or "" if there is none: the candidate in other letter case, or with one letter
-// dropped, added, or replaced, or two neighbours swapped. It is stricter than [Name], because what looks like a typo is refused.
-// Ties are resolved by name.
+// dropped, added, or replaced, or two neighbours swapped; a digit is not a letter. It is stricter than [Name], because what looks like
+// a typo is refused. Ties are resolved by name.
 func Typo(word string, candidates []string) string {
 	best := ""
 	for _, c := range candidates {
@@ -53,7 +53,20 @@ func IsTypo(word, name string) bool {
 	case len(name) <= short || len(word)-len(name) > 1 || len(name)-len(word) > 1:
 		return false
 	}
-	return distanceOf(word, name) == 1
+	return distanceOf(word, name) == 1 && !otherDigits(word, name)
+}
+
+// otherDigits reports whether two words differ in their digits only: west-1 and west-2 are different names.
+func otherDigits(a, b string) bool {
+	letters := func(word string) string {
+		return strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, word)
+	}
+	return letters(a) == letters(b)
 }
 
 // All returns the candidates that a mistyped word may stand for, the most similar first, and each once: those that [Name] takes for

@@ -3,7 +3,7 @@ package nearest
 import "testing"
 
 func TestTypo(t *testing.T) {
-	known := []string{"deploymentTargets", "labels", "spec", "data", "id"}
+	known := []string{"deploymentTargets", "labels", "spec", "data", "id", "west-2", "west", "v1alpha1"}
 	for word, want := range map[string]string{
 		"deploymentTarget":   "deploymentTargets",
 		"deploymenttargets":  "deploymentTargets",
@@ -18,6 +18,8 @@ func TestTypo(t *testing.T) {
 		"ID":                 "id",
 		"ip":                 "", // most short words are similar
 		"":                   "",
+		"west-1":             "",
+		"v1alpha":            "",
 		"deploymentTargetss": "deploymentTargets",
 	} {
 		if got := Typo(word, known); got != want {
