@@ -18,7 +18,7 @@ var outbound = map[string]struct {
 	"internal/forge/local/delivery.go":        {1, "webhooks of the embedded forge"},
 	"internal/forge/transport/config.go":      {1, "forges that the operator configures"},
 	"internal/forge/transport/transport.go":   {1, "forges that the operator configures"},
-	"internal/git/connect.go":                 {3, "Git repositories"},
+	"internal/git/connect.go":                 {4, "Git repositories, at no address of a link or of a metadata service"},
 	"internal/hub/client/client.go":           {1, "a server of Kalypso that a user names"},
 	"internal/hub/resourcegraph/client.go":    {2, "Azure"},
 	"internal/notify/send/http.go":            {3, "receivers of messages, at permitted addresses"},

@@ -94,8 +94,8 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return errors.New("too many redirects")
 	}
-	if c.Allow == nil {
-		return nil
+	if err := permitHost(next.Context(), next.URL.Hostname(), false); err != nil || c.Allow == nil {
+		return err
 	}
 	return c.Allow(next.URL.Scheme, next.URL.Host)
 }

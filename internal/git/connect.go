@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -21,6 +22,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/kalypso-io/kalypso/internal/text/linklocal"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
@@ -99,6 +101,9 @@ func (c *Client) dialInBackground(ctx context.Context, l location, s service, cr
 }
 
 func (c *Client) openSession(ctx context.Context, l location, s service, cred credential, limit int64) (*connection, error) {
+	if err := permitHost(ctx, l.host, l.scheme == "ssh"); err != nil {
+		return nil, err
+	}
 	client, auth := c.transport(l, cred, limit)
 	endpoint := l.endpoint()
 	conn := &connection{used: cred}
@@ -154,9 +159,43 @@ func httpTransport() *http.Transport {
 	}
 	t = t.Clone()
 	t.ResponseHeaderTimeout = 2 * time.Minute
+	t.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: permitAddress}).DialContext
 	// One connection has at most two requests; idle connections would outlive it.
 	t.DisableKeepAlives = true
 	return t
+}
+
+// forbiddenError means that a host has an address that no repository has.
+type forbiddenError struct{ host, what string }
+
+func (e forbiddenError) Error() string {
+	return fmt.Sprintf("the address of %q is %s", e.host, e.what)
+}
+
+// permitHost refuses hosts of metadata services, and of the link. HTTP finds out the addresses of names when it connects.
+func permitHost(ctx context.Context, host string, resolve bool) error {
+	if what := linklocal.DescribeHost(host); what != "" {
+		return forbiddenError{host, what}
+	}
+	if !resolve {
+		return nil
+	}
+	found, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // an error is found again by ssh
+	for _, ip := range found {
+		if what := linklocal.Describe(ip); what != "" {
+			return forbiddenError{host, what}
+		}
+	}
+	return nil
+}
+
+// permitAddress refuses a connection to such an address.
+func permitAddress(_, address string, _ syscall.RawConn) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	return permitHost(context.Background(), host, false)
 }
 
 // sshKeys returns the keys of the agent, and the keys in the user's folder that need no passphrase.
@@ -189,6 +228,7 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	var hostKey *knownhosts.KeyError
 	var network net.Error
 	var large tooMuchError
+	var forbidden forbiddenError
 	e := &Error{Op: op, Where: l.String()}
 	switch end := ended(ctx, err); {
 	case end != nil:
@@ -197,6 +237,8 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 		return err
 	case errors.As(err, &large):
 		e.Kind, e.Detail, e.Hint = ErrTooLarge, large.Error(), "use another repository; this one is not read"
+	case errors.As(err, &forbidden):
+		e.Kind, e.Detail, e.Hint = ErrDenied, forbidden.Error(), "use the URL of a Git server"
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		e.Kind, e.Detail, e.Hint = ErrEmpty, "it has no commit yet", "commit and push something first"
 	case errors.Is(err, transport.ErrRepositoryNotFound):

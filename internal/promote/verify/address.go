@@ -5,18 +5,9 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-)
 
-// metadata holds the addresses of cloud metadata services that are not link-local.
-var metadata = []netip.Prefix{
-	netip.MustParsePrefix("fd00:ec2::/32"),       // Amazon
-	netip.MustParsePrefix("100.100.100.200/32"),  // Alibaba
-	netip.MustParsePrefix("168.63.129.16/32"),    // Azure
-	netip.MustParsePrefix("192.0.0.192/32"),      // Oracle
-	netip.MustParsePrefix("fd20:ce::254/128"),    // Google
-	netip.MustParsePrefix("64:ff9b::a9fe:0/112"), // IPv4 links through NAT64
-	netip.MustParsePrefix("2002:a9fe::/32"),      // IPv4 links through 6to4
-}
+	"github.com/kalypso-io/kalypso/internal/text/linklocal"
+)
 
 // private holds addresses that are private in addition to those of [netip.Addr.IsPrivate].
 var private = []netip.Prefix{
@@ -38,10 +29,8 @@ func (r *Runner) Permit(host, address string) error {
 	byName, byAddress := r.lists(host), r.lists(ip.String())
 	what, allowed := "", byAddress
 	switch {
-	case ip.IsLinkLocalUnicast():
-		what = "local to a link, where clouds keep their metadata"
-	case slices.ContainsFunc(metadata, contains):
-		what = "of a metadata service"
+	case linklocal.Describe(ip) != "":
+		what = linklocal.Describe(ip)
 	case ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		what, allowed = "of many machines", false
 	case ip.IsLoopback() || ip.IsUnspecified():
