@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -18,8 +17,7 @@ type DeletionBudget struct {
 	Percent bool
 }
 
-// The default budget is DefaultBudgetPercent of what is published.
-// MinimumBudget removals are within every budget.
+// The default budget is DefaultBudgetPercent of what is published, and at least MinimumBudget. A budget that is set is exact.
 const (
 	DefaultBudgetPercent = 20
 	MinimumBudget        = 5
@@ -27,19 +25,17 @@ const (
 
 // Allows returns how many removals are within the budget when published assignments or targets exist.
 func (b DeletionBudget) Allows(published int) int {
-	n := b.Count
 	switch {
 	case !b.Set:
-		n = published * DefaultBudgetPercent / 100
+		return max(published*DefaultBudgetPercent/100, MinimumBudget)
 	case b.Percent:
-		n = published * b.Count / 100
+		return published * b.Count / 100
 	}
-	return max(n, MinimumBudget)
+	return b.Count
 }
 
 // ParseDeletionBudget parses 7, "7" and "20%"; nil is the default budget. field names the value in the problem, which has no position yet
-// and is nil for a valid budget. An invalid budget is an error, and the default budget is returned;
-// a budget below [MinimumBudget], which has no effect, is a notice.
+// and is nil for a valid budget. An invalid budget is an error, and the default budget is returned.
 func ParseDeletionBudget(field string, value *intstr.IntOrString) (DeletionBudget, *Problem) {
 	if value == nil {
 		return DeletionBudget{}, nil
@@ -53,12 +49,5 @@ func ParseDeletionBudget(field string, value *intstr.IntOrString) (DeletionBudge
 			Message: field + " " + quoteShort(value.String()) + " is neither a number nor a percentage up to 100%; the default applies",
 		}
 	}
-	budget := DeletionBudget{Set: true, Count: count, Percent: percent}
-	if count < MinimumBudget && (count == 0 || !percent) {
-		return budget, &Problem{
-			Severity: SeverityNotice, Kind: KindInvalidValue, Hint: "protect the branch if every pull request with removals needs a review",
-			Message: fmt.Sprintf("%s is %s, and %d removals are within every budget", field, value.String(), MinimumBudget),
-		}
-	}
-	return budget, nil
+	return DeletionBudget{Set: true, Count: count, Percent: percent}, nil
 }

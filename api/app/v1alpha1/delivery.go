@@ -265,7 +265,7 @@ type GitOps struct {
 	Path string `json:"path,omitempty"`
 
 	// DeletionBudget is how many targets one pull request may remove without approval: a number, or a percentage of
-	// the environment's targets. A target that loses all its objects counts as removed. Up to 5 removals never need approval. Default: 20%.
+	// the environment's targets. A target that loses all its objects counts as removed. 0: every removal needs approval. Default: 20%, and at least 5.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`

@@ -61,7 +61,7 @@ type GitOpsRepoSpec struct {
 	AutoMerge bool `json:"autoMerge,omitempty"`
 
 	// DeletionBudget is how many assignments one pull request may remove without approval: a number, or a percentage
-	// of the environment's assignments. Up to 5 removals never need approval. Default: 20%.
+	// of the environment's assignments. 0: every removal needs approval. Default: 20%, and at least 5.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
