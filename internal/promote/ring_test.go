@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
@@ -23,15 +22,11 @@ func ringed(t *testing.T, onFailure v1alpha1.FailureAction) *bench {
 func ringedBy(t *testing.T, rules *v1alpha1.Promotion) *bench {
 	t.Helper()
 	b := newBench(t, map[string]*v1alpha1.Promotion{"prod": rules}, "one")
-	place := b.fakePipeline.place("prod")
-	place.Rings = &promote.Rings{Line: []promote.Commit{{SHA: revision("prod", sha("one"))}}}
-	for i, r := range rules.Rings {
-		cluster := "c" + string(rune('0'+i))
-		place.Rings.Stages = append(place.Rings.Stages, promote.RingState{
-			Stage: fleet.Stage{Name: r.Name, Ring: r.Name, Clusters: []string{cluster}}, Branch: fleet.RingBranch("prod", r.Name),
-		})
-		join(t, b.ledger, cluster, "prod")
+	var names []string
+	for _, r := range rules.Rings {
+		names = append(names, r.Name)
 	}
+	b.divide(names...)
 	return b
 }
 
