@@ -57,8 +57,11 @@ func limited(git string, args ...string) (string, []string) {
 
 // modest are settings with which git needs little memory, whatever a repository has: it passes large objects through, and makes no deltas of them.
 var modest = [][2]string{
-	{"core.bigFileThreshold", "16m"}, {"core.deltaBaseCacheLimit", "64m"},
-	{"pack.threads", "2"}, {"pack.windowMemory", "64m"}, {"pack.deltaCacheSize", "64m"},
+	{"core.bigFileThreshold", "16m"},
+	{"core.deltaBaseCacheLimit", "64m"},
+	{"pack.threads", "2"},
+	{"pack.windowMemory", "64m"},
+	{"pack.deltaCacheSize", "64m"},
 }
 
 // environment returns the git program's environment: no other configuration, no hooks, no prompts.
