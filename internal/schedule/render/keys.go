@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/text/nearest"
 )
 
 const (
@@ -50,6 +51,48 @@ func unread(t *Template) []string {
 	return keys
 }
 
+// mentioned returns the keys of manifests that the texts of a template mention, if it does not say which keys it uses. It returns nil if
+// they are unknown.
+func mentioned(t *Template) []string {
+	if len(t.keys) > 0 || t.charted || t.source.Type != v1alpha1.ReconcilerTemplate {
+		return nil
+	}
+	short := map[string]string{"Repo": "repo", "Branch": "branch", "Path": "path"}
+	var keys []string
+	for _, m := range t.manifests {
+		if m.isObject {
+			return nil
+		}
+		for _, a := range m.text.actions {
+			for _, chain := range a.keys {
+				switch key := short[chain[0]]; {
+				case key != "":
+					keys = append(keys, key)
+				case chain[0] == "Manifests" && len(chain) == 1:
+					return nil // all keys
+				case chain[0] == "Manifests":
+					keys = append(keys, chain[1])
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// mistyped returns an error if the target of an assignment sets a key that is a typo of one that the template uses and the target does
+// not set: without its path, a reconciler would apply a whole repository.
+func (t *Template) mistyped(d *Data) error {
+	for _, key := range slices.Sorted(maps.Keys(d.Manifests)) {
+		near := nearest.Typo(key, t.mentioned)
+		if near == "" || d.Manifests[key] == "" || d.Manifests[near] != "" || slices.Contains(t.mentioned, key) {
+			continue
+		}
+		return t.keys.refusal(t, d, fmt.Sprintf("template %q does not use %s, but manifests.%s, which is not set", t.Name(), named([]string{key}), near),
+			fmt.Sprintf("did you mean %q?", near))
+	}
+	return nil
+}
+
 // ignored returns a warning if a template does not mention keys that the target of an assignment sets. Other keys can be
 // meant for the templates of other cluster types.
 func (t *Template) ignored(d *Data) []fleet.Problem {
@@ -88,7 +131,7 @@ func newManifestKeys(source *fleet.Template) manifestKeys {
 // clusters would run something else than the target asks for. A key with an empty value counts as not set.
 func (k manifestKeys) refuse(t *Template, d *Data) error {
 	if k == nil {
-		return nil
+		return t.mistyped(d)
 	}
 	storage := d.Manifests[storageKey]
 	if storage == "" {

@@ -16,6 +16,8 @@ type Template struct {
 	charted   bool
 	keys      manifestKeys
 	unread    []string
+	// mentioned are the keys of manifests that its texts mention; nil if they are unknown.
+	mentioned []string
 }
 
 // Name returns the template's name.
@@ -66,7 +68,7 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if broken {
 		return nil, problems
 	}
-	t.unread = unread(t)
+	t.unread, t.mentioned = unread(t), mentioned(t)
 	return t, problems
 }
 
