@@ -29,11 +29,17 @@ type past struct {
 	// expected identifies the expected reconcilers and the gate for which spans were computed.
 	expected uint64
 	carriers map[carrierKey]*judged
+	// kept is how many outcomes were left when the past was last cut.
+	kept int
 }
 
 type carrierKey struct {
 	commit, revision string
 	entered          int64
+}
+
+func keyOf(c *decide.Carrier) carrierKey {
+	return carrierKey{c.Commit, c.Revision, c.Entered.UnixMicro()}
 }
 
 // judged is what the gate said about a carrier until a time.
@@ -74,6 +80,7 @@ func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier
 		return err
 	}
 	changed = changed || silent
+	p.cut(carriers)
 	if err := r.join(ctx, p, q, carriers[0].Entered); err != nil {
 		return err
 	}
@@ -82,7 +89,7 @@ func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier
 	}
 	for i := range carriers {
 		c := &carriers[i]
-		key := carrierKey{c.Commit, c.Revision, c.Entered.UnixMicro()}
+		key := keyOf(c)
 		j := p.carriers[key]
 		last := i == len(carriers)-1
 		switch {
@@ -224,6 +231,37 @@ func (p *past) update(q question, now time.Time) bool {
 		}
 	}
 	return changed
+}
+
+// minCut is how many outcomes are kept at least: cutting less is not worth it.
+const minCut = 1000
+
+// cut forgets what no carrier needs: outcomes and silences that ended before the first one, and what was said about earlier ones. It does so
+// when there are twice as many outcomes as the last time.
+func (p *past) cut(carriers []decide.Carrier) {
+	if len(p.outcomes) < 2*max(p.kept, minCut) {
+		return
+	}
+	from := carriers[0].Entered
+	kept, moved := make([]comply.Past, 0, len(p.outcomes)), map[int]int{}
+	for i, o := range p.outcomes {
+		if o.Until.IsZero() || o.Until.After(from) {
+			moved[i] = len(kept)
+			kept = append(kept, o)
+		}
+	}
+	for id, at := range p.inForce {
+		p.inForce[id] = moved[at]
+	}
+	p.outcomes, p.kept = kept, len(kept)
+	p.silences = slices.DeleteFunc(p.silences, func(s comply.Silence) bool { return !s.To.After(from) })
+	needed := map[carrierKey]*judged{}
+	for i := range carriers {
+		if key := keyOf(&carriers[i]); p.carriers[key] != nil {
+			needed[key] = p.carriers[key]
+		}
+	}
+	p.carriers = needed
 }
 
 // listen notes when clusters were heard of again that were silent since the last round, and reports whether there are any. Between two rounds
