@@ -240,14 +240,19 @@ func (e treeEntry) entry(path string) Entry {
 const maxDepth = 256
 
 // maxEntries bounds a walk: a few small trees that refer to each other can describe an astronomical number of files.
-const maxEntries = 4 << 20
+const maxEntries = 1 << 20
 
-var errTreeTooLarge = fmt.Errorf("the tree has more than %d files or more than %d levels", maxEntries, maxDepth)
+// maxPaths bounds the size of all paths, in bytes.
+const maxPaths = 128 << 20
+
+var errTreeTooLarge = fmt.Errorf("the tree has more than %d files and folders, more than %d MiB of paths, or more than %d levels", maxEntries, maxPaths>>20, maxDepth)
 
 type walk struct {
 	ctx     context.Context
 	store   *store
 	entries []Entry
+	// seen is the number of files and folders, paths the size of their paths.
+	seen, paths int
 }
 
 func (w *walk) folder(hash plumbing.Hash, prefix string, depth int) error {
@@ -258,13 +263,16 @@ func (w *walk) folder(hash plumbing.Hash, prefix string, depth int) error {
 	if err != nil {
 		return err
 	}
-	if depth > maxDepth || len(w.entries)+len(entries) > maxEntries {
+	if w.seen += len(entries); depth > maxDepth || w.seen > maxEntries {
 		return errTreeTooLarge
 	}
 	for _, e := range entries {
 		p := e.name
 		if prefix != "" {
 			p = prefix + "/" + e.name
+		}
+		if w.paths += len(p); w.paths > maxPaths {
+			return errTreeTooLarge
 		}
 		if e.mode != Subfolder {
 			w.entries = append(w.entries, e.entry(p))
