@@ -140,6 +140,7 @@ func (s *Server) wire(ctx context.Context) error {
 		return err
 	}
 	s.onClose(func() { _ = s.listener.Close() }) // it is closed already if the server ran
+
 	used := usedBefore(s.Config.Data) // the forge creates a token, too
 	if err := s.openLocalForge(ctx); err != nil {
 		return err
