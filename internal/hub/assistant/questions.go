@@ -28,7 +28,9 @@ type pageInput struct {
 // mostItems is the largest page.
 const mostItems = 100
 
-func (p pageInput) paging() query.Paging { return query.Paging{After: p.After, Limit: cmp.Or(p.Limit, page)} }
+func (p pageInput) paging() query.Paging {
+	return query.Paging{After: p.After, Limit: cmp.Or(p.Limit, page)}
+}
 
 // check returns an error if the limit is out of bounds. Inputs with pages have it, too.
 func (p pageInput) check() error {
