@@ -26,6 +26,8 @@ type rules struct {
 	soft    []bool    // it has a taint PreferNoSchedule
 	points  []int     // of preferences that do not depend on the target
 	unknown []bool    // a preference that does not depend on the target cannot be evaluated
+	// absent is what a filter of a policy of mode exclude asks for and the cluster type does not have; nil for other modes.
+	absent []string
 
 	pairFilters     []fleet.Filter     // that depend on the target
 	pairPreferences []fleet.Preference // that depend on the target
@@ -37,6 +39,9 @@ func newRules(s *solver, number int) *rules {
 		s: s, number: int32(number), c: c, policy: c.policy, answer: s.options.Answers[c.policy.Name],
 		refused: make([]refusal, len(c.clusterTypes)), keeps: make([]bool, len(c.clusterTypes)),
 		soft: make([]bool, len(c.clusterTypes)), points: make([]int, len(c.clusterTypes)), unknown: make([]bool, len(c.clusterTypes)),
+	}
+	if c.policy.Mode == v1alpha1.PolicyExclude {
+		r.absent = make([]string, len(c.clusterTypes))
 	}
 	for _, f := range c.policy.Filters {
 		if f.Expression.Target {
@@ -68,6 +73,9 @@ func (r *rules) judgeClusterType(i int, number int32) {
 		}
 		if !holds {
 			r.refused[i], r.keeps[i] = filterRefusal(f, missing, err), err != nil
+			if r.absent != nil {
+				r.absent[i] = missing
+			}
 			return
 		}
 	}

@@ -409,12 +409,30 @@ func (s *solver) problems() []fleet.Problem {
 		})
 	}
 	all = append(all, s.unlimited()...)
+	all = append(all, s.excludesNothing()...)
 	for policy, short := range s.short {
 		p := s.d.candidates[policy].policy
 		all = append(all, fleet.Problem{
 			Severity: fleet.SeverityWarning, Kind: fleet.KindUnplaced, Object: fleet.Ref{Kind: "SchedulingPolicy", Name: p.Name}, Position: p.Position,
 			Message: fmt.Sprintf("%s on fewer cluster types than wanted, such as %s: %s", count(short.targets, "target is", "targets are"), short.example, shortText[short.step]),
 			Hint:    fmt.Sprintf("kalypso explain %s says why for each cluster type", short.example),
+		})
+	}
+	return all
+}
+
+// excludesNothing returns a warning for each policy of mode exclude with a filter for something that no cluster type has, such as a
+// misspelt label: what it should keep out is let in.
+func (s *solver) excludesNothing() []fleet.Problem {
+	var all []fleet.Problem
+	for _, r := range s.rules {
+		if r.policy.Mode != v1alpha1.PolicyExclude || len(r.absent) == 0 || len(r.c.targets) == 0 || slices.Contains(r.absent, "") {
+			continue
+		}
+		all = append(all, fleet.Problem{
+			Severity: fleet.SeverityWarning, Kind: fleet.KindUnusedPolicy, Object: fleet.Ref{Kind: "SchedulingPolicy", Name: r.policy.Name},
+			Position: r.policy.Position, Message: fmt.Sprintf("excludes nothing: no cluster type that it selects has %q", r.absent[0]),
+			Hint: "compare the names in its filters with the labels of the cluster types",
 		})
 	}
 	return all
