@@ -58,7 +58,7 @@ func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
 		return editing.Author{}, cli.Failed(fmt.Errorf("read %s: %w", f.people, err), peopleForm)
 	}
 	if len(people) == 0 {
-		return editing.Author{}, cli.Failed(fmt.Errorf("%s names nobody", f.people), peopleForm)
+		return editing.Author{}, cli.Failed(fmt.Errorf("%s lists no people", f.people), peopleForm)
 	}
 	var found []forge.Person
 	for _, p := range people {

@@ -96,7 +96,7 @@ func (c *placementsCommand) warn(d *schedule.Draft) error {
 		complete = false
 	}
 	if !complete {
-		return &cli.Failure{Code: cli.ExitNo, Err: errors.New("some placements are those that are published, not those that are wanted"), Next: "kalypso plan shows them"}
+		return &cli.Failure{Code: cli.ExitNo, Err: errors.New("there are problems: what they hold keeps its published placements"), Next: "kalypso plan shows what is held"}
 	}
 	return nil
 }

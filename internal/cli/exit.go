@@ -148,7 +148,7 @@ func Execute(ctx context.Context, t *terminal.Terminal, root *cobra.Command, arg
 	cmd, err := root.ExecuteContextC(ctx)
 	switch lost, answer := t.Lost(), (&Failure{}); {
 	case lost != nil && (err == nil || !started || errors.As(err, &answer) && answer.Err == nil):
-		err = Failed(fmt.Errorf("write the output: %w", lost), "nobody has the whole output: run it again, with space for it")
+		err = Failed(fmt.Errorf("write the output: %w", lost), "the output is incomplete: free some space, and run the command again")
 	case err != nil && !started:
 		err = AsUsage(cmd, err)
 	}

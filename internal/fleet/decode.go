@@ -139,7 +139,7 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 
 // unknownField reports a field that is ignored. A typo of a known field is an error: what the field says is unknown. So is any unknown
 // field in a policy: a selector whose only condition is misspelled would select everything, and schedule an application to the whole
-// fleet. Nobody reads the status.
+// fleet. The status is not read.
 func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report := d.warn
 	if nearest.Typo(key.Value, known.names()) != "" && (len(d.path) == 0 || d.path[0] != "status") {

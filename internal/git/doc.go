@@ -24,7 +24,8 @@
 //
 // Objects are read from packs and from files of single objects, and each is checked against its hash. A commit with many changes writes a pack,
 // in which similar manifests are deltas of each other, together with its index. Packs and indexes appear whole, so a process that is
-// killed leaves nothing that is read. Sizes, chains of deltas, and the number and depth of folders are bounded, because repositories can be hostile.
+// killed leaves nothing that is read. Sizes, chains of deltas, and the number and depth of folders are bounded, because repositories can be hostile:
+// those of a pack while it is received.
 //
 // # Credentials
 //

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"slices"
-
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/placementdecision"
 )
@@ -26,5 +24,5 @@ func (d *Draft) Placements() []placementdecision.Pair {
 			add(&d.Bundle.Removed[i])
 		}
 	}
-	return slices.Clip(pairs)
+	return pairs
 }

@@ -28,40 +28,23 @@ var telling = []string{storageKey, "tag", "chart", "version"}
 
 // unread returns the telling keys that no text of a template mentions, if it does not say which keys it uses.
 func unread(t *Template) []string {
-	if len(t.keys) > 0 || t.charted || t.source.Type != v1alpha1.ReconcilerTemplate {
+	keys, known := mentioned(t)
+	if !known {
 		return nil
 	}
-	keys := slices.Clone(telling)
-	for _, m := range t.manifests {
-		if m.isObject {
-			return nil
-		}
-		for _, a := range m.text.actions {
-			for _, chain := range a.keys {
-				switch {
-				case chain[0] != "Manifests":
-				case len(chain) == 1:
-					return nil // all keys
-				default:
-					keys = slices.DeleteFunc(keys, func(key string) bool { return key == chain[1] })
-				}
-			}
-		}
-	}
-	return keys
+	return slices.DeleteFunc(slices.Clone(telling), func(key string) bool { return slices.Contains(keys, key) })
 }
 
-// mentioned returns the keys of manifests that the texts of a template mention, if it does not say which keys it uses. It returns nil if
-// they are unknown.
-func mentioned(t *Template) []string {
+// mentioned returns the keys of manifests that the texts of a template mention, if it does not say which keys it uses. known is false if
+// they cannot be told.
+func mentioned(t *Template) (keys []string, known bool) {
 	if len(t.keys) > 0 || t.charted || t.source.Type != v1alpha1.ReconcilerTemplate {
-		return nil
+		return nil, false
 	}
 	short := map[string]string{"Repo": "repo", "Branch": "branch", "Path": "path"}
-	var keys []string
 	for _, m := range t.manifests {
 		if m.isObject {
-			return nil
+			return nil, false
 		}
 		for _, a := range m.text.actions {
 			for _, chain := range a.keys {
@@ -69,14 +52,14 @@ func mentioned(t *Template) []string {
 				case key != "":
 					keys = append(keys, key)
 				case chain[0] == "Manifests" && len(chain) == 1:
-					return nil // all keys
+					return nil, false // all keys
 				case chain[0] == "Manifests":
 					keys = append(keys, chain[1])
 				}
 			}
 		}
 	}
-	return keys
+	return keys, true
 }
 
 // mistyped returns an error if the target of an assignment sets a key that is a typo of one that the template uses and the target does

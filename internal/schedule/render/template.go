@@ -68,7 +68,8 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if broken {
 		return nil, problems
 	}
-	t.unread, t.mentioned = unread(t), mentioned(t)
+	t.unread = unread(t)
+	t.mentioned, _ = mentioned(t)
 	return t, problems
 }
 

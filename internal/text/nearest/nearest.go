@@ -1,4 +1,5 @@
-// Package nearest suggests what a mistyped name may stand for: a command, a flag, a field, an environment.
+// Package nearest suggests what a mistyped name may stand for: a command, a flag, a field, an environment. It also decides which unknown
+// words are typos, so that documents that have them hold what depends on them.
 package nearest
 
 import (
