@@ -117,7 +117,8 @@ func environments(ctx context.Context, fleet backend.Querier, controlPlane strin
 	return found, err
 }
 
-// line returns the status as JSON on one line, and what has to change for another one: the time of the last round does not count.
+// line returns the status as JSON on one line, and what has to change for another one. The time of the last round does not count, nor
+// when a gate may change by itself: each report of a cluster moves that.
 func (f fleetStatus) line() (text, state string, err error) {
 	whole, err := json.Marshal(f)
 	if err != nil {
@@ -126,6 +127,15 @@ func (f fleetStatus) line() (text, state string, err error) {
 	f.Items = slices.Clone(f.Items)
 	for i := range f.Items {
 		f.Items[i].LastRound = time.Time{}
+		if f.Items[i].Gate != nil {
+			gate := *f.Items[i].Gate
+			gate.Next = time.Time{}
+			f.Items[i].Gate = &gate
+		}
+	}
+	f.Applications = slices.Clone(f.Applications)
+	for i := range f.Applications {
+		f.Applications[i].LastRound = time.Time{}
 	}
 	rest, err := json.Marshal(f)
 	return string(whole) + "\n", string(rest), err

@@ -5,13 +5,37 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
+
+// TestTimesThatMoveByThemselvesAreNoChange: each report of a cluster moves the time at which its gate may change.
+func TestTimesThatMoveByThemselvesAreNoChange(t *testing.T) {
+	t.Parallel()
+	at := func(minute int) fleetStatus {
+		moment := time.Date(2025, 3, 3, 9, minute, 0, 0, time.UTC)
+		return fleetStatus{
+			Items:        []query.Environment{{Name: "dev", Gate: &query.Gate{Commit: "abc", Next: moment}, LastRound: moment}},
+			Applications: []query.Application{{LastRound: moment}},
+		}
+	}
+	first, second := at(1), at(2)
+	_, before, err := first.line()
+	text, after, err2 := second.line()
+	if err = errors.Join(err, err2); err != nil || before != after {
+		t.Errorf("%v: %s differs from %s", err, before, after)
+	}
+	if second.Items[0].Gate.Next.IsZero() || !strings.Contains(text, `"next":"2025-03-03T09:02:00Z"`) {
+		t.Errorf("the time is missing in %s", text)
+	}
+}
 
 // TestStatusWatchWritesALineForEachChange: a program reads one document for each change of a ledger, and ends the command with success.
 func TestStatusWatchWritesALineForEachChange(t *testing.T) {
