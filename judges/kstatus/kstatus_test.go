@@ -148,9 +148,21 @@ func TestGenerated(t *testing.T) {
 // draw returns an object of a random kind with random fields of those that the rules read.
 func draw(t *rapid.T) map[string]any {
 	kind := rapid.SampledFrom([][2]string{
-		{"apps/v1", "Deployment"}, {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"}, {"apps/v1", "ReplicaSet"}, {"batch/v1", "Job"},
-		{"batch/v1", "CronJob"}, {"v1", "Pod"}, {"v1", "PersistentVolumeClaim"}, {"v1", "Service"}, {"v1", "ConfigMap"}, {"v1", "Secret"},
-		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"policy/v1", "PodDisruptionBudget"}, {"example.com/v1", "Thing"}, {"example.com/v1", "Deployment"},
+		{"apps/v1", "Deployment"},
+		{"apps/v1", "StatefulSet"},
+		{"apps/v1", "DaemonSet"},
+		{"apps/v1", "ReplicaSet"},
+		{"batch/v1", "Job"},
+		{"batch/v1", "CronJob"},
+		{"v1", "Pod"},
+		{"v1", "PersistentVolumeClaim"},
+		{"v1", "Service"},
+		{"v1", "ConfigMap"},
+		{"v1", "Secret"},
+		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
+		{"policy/v1", "PodDisruptionBudget"},
+		{"example.com/v1", "Thing"},
+		{"example.com/v1", "Deployment"},
 	}).Draw(t, "kind")
 	o := map[string]any{"apiVersion": kind[0], "kind": kind[1], "metadata": map[string]any{
 		"name": "x", "creationTimestamp": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339),
