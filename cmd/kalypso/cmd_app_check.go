@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ platform values the application needs and which are missing. Missing ones are a 
 With --scan it also runs the programs by which the platform team scans images and charts, on this machine: once for each digest, since what
 they find is kept in the cache folder of the user.
 
-It exits with 3 when a target cannot be rendered or a rule refuses, with --strict also for warnings.`,
+It exits with 3 when a target cannot be rendered, a rule refuses or there are no targets, with --strict also for warnings.`,
 		Example: `  kalypso app check
   kalypso app check -e dev --control-plane https://github.com/acme/control-plane
   kalypso app check --scan --control-plane https://github.com/acme/control-plane
@@ -126,6 +127,12 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *de
 		case err != nil:
 			e.Problems = append(e.Problems, fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindUnreachable, Message: err.Error()})
 		default:
+			if p, none := noTargets(draft, name); none {
+				if len(a.Workload.Spec.DeploymentTargets) > 0 && len(names) > 1 {
+					p.Severity = fleet.SeverityNotice // another environment has some
+				}
+				e.Problems = append(e.Problems, p)
+			}
 			e.Findings = append(e.Findings, draft.Findings...)
 			e.Problems = append(e.Problems, draft.Plan.Problems...)
 			if c.platform.scan {
@@ -147,6 +154,16 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *de
 		r.Environments = append(r.Environments, e)
 	}
 	return r, nil
+}
+
+// noTargets returns the problem of a draft without targets: nothing is rendered, so nothing is checked.
+func noTargets(draft *deliver.Draft, environment string) (fleet.Problem, bool) {
+	a := draft.App
+	return fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindMissingField, Position: a.Position,
+		Message: fmt.Sprintf("the Workload %q has no deployment targets in %s: nothing is rendered or checked", a.Workload.Name, environment),
+		Hint:    "add a target with this environment to spec.deploymentTargets",
+	}, len(draft.Tree.Targets) == 0
 }
 
 // all are findings and problems as one list, for formats that know problems.
@@ -223,7 +240,7 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(check.Summary(e.Findings)))
+		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(e.summary()))
 		t := &terminal.Table{Indent: "  "}
 		for _, p := range e.Problems {
 			t.Row(output.SeverityCell(s, p.Severity), terminal.Plain(output.WithPosition(output.Message(p), p.Position)))
@@ -236,6 +253,14 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		c.showPlatform(w, e)
 	}
 	return nil
+}
+
+// summary counts the findings. A check that could not be made found nothing, which it does not claim.
+func (e checkedEnvironment) summary() string {
+	if len(e.Findings) == 0 && slices.ContainsFunc(e.Problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }) {
+		return "not checked"
+	}
+	return check.Summary(e.Findings)
 }
 
 // setBy names who may set a value, if the schema does.

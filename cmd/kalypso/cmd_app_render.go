@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ func newAppRender(t *terminal.Terminal) *cobra.Command {
     values.yaml ◄─ eu/values.yaml ◄─ eu/functional-test/values.yaml ◄─ --set ◄─ image     the last one wins
 
 With --out the folder gets exactly the files that the GitOps branch would have: files of an earlier run that are not wanted any
-more disappear, anything else is left alone. It exits with 3 when a target cannot be rendered.`,
+more disappear, anything else is left alone. It exits with 3 when a target cannot be rendered, or there are none.`,
 		Example: `  kalypso app render -e dev
   kalypso app render -e dev --target functional-test --image-tag 1.4.0
   kalypso app render -e stage --source . --config ../shop-configs --out rendered`,
@@ -109,10 +110,8 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	showProblems(c.t, r.Problems)
-	for _, t := range r.Targets {
-		if t.Held != nil {
-			return cli.AnswerNo()
-		}
+	if len(r.Targets) == 0 || slices.ContainsFunc(r.Targets, func(t renderedTarget) bool { return t.Held != nil }) {
+		return cli.AnswerNo()
 	}
 	return nil
 }
@@ -140,6 +139,9 @@ func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRende
 	}
 	if c.target != "" && len(r.Targets) == 0 {
 		return nil, fmt.Errorf("the workload %q has no target %q in %s", r.Workload, c.target, r.Environment)
+	}
+	if p, none := noTargets(draft, c.app.environment); none {
+		r.Problems = append(r.Problems, p)
 	}
 	if c.out == "" {
 		return r, nil
