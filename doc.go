@@ -65,6 +65,7 @@
 //	internal/cli/garbage           delays garbage collection in short commands
 //	internal/cli/output            results as text
 //	internal/cli/terminal          styles, tables and progress; escapes what a terminal would obey
+//	internal/importer/...          files of other systems -> repositories
 //	internal/sample                the tutorial's fleet
 //	internal/sample/scaffold       repositories and workflows to start from
 //	internal/sample/simulate       simulated clusters, which follow Git and report

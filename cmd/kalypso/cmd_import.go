@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/sample/orchestration"
+	"github.com/kalypso-io/kalypso/internal/importer/orchestration"
 )
 
 func newImport(t *terminal.Terminal) *cobra.Command {

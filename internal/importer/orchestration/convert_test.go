@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
-	"github.com/kalypso-io/kalypso/internal/sample/orchestration"
+	"github.com/kalypso-io/kalypso/internal/importer/orchestration"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of the cases")
