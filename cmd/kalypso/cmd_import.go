@@ -65,7 +65,7 @@ func newImportOrchestration(t *terminal.Terminal) *cobra.Command {
 It reads the YAML and JSON files of the folder and everything below it, and recognizes them by their keys. The files of one solution become
 one application. What has no counterpart is left out, and listed with file and line. Files that exist are not overwritten.
 
-It exits with 3 if a file cannot be read, or the result cannot be used as it is.`,
+It exits with 3 if something was left out or cannot be read, and if the result has no targets or no chart.`,
 		Example: `  kalypso import workload-orchestration ./templates --out shop --name shop -e dev`,
 		Args:    cli.Exactly("FOLDER"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -103,7 +103,7 @@ func (c *importCommand) run(cmd *cobra.Command, folder string) error {
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.Problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }) {
+	if slices.ContainsFunc(r.Problems, func(p fleet.Problem) bool { return p.Severity != fleet.SeverityNotice }) {
 		return cli.AnswerNo()
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Limits of expressions.
@@ -18,312 +16,294 @@ const (
 
 // translation is an expression in CEL.
 type translation struct {
-	text string
+	term
 	// same means that the expression only is the value that it is for: nothing computes it, it is set in the hierarchy.
 	same bool
 	// notes say what is assumed.
 	notes []string
+	// reads are the values that are read, by name.
+	reads []string
 }
 
-// translate returns ${{...}} texts as CEL. of is the key that the text is the value of; values are read below the variable root.
-func translate(text, of, root string) (translation, error) {
+// scope is what an expression is part of.
+type scope struct {
+	// of is the key that the text is the value of.
+	of string
+	// root is the variable that values are read from.
+	root string
+	// kinds are the types that the schema declares.
+	kinds map[string]kind
+}
+
+// translate returns a text with ${{...}} as CEL.
+//
+// Texts before and after an expression are joined with it. A "+" between them joins, and is not part of the text: "line + ${{x}}" is "line " and x.
+func translate(text string, s scope) (translation, error) {
 	if len(text) > maxExpression {
 		return translation{}, fmt.Errorf("it has %d bytes; the maximum is %d", len(text), maxExpression)
 	}
 	var t translation
 	var parts []string
-	rest := text
+	var reads []*read
+	rest, first := text, true
 	for {
 		before, after, found := strings.Cut(rest, "${{")
-		if before != "" || !found && len(parts) == 0 {
-			parts = append(parts, strconv.Quote(before))
+		literal, err := joined(before, !first, found)
+		if err != nil {
+			return t, err
+		}
+		if literal != "" || !found && len(parts) == 0 {
+			parts = append(parts, strconv.Quote(literal))
 		}
 		if !found {
 			break
 		}
-		p := &parser{text: after, of: of, root: root, guarded: map[string]bool{}}
+		p := &parser{text: after, scope: s}
 		part, err := p.whole()
 		if err != nil {
 			return t, err
 		}
-		t.notes = append(t.notes, p.notes...)
-		rest = p.rest()
-		if len(parts) == 0 && rest == "" { // all of the text
-			t.text, t.same = p.guard(part), p.same
-			return t, nil
+		t.notes, reads = append(t.notes, p.notes...), append(reads, p.reads...)
+		if rest = p.rest(); first && before == "" && rest == "" { // all of the text
+			t.term, t.same = part, p.same
+			break
 		}
-		parts = append(parts, "string("+part+")")
+		first = false
+		parts = append(parts, part.asText())
 	}
-	t.text = strings.Join(parts, " + ")
+	if parts != nil {
+		t.term = term{code: strings.Join(parts, " + "), kind: aText}
+	}
+	if s.root == rules {
+		t.code = guarded(t.isTrue(), reads)
+	}
+	for _, r := range reads {
+		t.reads = append(t.reads, r.name)
+	}
 	return t, nil
 }
 
-// parser reads an expression: calls $name(a, b), names, texts, numbers, and + - * /.
-type parser struct {
-	text, of, root string
-	at             int
-	depth          int
-	// reads are the values that are read, guarded those that may be missing.
-	reads   []string
-	guarded map[string]bool
-	same    bool
-	notes   []string
-}
-
-func (p *parser) rest() string { return p.text[p.at:] }
-
-func (p *parser) fail(format string, args ...any) error {
-	return fmt.Errorf("column %d: %s", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Sprintf(format, args...))
-}
-
-// whole reads an expression up to the closing braces.
-func (p *parser) whole() (string, error) {
-	text, err := p.sum()
-	if err != nil {
-		return "", err
+// joined returns a text between expressions without the plus signs that join it with them.
+func joined(text string, before, after bool) (string, error) {
+	if before && after && strings.TrimSpace(text) == "+" {
+		if text == "+" {
+			return "", nil
+		}
+		return "", errors.New("it is not defined whether blanks around a + between two expressions are kept: write ${{...}}+${{...}}")
 	}
-	if p.skip(); !strings.HasPrefix(p.rest(), "}}") {
-		return "", p.fail("want }}")
+	const unclear = "it is not defined whether the blank at the + is kept: write it on both sides, or on neither"
+	if trimmed := strings.TrimRight(text, " \t"); after && strings.HasSuffix(trimmed, "+") {
+		kept := strings.TrimSuffix(trimmed, "+")
+		if (trimmed != text) != (strings.TrimRight(kept, " \t") != kept) {
+			return "", errors.New(unclear)
+		}
+		text = kept
 	}
-	p.at += 2
+	if trimmed := strings.TrimLeft(text, " \t"); before && strings.HasPrefix(trimmed, "+") {
+		kept := strings.TrimPrefix(trimmed, "+")
+		if (trimmed != text) != (strings.TrimLeft(kept, " \t") != kept) {
+			return "", errors.New(unclear)
+		}
+		text = kept
+	}
 	return text, nil
 }
 
-// guard makes a rule hold if a value that it reads is missing.
-func (p *parser) guard(text string) string {
-	if p.root != rules {
-		return text
-	}
-	var missing []string
-	for _, read := range p.reads {
-		if !p.guarded[read] && !slices.Contains(missing, "!has("+read+")") && strings.Contains(read, ".") && !strings.HasSuffix(read, "]") {
-			missing = append(missing, "!has("+read+")")
+// guarded makes a rule hold if a value that it reads is missing.
+func guarded(code string, reads []*read) string {
+	var conditions []string
+	for _, r := range reads {
+		if r.tested {
+			continue
+		}
+		for _, missing := range r.missing() {
+			if !slices.Contains(conditions, missing) {
+				conditions = append(conditions, missing)
+			}
 		}
 	}
-	return strings.Join(append(missing, text), " || ")
+	return strings.Join(append(conditions, code), " || ")
 }
 
-func (p *parser) skip() {
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
-		p.at++
-	}
+// read is a value that an expression reads.
+type read struct {
+	name, root string
+	// tested means that the expression works without it.
+	tested bool
 }
 
-// next reports whether a character comes next, and reads it.
-func (p *parser) next(characters string) byte {
-	if p.skip(); p.at < len(p.text) && strings.IndexByte(characters, p.text[p.at]) >= 0 {
-		p.at++
-		return p.text[p.at-1]
-	}
-	return 0
-}
-
-func (p *parser) sum() (string, error) { return p.binary("+-", p.product) }
-
-func (p *parser) product() (string, error) { return p.binary("*/", p.operand) }
-
-func (p *parser) binary(operators string, operand func() (string, error)) (string, error) {
-	left, err := operand()
-	for err == nil {
-		operator := p.next(operators)
-		if operator == 0 {
-			break
-		}
-		var right string
-		if right, err = operand(); err == nil {
-			left, p.same = "("+left+" "+string(operator)+" "+right+")", false
+// code returns the CEL that reads the value at the first n steps of its path; all of them if n is negative.
+func (r *read) code(n int) string {
+	code := r.root
+	for i, step := range strings.Split(r.name, ".") {
+		switch {
+		case i == n:
+			return code
+		case isIdentifier(step):
+			code += "." + step
+		default:
+			code += "[" + strconv.Quote(step) + "]"
 		}
 	}
-	return left, err
+	return code
 }
 
-func (p *parser) operand() (string, error) {
-	if p.depth++; p.depth > maxDepth {
-		return "", p.fail("it nests deeper than %d", maxDepth)
-	}
-	defer func() { p.depth-- }()
-	switch p.next(`$('"`) {
-	case '$':
-		name := p.word()
-		if p.next("(") == 0 {
-			return "", p.fail("want ( after $%s", name)
-		}
-		return p.call(name)
-	case '(':
-		inner, err := p.sum()
-		if err == nil && p.next(")") == 0 {
-			err = p.fail("want )")
-		}
-		return "(" + inner + ")", err
-	case '\'', '"':
-		p.at--
-		text, err := p.quoted()
-		return strconv.Quote(text), err
-	}
-	word := p.word()
-	if word == "" {
-		return "", p.fail("want a value")
-	}
-	if _, err := strconv.ParseFloat(word, 64); err == nil && !strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && r != 'e' && r != 'E' }) || word == "true" || word == "false" {
-		return word, nil
-	}
-	return strconv.Quote(word), nil
-}
-
-// word reads a name, path or number.
-func (p *parser) word() string {
-	p.skip()
-	start := p.at
-	for p.at < len(p.text) {
-		r, size := utf8.DecodeRuneInString(p.rest())
-		inNumber := r == '-' && p.at == start
-		inName := r == '-' && p.at > start && unicode.IsLetter(rune(p.text[start]))
-		if !inNumber && !inName && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.", r) {
-			break
-		}
-		p.at += size
-	}
-	return p.text[start:p.at]
-}
-
-func (p *parser) quoted() (string, error) {
-	quote := p.text[p.at]
-	end := strings.IndexByte(p.text[p.at+1:], quote)
-	if end < 0 {
-		return "", p.fail("the text does not end")
-	}
-	text := p.text[p.at+1 : p.at+1+end]
-	p.at += end + 2
-	return text, nil
-}
-
-// name reads an argument that is the name of a value.
-func (p *parser) name() (string, error) {
-	p.skip()
-	name := ""
-	if p.at < len(p.text) && (p.text[p.at] == '\'' || p.text[p.at] == '"') {
-		var err error
-		if name, err = p.quoted(); err != nil {
-			return "", err
-		}
-	} else {
-		name = p.word()
-	}
-	if name == "" {
-		return "", p.fail("want a name")
-	}
-	return name, nil
-}
-
-// read returns the CEL for a value of the configuration.
-func (p *parser) read(name string) string {
-	text := p.root
-	for step := range strings.SplitSeq(name, ".") {
+// missing returns conditions that are true, from the first one, if the value or one above it is missing.
+func (r *read) missing() []string {
+	var conditions []string
+	for i, step := range strings.Split(r.name, ".") {
 		if isIdentifier(step) {
-			text += "." + step
+			conditions = append(conditions, "!has("+r.code(i+1)+")")
 		} else {
-			text += "[" + strconv.Quote(step) + "]"
+			conditions = append(conditions, "!("+strconv.Quote(step)+" in "+r.code(i)+")")
 		}
 	}
-	p.reads = append(p.reads, text)
-	return text
+	return conditions
 }
 
-// reserved are words of CEL that cannot follow a dot.
-var reserved = []string{"in", "true", "false", "null"}
-
-func isIdentifier(s string) bool {
-	for i, c := range s {
-		if c != '_' && (c > 'z' || !unicode.IsLetter(c)) && (i == 0 || c > '9' || !unicode.IsDigit(c)) {
-			return false
-		}
-	}
-	return s != "" && !slices.Contains(reserved, s)
-}
-
-// infix are functions that are operators in CEL, of any number of arguments from two.
+// infix are functions that are operators in CEL.
 var infix = map[string]string{
-	"and": "&&", "or": "||", "eq": "==", "equal": "==", "ne": "!=", "notequal": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<=",
+	"and": "&&", "or": "||", "any": "||", "eq": "==", "equal": "==", "ne": "!=", "notequal": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<=",
 }
 
 // call translates a call whose opening parenthesis was read.
-func (p *parser) call(function string) (string, error) {
-	alone := strings.TrimSpace(p.text[:p.at]) == "$"+function+"("
+func (p *parser) call(function string) (term, error) {
 	switch function {
-	case "val", "property", "config":
-		return p.lookup(function, alone)
-	case "include", "secret", "json", "trigger", "instance", "params", "context", "input", "output", "method":
-		return "", p.fail("$%s has no counterpart", function)
+	case "val", "context", "property", "config":
+		return p.lookup(function, strings.TrimSpace(p.text[:p.at]) == "$"+function+"(")
+	case "target":
+		return p.target()
+	case "include", "secret", "json", "trigger", "instance", "params", "param", "input", "output", "method", "cidr_contains":
+		return term{}, p.fail("$%s has no counterpart", function)
 	}
-	var args []string
-	before := len(p.reads)
+	args, err := p.arguments(function)
+	if err != nil {
+		return term{}, err
+	}
+	p.same = false
+	result, err := apply(function, args)
+	if err != nil {
+		return term{}, p.fail("%v", err)
+	}
+	return result, nil
+}
+
+// arguments reads arguments up to the closing parenthesis.
+func (p *parser) arguments(function string) ([]term, error) {
+	var args []term
 	for p.next(")") == 0 {
 		if len(args) > 0 && p.next(",") == 0 {
-			return "", p.fail("want , or ) in $%s", function)
+			return nil, p.fail("want , or ) in $%s", function)
 		}
 		arg, err := p.sum()
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		args = append(args, arg)
 	}
-	p.same = false
+	return args, nil
+}
+
+// apply returns the result of a function.
+func apply(function string, args []term) (term, error) {
 	n := len(args)
-	operator, isInfix := infix[function]
-	switch {
-	case isInfix && (n == 2 || n > 2 && len(operator) == 2 && (operator == "&&" || operator == "||")):
-		return "(" + strings.Join(args, " "+operator+" ") + ")", nil
+	switch operator := infix[function]; {
+	case (operator == "&&" || operator == "||") && (n >= 2 || function == "any" && n == 1):
+		var all []string
+		for _, a := range args {
+			code, err := a.asBool()
+			if err != nil {
+				return term{}, err
+			}
+			all = append(all, code)
+		}
+		return truth("(" + strings.Join(all, " "+operator+" ") + ")"), nil
+	case (operator == "==" || operator == "!=") && n == 2:
+		return equal(operator, args[0], args[1]), nil
+	case operator != "" && operator != "&&" && operator != "||" && n == 2:
+		return compare(operator, args[0], args[1])
 	case function == "not" && n == 1:
-		return "!(" + args[0] + ")", nil
+		code, err := args[0].asBool()
+		return truth("!(" + code + ")"), err
 	case function == "if" && n == 3:
-		return "(" + args[0] + " ? " + args[1] + " : " + args[2] + ")", nil
+		return choose(args[0].isTrue(), args[1], args[2]), nil
 	case function == "between" && n == 3:
-		return "(" + args[0] + " >= " + args[1] + " && " + args[0] + " <= " + args[2] + ")", nil
+		low, err := compare(">=", args[0], args[1])
+		if err != nil {
+			return low, err
+		}
+		high, err := compare("<=", args[0], args[2])
+		return truth("(" + low.code + " && " + high.code + ")"), err
 	case function == "in" && n >= 2:
-		return "(" + args[0] + " in [" + strings.Join(args[1:], ", ") + "])", nil
+		var list []string
+		for _, a := range args[1:] {
+			list = append(list, a.asText())
+		}
+		return truth("(" + args[0].asText() + " in [" + strings.Join(list, ", ") + "])"), nil
 	case (function == "len" || function == "size") && n == 1:
-		return "size(" + args[0] + ")", nil
+		return term{code: "size(" + args[0].code + ")", kind: aWhole}, nil
 	case function == "str" && n == 1:
-		return "string(" + args[0] + ")", nil
+		return term{code: args[0].asText(), kind: aText}, nil
 	case function == "int" && n == 1:
-		return "int(" + args[0] + ")", nil
-	case function == "empty" && n == 1 && len(p.reads) == before+1 && p.reads[before] == args[0] && !strings.HasSuffix(args[0], "]"):
-		p.guarded[args[0]] = true
-		return "(!has(" + args[0] + ") || " + args[0] + ` in [null, "", []])`, nil
+		return term{code: "int(" + args[0].code + ")", kind: aWhole}, nil
 	case function == "empty" && n == 1:
-		return "(" + args[0] + ` in [null, "", []])`, nil
+		return empty(args[0]), nil
 	}
-	return "", p.fail("$%s with %d arguments is not known", function, n)
+	return term{}, fmt.Errorf("$%s with %d arguments is not known", function, n)
+}
+
+// empty tests a value, which may be missing.
+func empty(a term) term {
+	if a.read == nil {
+		return truth("(" + a.code + ` in [null, "", []])`)
+	}
+	a.read.tested = true
+	return truth("(" + strings.Join(append(a.read.missing(), a.code+` in [null, "", []]`), " || ") + ")")
 }
 
 // lookup translates $val(name), $property(name) and $config(template, name).
-func (p *parser) lookup(function string, alone bool) (string, error) {
-	name, err := p.name()
-	if err == nil && function == "config" {
-		template := name
-		for strings.HasPrefix(p.rest(), "/") { // template/version
-			p.at++
-			p.word()
-		}
+func (p *parser) lookup(function string, alone bool) (term, error) {
+	if function == "config" {
+		template := p.path()
 		if p.next(",") == 0 {
-			return "", p.fail("want a name after the template %s", template)
+			return term{}, p.fail("want a name after the template %s: a template as a whole has no counterpart", template)
 		}
-		name, err = p.name()
-		p.notes = append(p.notes, fmt.Sprintf("%s is read from the configuration of the target: the template %s must be in it", name, template))
+		defer func(before int) {
+			for _, r := range p.reads[before:] {
+				p.notes = append(p.notes, fmt.Sprintf("%s is read from the configuration of the target: the template %s must be in it", r.name, template))
+			}
+		}(len(p.reads))
 	}
+	name, err := p.name()
 	if err != nil {
-		return "", err
+		return term{}, err
 	}
 	if p.next(")") == 0 {
-		return "", p.fail("want ) after %s", name)
+		return term{}, p.fail("want ) after %s", name)
 	}
-	if function == "property" {
-		p.notes = append(p.notes, "the property "+name+" is read from the labels of the target")
-		return "target.labels[" + strconv.Quote(name) + "]", nil
-	}
-	p.same = alone && name == p.of && strings.HasPrefix(strings.TrimLeft(p.rest(), " \t\r\n"), "}}")
+	p.same = alone && (function == "val" || function == "config") && name == p.of && strings.HasPrefix(strings.TrimLeft(p.rest(), " \t\r\n"), "}}")
 	if name == p.of && !p.same && p.root == config {
-		return "", errors.New("it computes a value from itself; set the value above, or give it another name")
+		return term{}, errors.New("it computes a value from itself; set the value above, or give it another name")
 	}
-	return p.read(name), nil
+	r := &read{name: name, root: p.root}
+	p.reads = append(p.reads, r)
+	return term{code: r.code(-1), kind: p.kinds[name], read: r}, nil
+}
+
+// target translates $target(name).
+func (p *parser) target() (term, error) {
+	name, err := p.name()
+	switch {
+	case err != nil:
+		return term{}, err
+	case p.next(")") == 0:
+		return term{}, p.fail("want ) after %s", name)
+	case p.root == rules:
+		return term{}, errors.New("rules read only values, and not the target")
+	case name != "name":
+		return term{}, p.fail("$target(%s) has no counterpart", name)
+	}
+	p.same = false
+	p.notes = append(p.notes, "the name of the target is that of the Workload, in lower case")
+	return term{code: "target.shortName", kind: aText}, nil
 }
