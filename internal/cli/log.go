@@ -7,10 +7,11 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/known"
 )
 
 // NewLogger logs to stderr. The format is text or json; by default, text on a terminal and JSON elsewhere. The level is by default info.
-// Credentials are hidden in every line.
+// Credentials are hidden in every line: the given ones, and those that the program reads and sends meanwhile.
 func NewLogger(t *terminal.Terminal, format, level string, secrets ...secret.Value) (*slog.Logger, error) {
 	var from slog.Level
 	if err := from.UnmarshalText([]byte(cmp.Or(level, "info"))); err != nil {
@@ -20,7 +21,7 @@ func NewLogger(t *terminal.Terminal, format, level string, secrets ...secret.Val
 	options := &slog.HandlerOptions{Level: from, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch kind := a.Value.Kind(); {
 		case kind == slog.KindString, kind == slog.KindAny && a.Key != slog.LevelKey:
-			a.Value = slog.StringValue(hide(fmt.Sprint(a.Value.Any())))
+			a.Value = slog.StringValue(known.Hide(hide(fmt.Sprint(a.Value.Any()))))
 		}
 		return a
 	}}

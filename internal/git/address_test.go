@@ -16,10 +16,4 @@ func TestMetadataServicesAreNotReached(t *testing.T) {
 	} {
 		wantKind(t, tryResolve(t, limitedClient(t, Limits{}), url), ErrDenied, "use the URL of a Git server")
 	}
-	if err := permitAddress("tcp4", "169.254.169.254:80", nil); err == nil {
-		t.Error("a name that leads to a metadata service is reached")
-	}
-	if err := permitAddress("tcp4", "127.0.0.1:80", nil); err != nil {
-		t.Error(err)
-	}
 }

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
@@ -23,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/kalypso-io/kalypso/internal/text/linklocal"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
@@ -144,38 +142,19 @@ func (c *Client) transport(l location, cred credential, limit int64) (transport.
 		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: cmp.Or(l.user, "git"), Callback: sshKeys}
 	}
 	// go-git drops credentials when a redirect leads to another host.
-	client := githttp.NewClient(&http.Client{Transport: limitedTransport{httpTransport(), limit}, CheckRedirect: c.redirect})
+	// One connection has at most two requests; idle connections would outlive it.
+	network := outbound.Transport(outbound.Options{Once: true})
+	client := githttp.NewClient(outbound.Over(limitedTransport{network, limit}, c.redirect))
 	if cred.empty() {
 		return client, nil
 	}
 	return client, &githttp.BasicAuth{Username: cred.username, Password: cred.password.Reveal()}
 }
 
-// httpTransport returns the default transport with a timeout for servers that accept connections but do not answer.
-func httpTransport() *http.Transport {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
-	}
-	t = t.Clone()
-	t.ResponseHeaderTimeout = 2 * time.Minute
-	t.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: permitAddress}).DialContext
-	// One connection has at most two requests; idle connections would outlive it.
-	t.DisableKeepAlives = true
-	return t
-}
-
-// forbiddenError means that a host has an address that no repository has.
-type forbiddenError struct{ host, what string }
-
-func (e forbiddenError) Error() string {
-	return fmt.Sprintf("the address of %q is %s", e.host, e.what)
-}
-
 // permitHost refuses hosts of metadata services, and of the link. HTTP finds out the addresses of names when it connects.
 func permitHost(ctx context.Context, host string, resolve bool) error {
 	if what := linklocal.DescribeHost(host); what != "" {
-		return forbiddenError{host, what}
+		return &outbound.ForbiddenError{Host: host, What: what}
 	}
 	if !resolve {
 		return nil
@@ -183,19 +162,10 @@ func permitHost(ctx context.Context, host string, resolve bool) error {
 	found, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host) // an error is found again by ssh
 	for _, ip := range found {
 		if what := linklocal.Describe(ip); what != "" {
-			return forbiddenError{host, what}
+			return &outbound.ForbiddenError{Host: host, What: what}
 		}
 	}
 	return nil
-}
-
-// permitAddress refuses a connection to such an address.
-func permitAddress(_, address string, _ syscall.RawConn) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	return permitHost(context.Background(), host, false)
 }
 
 // sshKeys returns the keys of the agent, and the keys in the user's folder that need no passphrase.
@@ -228,7 +198,7 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	var hostKey *knownhosts.KeyError
 	var network net.Error
 	var large tooMuchError
-	var forbidden forbiddenError
+	var forbidden *outbound.ForbiddenError
 	e := &Error{Op: op, Where: l.String()}
 	switch end := ended(ctx, err); {
 	case end != nil:

@@ -7,9 +7,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 )
 
 // index reads a repository's index, and returns a chart's versions, newest first.
@@ -114,10 +117,13 @@ func statusError(r *http.Response, what string) error {
 // plain reports whether a host can be used without encryption.
 func (c *Client) plain(host string) bool { return c.PlainHTTP != nil && c.PlainHTTP(host) }
 
-// http returns the HTTP client. net/http limits redirects, and does not send credentials to another host.
+// longest is the time of a request without a client of the caller.
+const longest = 5 * time.Minute
+
+// http returns the HTTP client.
 func (c *Client) http() *http.Client {
 	if c.HTTP != nil {
 		return c.HTTP
 	}
-	return http.DefaultClient
+	return outbound.New(outbound.Options{Timeout: longest, Once: true})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -80,10 +81,7 @@ type delivery struct {
 func newDeliveries(log *slog.Logger) *deliveries {
 	d := &deliveries{
 		queue: make(chan delivery, 4096), log: log, pause: time.Second,
-		client: &http.Client{
-			Timeout:       10 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		client: outbound.New(outbound.Options{Timeout: 10 * time.Second, Redirects: outbound.Never}),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	for range 4 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 )
 
 // Config configures a [Transport].
@@ -21,7 +22,7 @@ type Config struct {
 	// PlainHTTP allows sending the credential unencrypted to other machines.
 	PlainHTTP bool
 
-	// Base sends requests. It defaults to a clone of [http.DefaultTransport].
+	// Base sends requests. It defaults to one of package outbound.
 	Base http.RoundTripper
 	// Attempts is the maximum number of attempts of a request; 0 means 4.
 	Attempts int
@@ -47,10 +48,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Base == nil {
-		c.Base = http.DefaultTransport
-		if t, ok := c.Base.(*http.Transport); ok {
-			c.Base = t.Clone() // connections of our own
-		}
+		c.Base = outbound.Transport(outbound.Options{})
 	}
 	c.Attempts = cmp.Or(c.Attempts, 4)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)

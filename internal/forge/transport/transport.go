@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 )
 
 // Transport sends requests to one forge. It is safe for concurrent use.
@@ -26,15 +27,12 @@ func New(c Config) *Transport {
 
 // Client returns an HTTP client with this transport. It follows redirects that keep the method and stay on hosts of the forge.
 func (t *Transport) Client() *http.Client {
-	return &http.Client{
-		Transport: t,
-		CheckRedirect: func(next *http.Request, via []*http.Request) error {
-			if len(via) >= 5 || next.Method != via[0].Method {
-				return http.ErrUseLastResponse
-			}
-			return nil // RoundTrip refuses other hosts.
-		},
-	}
+	return outbound.Over(t, func(next *http.Request, via []*http.Request) error {
+		if len(via) >= 5 || next.Method != via[0].Method {
+			return http.ErrUseLastResponse
+		}
+		return nil // RoundTrip refuses other hosts.
+	})
 }
 
 // RoundTrip sends a request, and retries it if that is safe and may help. The response body is in memory.

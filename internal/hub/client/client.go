@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -37,7 +39,7 @@ type Client struct {
 	TokenFile string
 	// UserAgent names the program.
 	UserAgent string
-	// Transport sends the requests. Default: [http.DefaultTransport].
+	// Transport sends the requests. Default: one of package outbound.
 	Transport http.RoundTripper
 	// Waiting is called before the client pauses and tries again; optional.
 	Waiting func(reason error, pause time.Duration)
@@ -124,8 +126,7 @@ func (c *Client) exchange(ctx context.Context, q *call, expected int) (*http.Res
 	if err != nil {
 		return nil, err
 	}
-	h := http.Client{Transport: c.Transport, CheckRedirect: sameOrigin}
-	response, err := h.Do(request)
+	response, err := outbound.Over(c.transport(), sameOrigin).Do(request)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
@@ -135,6 +136,16 @@ func (c *Client) exchange(ctx context.Context, q *call, expected int) (*http.Res
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	return nil, newRefusal(response, body, token)
+}
+
+// usual is the transport of clients without one. The user of the program names the server, which can be at any address.
+var usual = sync.OnceValue(func() http.RoundTripper { return outbound.Transport(outbound.Options{LinkLocal: true}) })
+
+func (c *Client) transport() http.RoundTripper {
+	if c.Transport != nil {
+		return c.Transport
+	}
+	return usual()
 }
 
 func (c *Client) request(ctx context.Context, q *call, token secret.Value) (*http.Request, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -71,7 +72,7 @@ func New(o Options) (*Client, error) {
 		o.Clock = transport.SystemClock{}
 	}
 	if o.Base == nil {
-		o.Base = http.DefaultTransport
+		o.Base = outbound.Transport(outbound.Options{})
 	}
 	api, err := o.connect(o.Endpoint)
 	if err != nil {
@@ -93,12 +94,9 @@ func (o *Options) connect(address string) (*http.Client, error) {
 	if site.Scheme != "https" && !secret.IsLoopback(hostname(site.Host)) {
 		return nil, errors.New("credentials are sent by https only")
 	}
-	return &http.Client{
-		Transport: transport.New(transport.Config{
-			Site: site, Base: quota{o.Base}, Clock: o.Clock, MaxWait: maxWait, MaxBody: maxPage, Concurrent: 1, Observe: o.Observe,
-		}),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
+	return outbound.Over(transport.New(transport.Config{
+		Site: site, Base: quota{o.Base}, Clock: o.Clock, MaxWait: maxWait, MaxBody: maxPage, Concurrent: 1, Observe: o.Observe,
+	}), outbound.Never), nil
 }
 
 func hostname(host string) string {

@@ -5,24 +5,22 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/notify/message"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -65,7 +63,7 @@ func (h *HTTP) Send(ctx context.Context, e message.Event) error {
 	}
 	ctx, end := context.WithTimeout(ctx, timeout)
 	defer end()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(outbound.With(ctx, h.secrets()...), http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the URL cannot be used")
 	}
@@ -74,13 +72,7 @@ func (h *HTTP) Send(ctx context.Context, e message.Event) error {
 	if h.Sign != nil {
 		h.Sign(request.Header, e.ID, h.now(), body)
 	}
-	transport := &http.Transport{
-		DialContext:       dialer(u.Hostname(), h.Hosts).DialContext,
-		TLSClientConfig:   &tls.Config{RootCAs: h.Roots, MinVersion: tls.VersionTLS12},
-		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-	}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := outbound.New(outbound.Options{Permit: permit(u.Hostname(), h.Hosts), Redirects: outbound.Never, Once: true, Roots: h.Roots})
 	answer, err := client.Do(request)
 	if err != nil {
 		return h.hide(ctx, err)
@@ -169,10 +161,9 @@ func ParseURL(v secret.Value) (*url.URL, error) {
 	return u, nil
 }
 
-// dialer connects to the permitted addresses of a host, which the operator configured.
-func dialer(host string, hosts []string) *net.Dialer {
-	rules := verify.Runner{Hosts: append(slices.Clone(hosts), host)}
-	return &net.Dialer{Timeout: timeout, Control: func(_, at string, _ syscall.RawConn) error { return rules.Permit(host, at) }}
+// permit returns the rule about addresses for a host, which the operator configured.
+func permit(host string, hosts []string) func(host, address string) error {
+	return (&verify.Runner{Hosts: append(slices.Clone(hosts), host)}).Permit
 }
 
 // WebhookKey is a key that signs webhooks.

@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 			func(w http.ResponseWriter, r *http.Request) {
 				http.Error(w, "no_service "+r.URL.Path, http.StatusNotFound)
 			},
-			"127.0.0.1 answers 404 Not Found: no_service ***", 0,
+			"127.0.0.1 answers 404 Not Found: no_service ******************************", 0,
 		},
 		"too many": {
 			func(w http.ResponseWriter, _ *http.Request) {

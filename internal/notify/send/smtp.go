@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/notify/message"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -108,7 +109,7 @@ func (s *SMTP) send(ctx context.Context, e message.Event) error {
 
 // connect returns an encrypted connection.
 func (s *SMTP) connect(ctx context.Context, host string) (*smtp.Client, error) {
-	connection, err := dialer(host, s.Hosts).DialContext(ctx, "tcp", s.Address)
+	connection, err := outbound.Dialer(host, permit(host, s.Hosts)).DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		return nil, err
 	}

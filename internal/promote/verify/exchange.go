@@ -13,11 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // ErrTooLarge is the error for an answer that is larger than its limit.
-var ErrTooLarge = errors.New("the answer is too large")
+var ErrTooLarge = outbound.ErrTooLarge
 
 // Exchange runs a program with an input, and returns all of its standard output, up to limit bytes. It runs like the program
 // of a verification, but the caller has to know that the operator allows it: [Runner.Programs] does not restrict it. args
@@ -94,10 +95,7 @@ func (r *Runner) Post(ctx context.Context, address string, token secret.Value, b
 		request.Header.Set("Authorization", "Bearer "+token.Reveal())
 	}
 	allowed := Runner{Hosts: append(slices.Clone(r.Hosts), u.Hostname())}
-	transport := allowed.transport(u.Hostname())
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(request)
+	answer, err := allowed.connect(outbound.Never).Do(request)
 	if err != nil {
 		return nil, reason(ctx, err, token)
 	}

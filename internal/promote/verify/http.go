@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 
 	"github.com/kalypso-io/kalypso/internal/promote/measure"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
-
-// maxRedirects is how many redirects on the same host are followed.
-const maxRedirects = 5
 
 // ask requests a URL. It returns an error unless the expression holds for the response or, without one, the status is below 400.
 func (r *Runner) ask(ctx context.Context, address string, e *measure.Expression) (measure.Evidence, error) {
@@ -28,10 +24,7 @@ func (r *Runner) ask(ctx context.Context, address string, e *measure.Expression)
 	if err != nil {
 		return measure.Evidence{}, err
 	}
-	transport := r.transport(request.URL.Hostname())
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: stay}
-	answer, err := client.Do(request)
+	answer, err := r.connect(outbound.Stay).Do(request)
 	if err != nil {
 		return measure.Evidence{}, reason(ctx, err, credential.secrets()...)
 	}
@@ -74,16 +67,6 @@ func judge(e *measure.Expression, answer *http.Response, body []byte) error {
 	return nil
 }
 
-// transport connects to the permitted addresses of a host. They are checked when connecting, after names are resolved, so that a
-// name cannot lead to a private address.
-func (r *Runner) transport(host string) *http.Transport {
-	control := func(_, at string, _ syscall.RawConn) error { return r.Permit(host, at) }
-	return &http.Transport{
-		DialContext:       (&net.Dialer{Control: control}).DialContext,
-		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-	}
-}
-
 func newRequest(ctx context.Context, address string) (*http.Request, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -98,18 +81,6 @@ func newRequest(ctx context.Context, address string) (*http.Request, error) {
 	}
 	request.Header.Set("User-Agent", "kalypso-verification")
 	return request, nil
-}
-
-// stay allows redirects on the same host, except from https to http.
-func stay(to *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	switch {
-	case len(via) > maxRedirects:
-		return fmt.Errorf("it leads elsewhere more than %d times", maxRedirects)
-	case !strings.EqualFold(to.URL.Host, from.Host) || from.Scheme == "https" && to.URL.Scheme != "https":
-		return fmt.Errorf("it leads to %s, which is elsewhere; name that URL itself", secret.Redact(to.URL.Redacted()))
-	}
-	return nil
 }
 
 // reason returns a short error for a request without a response, without the secrets that it was sent with.

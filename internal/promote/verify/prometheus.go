@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/measure"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -57,18 +57,17 @@ func (r *Runner) instant(ctx context.Context, address, query string) (model.Valu
 	if err != nil {
 		return nil, err
 	}
-	transport := r.transport(request.URL.Hostname())
-	defer transport.CloseIdleConnections()
 	credential, err := r.authorize(request)
 	if err != nil {
 		return nil, err
 	}
-	guard := &guarded{next: transport, headers: request.Header}
-	client, err := api.NewClient(api.Config{Address: address, Client: &http.Client{Transport: guard, CheckRedirect: stay}})
+	transport := outbound.Transport(outbound.Options{Permit: r.Permit, Once: true, MaxBody: maxAnswer})
+	authorized := &authorizing{next: transport, headers: request.Header}
+	client, err := api.NewClient(api.Config{Address: address, Client: outbound.Over(authorized, outbound.Stay)})
 	if err != nil {
 		return nil, errors.New(hide(err, credential))
 	}
-	value, _, err := prometheus.NewAPI(client).Query(ctx, query, time.Time{}) // at the time of the server
+	value, _, err := prometheus.NewAPI(client).Query(outbound.With(ctx, credential.secrets()...), query, time.Time{}) // at the time of the server
 	var refused *prometheus.Error
 	switch {
 	case err == nil:
@@ -80,41 +79,21 @@ func (r *Runner) instant(ctx context.Context, address, query string) (model.Valu
 	}
 }
 
-// guarded adds headers to each request, and limits the answers.
-type guarded struct {
+// authorizing adds headers to each request.
+type authorizing struct {
 	next    http.RoundTripper
 	headers http.Header
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (g *guarded) RoundTrip(request *http.Request) (*http.Response, error) {
+func (a *authorizing) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	for _, name := range []string{"Authorization", "User-Agent"} {
-		if value := g.headers.Get(name); value != "" {
+		if value := a.headers.Get(name); value != "" {
 			request.Header.Set(name, value)
 		}
 	}
-	answer, err := g.next.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	answer.Body = &limited{answer.Body, maxAnswer}
-	return answer, nil
-}
-
-// limited is a body that ends with an error after some bytes.
-type limited struct {
-	io.ReadCloser
-	left int
-}
-
-// Read implements [io.Reader].
-func (l *limited) Read(p []byte) (int, error) {
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= n; l.left < 0 {
-		return 0, ErrTooLarge
-	}
-	return n, err
+	return a.next.RoundTrip(request)
 }
 
 // samplesOf returns the values of an answer.

@@ -31,8 +31,8 @@ type SignOn struct {
 	// NameClaim is the claim with the user's name. Default: the verified email, or else the subject, because users can
 	// often choose other claims themselves.
 	NameClaim string
-	// Client fetches the keys. Default: a client with a timeout of ten seconds.
-	Client *http.Client
+	// Client sends requests to the issuer.
+	Client *http.Client // required
 	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 
@@ -131,7 +131,7 @@ func (s *SignOn) discover(ctx context.Context) (*issuer, error) {
 		return nil, unavailable(errors.New("the issuer did not answer a moment ago"))
 	}
 	s.tried = now
-	ctx = oidc.ClientContext(ctx, s.client())
+	ctx = oidc.ClientContext(ctx, s.Client)
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	provider, err := oidc.NewProvider(bounded, s.Issuer)
@@ -143,13 +143,6 @@ func (s *SignOn) discover(ctx context.Context) (*issuer, error) {
 	defer s.mu.Unlock()
 	s.found = found
 	return found, nil
-}
-
-func (s *SignOn) client() *http.Client {
-	if s.Client != nil {
-		return s.Client
-	}
-	return &http.Client{Timeout: patience}
 }
 
 func (s *SignOn) now() time.Time {

@@ -142,11 +142,7 @@ func (s *Sessions) exchanged(r *http.Request, f flow) (access.Identity, error) {
 	if err != nil {
 		return access.Identity{}, err
 	}
-	client := s.SignOn.Client
-	if client == nil {
-		client = &http.Client{Timeout: patience}
-	}
-	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), oauth2.HTTPClient, client), patience)
+	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), oauth2.HTTPClient, s.SignOn.Client), patience)
 	defer cancel()
 	given, err := s.client(endpoint).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(f.Verifier))
 	if err != nil {

@@ -108,7 +108,7 @@ func (i *issuer) option() option {
 	return func(o *session.Options) {
 		o.SignOn = &access.SignOn{
 			Issuer: i.url, Audience: "kalypso", Roles: map[string]access.Role{"platform": access.Operator},
-			Now: func() time.Time { return i.world.now },
+			Client: http.DefaultClient, Now: func() time.Time { return i.world.now },
 		}
 		o.ClientSecret = secret.New(clientSecret)
 	}

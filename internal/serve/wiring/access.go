@@ -14,6 +14,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
@@ -64,6 +65,7 @@ func signOn(c *serve.OIDCConfig) *access.SignOn {
 		return nil
 	}
 	s := &access.SignOn{Issuer: c.Issuer, Audience: c.Audience, RolesClaim: c.RolesClaim, NameClaim: c.NameClaim, Roles: map[string]access.Role{}}
+	s.Client = outbound.New(outbound.Options{Timeout: 10 * time.Second, MaxBody: 1 << 20})
 	for group, role := range c.Roles {
 		s.Roles[group] = access.Role(role)
 	}

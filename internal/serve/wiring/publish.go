@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"path"
 	"slices"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/solution"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/secret/secretfile"
 )
@@ -65,7 +65,7 @@ func newPublisher(c serve.PublishConfig, env func(name string) string) (*publish
 		return nil, fmt.Errorf("publish.to: %q is not oci://REGISTRY/PATH", c.To)
 	}
 	p := &publisher{to: to}
-	p.client = &remote.Client{HTTP: &http.Client{Timeout: publishTime}, Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}
+	p.client = &remote.Client{HTTP: outbound.New(outbound.Options{Timeout: publishTime}), Credential: remote.EnvironmentCredential(env), PlainHTTP: onThisMachine}
 	p.key, err = publishKey(c)
 	return p, err
 }

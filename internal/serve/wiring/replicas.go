@@ -24,6 +24,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 	"github.com/kalypso-io/kalypso/internal/serve/replica"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -453,8 +454,5 @@ func whileHeld(next http.RoundTripper) http.RoundTripper {
 	if next != nil {
 		return heldRequests{next}
 	}
-	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
-		return heldRequests{usual.Clone()}
-	}
-	return heldRequests{http.DefaultTransport}
+	return heldRequests{outbound.Transport(outbound.Options{})}
 }

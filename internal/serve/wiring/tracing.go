@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 )
 
 // tracing records spans of rounds, their parts, and requests to forges. Spans contain names, hosts, paths and errors;
@@ -96,11 +97,10 @@ func (f forgeRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // transport returns the transport for requests to forges; nil for the default if tracing is off.
 func (t *tracing) transport() http.RoundTripper {
-	usual, ok := http.DefaultTransport.(*http.Transport)
-	if _, off := t.tracer.(noop.Tracer); off || !ok {
+	if _, off := t.tracer.(noop.Tracer); off {
 		return nil
 	}
-	return forgeRequests{t, usual.Clone()}
+	return forgeRequests{t, outbound.Transport(outbound.Options{})}
 }
 
 // end sends the remaining spans. A collector that does not answer delays the end by five seconds at most.

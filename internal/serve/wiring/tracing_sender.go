@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -17,6 +16,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kalypso-io/kalypso/internal/text/outbound"
 )
 
 // spanSender sends spans by OTLP over HTTP. It implements [otlptrace.Client] as the one of OpenTelemetry does, which also links all of gRPC:
@@ -24,7 +25,7 @@ import (
 type spanSender struct {
 	url     string
 	headers http.Header
-	client  http.Client
+	client  *http.Client
 }
 
 // newSpanSender returns a sender with a collector's URL or, if that is empty, the one of the standard variables, which also say headers,
@@ -58,19 +59,19 @@ func newSpanSender(endpoint string, env map[string]string) (*spanSender, error) 
 	if err != nil || limit <= 0 {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is not a positive number of milliseconds")
 	}
-	s.client.Timeout = time.Duration(limit) * time.Millisecond
-	usual := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
+	// Collectors are often at an address of the node's link.
+	options := outbound.Options{Timeout: time.Duration(limit) * time.Millisecond, LinkLocal: true}
 	if file := of("CERTIFICATE"); file != "" {
 		authorities, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
 		}
-		usual.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-		if !usual.TLSClientConfig.RootCAs.AppendCertsFromPEM(authorities) {
+		options.Roots = x509.NewCertPool()
+		if !options.Roots.AppendCertsFromPEM(authorities) {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %s has no certificate", file)
 		}
 	}
-	s.client.Transport = usual
+	s.client = outbound.New(options)
 	return s, nil
 }
 

@@ -1,16 +1,20 @@
 // Package secretfile reads the files that hold credentials: tokens, passwords and keys. All of Kalypso reads them here.
 //
+// What is read is hidden in the log from then on.
+//
 // Such a file is named by a user or a configuration, and can be anything: a device, a pipe, the wrong file. Reading stops at
 // [MaxSize], and errors have the name of the file, never its content.
 package secretfile
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/text/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret/known"
 )
 
 // MaxSize is the maximum size of a file, in bytes. Key rings are the largest that are used.
@@ -33,6 +37,9 @@ func Read(file string) ([]byte, error) {
 	if len(content) > MaxSize {
 		return nil, fmt.Errorf("read %s: %w", file, ErrTooLarge)
 	}
+	if bytes.Contains(content, []byte("PRIVATE KEY")) {
+		known.Add(secret.New(string(content)))
+	}
 	return content, nil
 }
 
@@ -42,5 +49,7 @@ func Value(file string) (secret.Value, error) {
 	if err != nil {
 		return secret.Value{}, err
 	}
-	return secret.New(strings.TrimSpace(string(content))), nil
+	v := secret.New(strings.TrimSpace(string(content)))
+	known.Add(v)
+	return v, nil
 }
