@@ -256,6 +256,7 @@ func (n *needs) meet(ct int32, on assigned) {
 			held = x.held()
 		}
 	}
+	x.dropIdle(held)
 	x.publish()
 	for t, lacks := range held {
 		n.d.held[located{t, ct}] = lacks[0].lack

@@ -178,6 +178,28 @@ func (x *place) giveBack(placed []int32) []int32 {
 	return stay
 }
 
+// dropIdle removes what was placed for targets that turned out to be held, for example because they depend on themselves. What is published stays.
+func (x *place) dropIdle(held map[int32][]lackedBy) {
+	for len(held) > 0 {
+		needed := map[int32]bool{}
+		for _, t := range x.dependents() {
+			if held[t] != nil {
+				continue
+			}
+			for _, dep := range x.deps[t] {
+				for _, other := range dep.targets {
+					needed[other] = true
+				}
+			}
+		}
+		before := len(x.placed)
+		x.giveBack(slices.DeleteFunc(slices.Sorted(maps.Keys(x.placed)), func(t int32) bool { return held[t] != nil || needed[t] }))
+		if len(x.placed) == before {
+			return
+		}
+	}
+}
+
 // stay keeps published targets that nothing asks for, but that something may need that is held or cannot be read. It reports
 // whether there are any.
 func (x *place) stay() bool {
