@@ -160,8 +160,12 @@ func (s *Server) clusterObject(environment, cluster string) (string, bool) {
 // serves returns the cluster types of each environment; nil until all control planes were read. An environment without a
 // successful round has no list.
 func (s *Server) serves() map[string][]string {
+	read := s.Flows.board.ControlPlanes()
+	if len(read) == 0 {
+		return nil // before the end of the first round
+	}
 	known := map[string][]string{}
-	for _, cp := range s.Flows.board.ControlPlanes() {
+	for _, cp := range read {
 		if cp.Err != nil || cp.Environments == nil {
 			return nil
 		}
