@@ -41,10 +41,14 @@ func (m *meter) compare(name string, a, b reflect.Value) (bool, error) {
 	if a.Kind() != reflect.String || b.Kind() != reflect.String {
 		return m.compareOther(name, a, b)
 	}
-	if err := m.charge(float64(min(a.Len(), b.Len()))); err != nil {
+	return m.compareTexts(name, a.String(), b.String())
+}
+
+func (m *meter) compareTexts(name, a, b string) (bool, error) {
+	if err := m.charge(float64(min(len(a), len(b)))); err != nil {
 		return false, err
 	}
-	order := strings.Compare(a.String(), b.String())
+	order := strings.Compare(a, b)
 	switch name {
 	case "eq":
 		return order == 0, nil

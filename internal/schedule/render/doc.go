@@ -7,8 +7,8 @@
 // Output is never executed again.
 //
 // Each template is parsed once until it changes ([NewLibrary]) and executed on all cores, each with its own [Worker].
-// Adjacent texts, keys and configurations as YAML are written by one call, so that rendering costs no more than
-// executing the original template; a template of nothing else is not executed at all. Whether rendered YAML parses is checked
+// Adjacent texts, keys and configurations as YAML are written by one call. Nearly every template is compiled to Go functions, which write what text/template
+// would, at a fraction of its cost; text/template executes the others, and decides whatever is unusual or a mistake. Whether rendered YAML parses is checked
 // once for each path through the template's branches, and again only if a value has characters that are special in YAML.
 //
 // Clusters apply the folder of their cluster type as a whole, and refuse all of it if one object has an invalid name, label or

@@ -22,11 +22,8 @@ type program struct {
 	costs     []float64  // units of work of each traced block, by its number
 	runs      []sequence // texts and keys that are written by one call, by its number
 	actions   []action   // sorted by position
-	straight  *straight  // nil if the main template has to be executed
+	compiled  *compiled  // nil if only text/template can execute the main template
 }
-
-// straight is a main template without branches, loops and functions: one run, which needs no template engine.
-type straight struct{ block, run int }
 
 // action is a pipeline of the text, for messages.
 type action struct {
@@ -61,6 +58,7 @@ func compile(text string, hidden ...string) (*program, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	p.compiled = compileTree(p)
 	p.functions = slices.Sorted(maps.Keys(r.called))
 	slices.SortStableFunc(p.actions, func(a, b action) int { return int(a.pos - b.pos) })
 	return p, nil

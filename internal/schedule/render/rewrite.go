@@ -59,11 +59,7 @@ func (r *rewriter) fail(pos parse.Pos, hint, format string, args ...any) {
 func (r *rewriter) tree(name string, tree *parse.Tree) {
 	isMain := name == mainName
 	at := tree.Root.Pos
-	runs := len(r.program.runs)
 	id := r.block(tree.Root, scope{dot: isMain, dollar: isMain}, 0)
-	if isMain && len(tree.Root.Nodes) == 1 && isCall(tree.Root.Nodes[0], runFunc) {
-		r.program.straight = &straight{block: id, run: runs}
-	}
 	enter := call(at, enterFunc, id)
 	enter.Pipe.IsAssign = false
 	tree.Root.Nodes = slices.Concat([]parse.Node{enter}, tree.Root.Nodes, []parse.Node{call(at, leaveFunc)})

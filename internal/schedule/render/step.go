@@ -1,7 +1,6 @@
 package render
 
 import (
-	"strconv"
 	"strings"
 	"text/template/parse"
 )
@@ -243,14 +242,7 @@ func (w *Worker) step(st *step) error {
 	if !found {
 		return errAbsent
 	}
-	start := len(w.out)
-	if st.quoted {
-		w.out = strconv.AppendQuote(w.out, text)
-	} else {
-		w.out = append(w.out, text...)
-	}
-	w.trace.printed(w.out, w.start, start)
-	return w.bounded()
+	return w.printText(text, st.quoted)
 }
 
 // stepAny writes a value that is not a string.

@@ -36,13 +36,13 @@ func TestYAMLSteps(t *testing.T) {
 		}
 	}
 	for pipeline, want := range map[string]bool{
-		"toYaml .ConfigData": true, "toYaml (stringify .ConfigData.a) | nindent 2": true, "toYaml .Manifests": false, "toYaml .ConfigData | indent 2 | quote": false,
+		"toYaml .ConfigData": true, "toYaml (stringify .ConfigData.a) | nindent 2": true, "toYaml .Manifests": true, "toYaml .ConfigData | indent 2 | quote": true, "$": false,
 	} {
 		p, err := compile("{{ " + pipeline + " }}")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.straight != nil; got != want {
+		if got := p.compiled != nil; got != want {
 			t.Errorf("%s is written without reflection: %v, want %v", pipeline, got, want)
 		}
 	}

@@ -32,6 +32,12 @@ type Worker struct {
 	out     []byte // output so far, of all manifests of the template
 	start   int    // of the manifest in out
 	trace   trace
+
+	// State of a compiled template.
+	dot       operand // of the innermost with or range
+	variables []operand
+	operands  []operand // arguments of calls
+	callable  map[string]reflect.Value
 }
 
 // Worker returns a new worker.
@@ -41,6 +47,7 @@ func (l *Library) Worker() *Worker {
 		evals:    map[string]*program{},
 		memo:     memo{},
 		patterns: map[string]pattern{},
+		callable: map[string]reflect.Value{},
 	}
 }
 
@@ -103,12 +110,8 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 		}
 	}()
 	w.program, w.data, w.depth = p, d, 0
-	if p.straight != nil {
-		if _, err := w.enter(p.straight.block); err != nil {
-			return err
-		}
-		_, err := w.run(p.straight.run)
-		return err
+	if p.compiled != nil && w.runCompiled(p.compiled) {
+		return nil
 	}
 	t, err := w.bind(p)
 	if err != nil {
@@ -121,6 +124,19 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 	}
 	// A copy, because a pointer in a list is printed as an address, which differs each time.
 	return t.Execute(w, *w.data)
+}
+
+// runCompiled executes a compiled template, and reports whether it came to its end. If not, nothing has happened.
+func (w *Worker) runCompiled(c *compiled) (done bool) {
+	left, out, key, words := w.left, len(w.out), len(w.trace.key), len(w.trace.words)
+	defer func() {
+		if recover() != nil || !done {
+			w.left, w.depth, w.out = left, 0, w.out[:out]
+			w.trace.key, w.trace.words = w.trace.key[:key], w.trace.words[:words]
+			done = false
+		}
+	}()
+	return c.run(w) == nil
 }
 
 // private returns a copy of the data that a template can change.
@@ -202,7 +218,7 @@ func (w *Worker) print(v any) (none, error) {
 	case nil:
 		return none{}, errAbsent
 	case string:
-		w.out = append(w.out, v...)
+		return none{}, w.printText(v, false)
 	default:
 		if err := w.measure(reflect.ValueOf(v), 0); err != nil {
 			return none{}, err
@@ -223,10 +239,29 @@ func (w *Worker) printQuoted(v any) (none, error) {
 		}
 		return w.print(quoted)
 	}
+	return none{}, w.printText(text, true)
+}
+
+// printText writes a text, or the text in double quotes.
+func (w *Worker) printText(text string, quoted bool) error {
 	start := len(w.out)
-	w.out = strconv.AppendQuote(w.out, text)
+	if quoted {
+		w.out = appendQuoted(w.out, text)
+	} else {
+		w.out = append(w.out, text...)
+	}
 	w.trace.printed(w.out, w.start, start)
-	return none{}, w.bounded()
+	return w.bounded()
+}
+
+// appendQuoted is strconv.AppendQuote, which looks at each character of a text that needs no escapes, too.
+func appendQuoted(out []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return strconv.AppendQuote(out, text)
+		}
+	}
+	return append(append(append(out, '"'), text...), '"')
 }
 
 // printable dereferences a pointer, unless it implements fmt.Stringer or error.
