@@ -126,9 +126,9 @@ func (c *Client) exchange(ctx context.Context, q *call, expected int) (*http.Res
 	if err != nil {
 		return nil, err
 	}
-	response, err := outbound.Over(c.transport(), sameOrigin).Do(request)
+	response, err := c.roundTrip(request)
 	if err != nil {
-		return nil, unreachable(ctx, err)
+		return nil, err
 	}
 	if response.StatusCode/100 == 2 || response.StatusCode == expected {
 		return response, nil
@@ -146,6 +146,15 @@ func (c *Client) transport() http.RoundTripper {
 		return c.Transport
 	}
 	return usual()
+}
+
+// roundTrip sends a request, and follows redirects within the server.
+func (c *Client) roundTrip(request *http.Request) (*http.Response, error) {
+	response, err := outbound.Over(c.transport(), sameOrigin).Do(request)
+	if err != nil {
+		return nil, unreachable(request.Context(), err)
+	}
+	return response, nil
 }
 
 func (c *Client) request(ctx context.Context, q *call, token secret.Value) (*http.Request, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -249,6 +250,21 @@ func TestRequestsGiveUpAfterFiveAttempts(t *testing.T) {
 	}
 	if asked != maxAttempts || len(*pauses) != maxAttempts-1 || len(said) != maxAttempts-1 {
 		t.Errorf("%d requests with %d pauses, %d of them announced", asked, len(*pauses), len(said))
+	}
+}
+
+// What a user has to change is not tried again: the error comes at once.
+func TestLastingErrorsAreNotRetried(t *testing.T) {
+	c, pauses := newClient(t, func(http.ResponseWriter, *http.Request) {})
+	c.Server.Scheme = "https"
+	if err := c.Get(t.Context(), "x", nil, nil); err == nil || !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
+		t.Errorf("got %v", err)
+	}
+	if !lasting(fmt.Errorf("reach the server: %w", &net.DNSError{IsNotFound: true})) {
+		t.Error("an unknown name is tried again")
+	}
+	if len(*pauses) > 0 {
+		t.Errorf("got pauses %v", *pauses)
 	}
 }
 

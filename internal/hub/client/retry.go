@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 )
@@ -40,7 +42,16 @@ func retryable(q *call, err error, pause time.Duration) (time.Duration, bool) {
 		away := r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout
 		return max(min(r.After, longestPause), pause), busy && (q.safe() || r.After > 0) || away && q.safe()
 	}
-	return pause, q.safe() && errors.Is(err, ErrUnreachable)
+	return pause, q.safe() && errors.Is(err, ErrUnreachable) && !lasting(err)
+}
+
+// lasting reports whether an error stays until a user changes something: a wrong scheme, an unknown name, or a certificate that is not trusted.
+func lasting(err error) bool {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &certificate) ||
+		errors.As(err, &name) && name.IsNotFound
 }
 
 // pause tells Waiting, and waits until the pause or the context ends.
