@@ -64,7 +64,7 @@ func (f *appFlags) bindGitOps(cmd *cobra.Command) {
 func (f *appFlags) bindBuild(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.build.Commit, "commit", "", "the `commit` of the source (default: the head of the branch)")
-	flags.StringVar(&f.build.Version, "version", "", "what people call it, such as `1.4.0` (default: the commit in short)")
+	flags.StringVar(&f.build.Version, "version", "", "the version for people, such as `1.4.0` (default: the commit in short)")
 	flags.StringVar(&f.build.Image, "image-tag", "", "the image that was built, a `tag` or more of its reference: 1.4.0@sha256:..., or web=1.4.0,worker=1.4.1")
 	flags.StringArrayVar(&f.set, "set", nil, "set a value, as in helm: `replicas=2`; may be repeated")
 	flags.StringArrayVar(&f.setString, "set-string", nil, "set a text, as in helm: `tag=007`; may be repeated")

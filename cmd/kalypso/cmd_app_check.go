@@ -49,15 +49,15 @@ func newAppCheck(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [-e ENVIRONMENT]",
 		Short: "Check what would be rendered: schemas, security defaults, secrets, and the platform's values",
-		Long: `Check what would be rendered for each environment, before anybody merges it:
+		Long: `Check what would be rendered for each environment, before you merge it:
 
     every target renders, its values satisfy the schemas    the manifests are what Kubernetes takes
     security defaults and the platform team's own rules     no credential in plain text
 
-With --control-plane it reads the rules of the platform team, and the schemas that the Workload names, and lists per cluster type which
-platform values the application needs and which are missing. Missing ones are a warning and never more: both teams work at their own pace.
-With --scan it also runs the programs by which the platform team scans images and charts, on this machine: once for each digest, since what
-they find is kept in the cache folder of the user.
+With --control-plane it reads the platform team's rules and the schemas that the Workload names, and lists for each cluster type the
+platform values that the application needs and those that are missing. Missing values are only ever a warning, because both teams work at their own pace.
+With --scan it also runs the platform team's programs that scan images and charts, on this machine: once per digest, because the results
+are kept in the user's cache folder.
 
 It exits with 3 when a target cannot be rendered, a rule refuses or there are no targets, with --strict also for warnings.`,
 		Example: `  kalypso app check

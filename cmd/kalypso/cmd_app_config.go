@@ -11,9 +11,9 @@ import (
 func newAppConfig(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Set the configuration of an application, list missing values, and check who may edit it",
-		Long: `Set values of the configuration of an application, and check who may edit them. Its schemas say it, with the keyword editableBy: the schema of the
-Delivery, and the values.schema.json of a chart in the source.`,
+		Short: "Set an application's configuration, list missing values, and check who may edit it",
+		Long: `Set values in an application's configuration, and check who may edit them. The keyword editableBy in its schemas declares that: in the Delivery's
+schema, and in the values.schema.json of a chart in the source.`,
 		Example: `  kalypso app config set -e dev --target functional-test replicas=2 --dry-run
   kalypso app config check -e dev --base HEAD~1 --author ada --group dba
   kalypso app config owners -e dev --teams @acme/ --write .github/CODEOWNERS`,
@@ -41,7 +41,7 @@ func newAppConfigCheck(t *terminal.Terminal) *cobra.Command {
 --base and --head are revisions of the configuration: what the change is compared with, and the change itself, by default the head of
 the environment's branch. A configuration that is a plain folder is the change.
 
-It exits with 3 when the author may not edit a value, and names the value, its line, and whose it is.`,
+It exits with 3 if the author may not edit a value, and names the value, its line, and who may edit it.`,
 		Example: `  kalypso app config check -e dev --base HEAD~1 --author ada --group dba
   kalypso app config check -e dev --source https://github.com/acme/shop --config . --base "$BASE" --head "$HEAD" --author "$LOGIN" --people people.yaml`,
 		Args: cli.Exactly(),

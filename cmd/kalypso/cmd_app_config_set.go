@@ -35,13 +35,13 @@ func newAppConfigSet(t *terminal.Terminal) *cobra.Command {
 	c := &appConfigSetCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "set -e ENVIRONMENT (--target TARGET | --folder FOLDER) [KEY=VALUE ...]",
-		Short: "Set values of an application, and show what they change",
+		Short: "Set an application's values, and show what they change",
 		Long: `Set values in the configuration of an application, without an editor and Git commands: for a target, or for all targets of a folder.
 
 ` + setHelp + `
 
-A key has dots for what is in maps: image.tag. Dots within a key are quoted: annotations."example.com/owner". A value is YAML: 3 is a
-number, "3" a text, and [a, b] a list.`,
+Dots in a key descend into maps: image.tag. Quote dots that belong to a key: annotations."example.com/owner". A value is YAML: 3 is a
+number, "3" a string, and [a, b] a list.`,
 		Example: `  kalypso app config set -e dev --target functional-test replicas=2 --dry-run
   kalypso app config set -e dev --target functional-test --remove replicas --dry-run
   kalypso app config set -e prod --folder eu logging.level=debug --author ada --group sre --pull-request`,

@@ -58,15 +58,15 @@ func newAppDeploy(t *terminal.Terminal) *cobra.Command {
 
     source@commit + configuration ─► manifests ─► pull request to the GitOps branch ─► merged by people, or by autoMerge
 
-With --commit it is the first environment of the chain; the others get the same commit, version and image by promotion.
-Without it, and with -e, the environment is rendered with the commit that it has: that is what a change of configuration needs.
---ledger puts on record what was built, for "kalypso app promote" and for a server.
+With --commit, this is the chain's first environment; the others get the same commit, version and image by promotion.
+Without --commit, and with -e, the environment is rendered again with its current commit, for example after a configuration change.
+--ledger records the build, for "kalypso app promote" and for a server.
 
-With --server, the server that delivers the application is told what was built, and opens the pull request. That needs no access to the
-forge, and works with the embedded one.
+With --server, the command reports the build to the server that delivers the application, and the server opens the pull request. You need no access to
+the forge, and it works with the embedded one.
 
-With --control-plane the rules of the platform team count. When it wants images or charts scanned, the pull request has the status
-kalypso/scan, which is pending until the scans have run: --scan does it here, with the programs that the control plane names.`,
+With --control-plane, the platform team's rules apply. If they require scans of images or charts, the pull request has the status
+kalypso/scan, which is pending until the scans have run. --scan runs them here, with the programs that the control plane names.`,
 		Example: `  kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0
   kalypso app deploy -e stage
   kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0 --server https://kalypso.example.com
@@ -81,9 +81,9 @@ kalypso/scan, which is pending until the scans have run: --scan does it here, wi
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appDeployed{}, api.RecordedBuild{})
 	bindForges(cmd, &c.forges)
-	c.ledger.Bind(cmd, "the ledger to put the build on record in")
+	c.ledger.Bind(cmd, "the ledger that records the build")
 	c.place.BindServer(cmd, "tell the server at a `URL`, which delivers the application, what was built")
-	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would contain, and do nothing")
 	c.platform.bind(cmd)
 	return cmd
 }
@@ -91,7 +91,7 @@ kalypso/scan, which is pending until the scans have run: --scan does it here, wi
 // bindForges adds the flags that say where forges are and how we may write there.
 func bindForges(cmd *cobra.Command, f *pullRequestFlags) {
 	cmd.Flags().StringVar(&f.config, "forge-config", "", "a configuration `file` of kalypso serve, for its forges")
-	cmd.Flags().StringVar(&f.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
+	cmd.Flags().StringVar(&f.kind, "forge-kind", "", "the `kind` of the forge, if its host does not imply it")
 	cli.FlagGroup(cmd, cli.GroupForge, "pull-request", "forge-config", "forge-kind")
 }
 

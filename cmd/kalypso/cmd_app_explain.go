@@ -38,8 +38,8 @@ func newAppExplain(t *terminal.Terminal) *cobra.Command {
 	c := &appExplainCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "explain -e ENVIRONMENT TARGET [VALUE]",
-		Short: "Say where the values of a target come from",
-		Long: `Say where the values of a target come from: for each the file and line it is written at, and what it won against.
+		Short: "Show where a target's values come from",
+		Long: `Show where a target's values come from: each value's file and line, and the values that it overrides.
 
 VALUE limits the answer to a value and what lies below it, as in image or image.tag.
 Values that no configuration sets are the chart's own, and not listed.`,
@@ -74,10 +74,11 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	s.progress.End()
-	e := &explainedTarget{Environment: c.app.environment, Target: args[0], Values: []values.Key{}}
-	keys, known := draft.Values(args[0])
+	target := draft.App.ShortTarget(args[0])
+	e := &explainedTarget{Environment: c.app.environment, Target: target, Values: []values.Key{}}
+	keys, known := draft.Values(target)
 	for _, p := range draft.Plan.Problems {
-		if p.Assignment == args[0] {
+		if p.Assignment == target {
 			e.Problems = append(e.Problems, p)
 		}
 	}

@@ -36,7 +36,7 @@ func newAppPlan(t *terminal.Terminal) *cobra.Command {
 
     source@commit + configuration  ◄── compared with ──►  GitOps branch of the environment
 
-It is what a pull request would show; nothing is written.`,
+A pull request would show the same. Nothing is written.`,
 		Example: `  kalypso app plan -e dev
   kalypso app plan -e stage --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --diff
   kalypso app plan -e dev -o markdown`,

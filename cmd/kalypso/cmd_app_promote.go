@@ -63,26 +63,25 @@ func newAppPromote(t *terminal.Terminal) *cobra.Command {
 	c := &appPromoteCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "promote --ledger LEDGER",
-		Short: "Move everything on that may move, or go back to an earlier version",
-		Long: `Move everything on that may move, once, for a CI job without a server.
+		Short: "Promote what can be promoted, or go back to an earlier version",
+		Long: `Promote everything that can be promoted, once, for a CI job without a server.
 
     dev: merged ─► every cluster that has its targets runs it ─► status on the source commit ─► stage: the same commit, version, image
 
-The ledger knows what clusters report, where the platform put the targets, and what CI built. It ends when nothing is left to do but to
-wait; run it again when something happened. It exits with 3 when a commit failed in an environment; with --to, in that one.
+The ledger contains cluster reports, the platform's assignments, and what CI built. The command ends when there is nothing left to do but
+wait; run it again after something has happened. It exits with 3 if a commit failed in an environment; with --to, in that one.
 
-With --to and --version, --commit or --back, a build, also an older one, is the next to enter an environment; all rules hold for it.
---back means the one that ran there last without failing. Without a ledger it is unknown what clusters run: --to then needs --no-gate,
-and takes what the environments before have published.
+With --to and --version, --commit or --back, the build you choose, even an older one, is the next to enter the environment, by all its rules.
+--back chooses the one that last ran there without failing. Without a ledger, Kalypso doesn't know what clusters run: --to then needs --no-gate,
+and takes what earlier environments have published.
 
-With --server, the server that delivers the application carries the request out: --to with --version, --commit or --back. It needs no
-access to the forge, and works with the embedded one. --workload names the application without reading its source.
+With --server, the server that delivers the application carries out the request: --to with --version, --commit or --back. You need no
+access to the forge, and it works with the embedded one. --workload names the application without reading its source.
 
-With --publish, what is merged in each environment is published as a solution version, as "kalypso app publish" does. What is published already
-stays as it is.
+With --publish, the merged commit of each environment is published as a solution version, as "kalypso app publish" does. Published versions never change.
 
-With --control-plane the rules of the platform team count, and --scan runs its scans here, as "kalypso app deploy" does. Without a control
-plane it is unknown what is to be scanned: pull requests get no status kalypso/scan, and keep the one that they have.`,
+With --control-plane, the platform team's rules apply, and --scan runs its scans here, as "kalypso app deploy" does. Without a control
+plane, Kalypso doesn't know what to scan: pull requests keep an existing status kalypso/scan, and get no new one.`,
 		Example: `  kalypso app promote --ledger postgres://kalypso@db/kalypso
   kalypso app promote --to stage --version 1.3.0 --why "1.4.0 loses orders" --ledger ledger.db
   kalypso app promote --to stage --back --ledger ledger.db
@@ -140,6 +139,9 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 }
 
 func (c *appPromoteCommand) run(cmd *cobra.Command) error {
+	if c.to != "" && !c.noGate && c.place.Server == "" && c.ledger.Place(c.t) == "" {
+		c.place.Server = c.t.Env[backend.EnvServer] // as for other commands about a server or a ledger
+	}
 	server, err := c.place.Client(cmd, c.t)
 	if err != nil {
 		return err

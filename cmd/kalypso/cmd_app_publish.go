@@ -32,12 +32,12 @@ func newAppPublish(t *terminal.Terminal) *cobra.Command {
 		Use:   "publish -e ENVIRONMENT --to oci://REGISTRY/REPOSITORY",
 		Short: "Publish what a merged commit rendered as an immutable version in a registry",
 		Long: `Publish what a merged commit of the GitOps repository rendered as a solution version: an OCI artifact with the manifests and values of all
-targets, and a descriptor with the commits that they were made from. Flux and Argo CD read it as it is; a target is a path in it.
+targets, and a descriptor with the commits that they were made from. Flux and Argo CD read it directly; a target is a path in it.
 
     merged commit ─► rebuilt from its inputs, and compared ─► artifact ─► tags ENVIRONMENT-COMMIT and ENVIRONMENT ─► attestation
 
-The same inputs make the same version, so that publishing it again changes nothing. A tag of a version is never moved to another one; only
-the tag of the environment moves. A commit with files that its inputs do not render is not published.
+The same inputs make the same version, so publishing it again changes nothing. A version's tag never moves; only the environment's tag
+does. A commit with files that its inputs do not render is not published.
 With --key, sign which commits it was made from. The key is an ed25519 key, created with "openssl genpkey -algorithm ed25519".
 Registries are used with the credentials of "docker login".`,
 		Example: `  kalypso app publish -e dev --to oci://registry.example.com/acme/hello-world-app

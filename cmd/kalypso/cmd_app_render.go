@@ -62,8 +62,8 @@ func newAppRender(t *terminal.Terminal) *cobra.Command {
 
     values.yaml ◄─ eu/values.yaml ◄─ eu/functional-test/values.yaml ◄─ --set ◄─ image     the last one wins
 
-With --out the folder gets exactly the files that the GitOps branch would have: files of an earlier run that are not wanted any
-more disappear, anything else is left alone. It exits with 3 when a target cannot be rendered, or there are none.`,
+With --out, the folder gets exactly the files that the GitOps branch would have: outdated files of an earlier run are removed,
+and all other files are left alone. It exits with 3 if a target cannot be rendered, or there are none.`,
 		Example: `  kalypso app render -e dev
   kalypso app render -e dev --target functional-test --image-tag 1.4.0
   kalypso app render -e stage --source . --config ../shop-configs --out rendered`,
@@ -126,7 +126,7 @@ func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRende
 		app: draft.App,
 	}
 	for _, e := range draft.Tree.Targets {
-		if c.target != "" && e.Name != c.target {
+		if c.target != "" && e.Name != draft.App.ShortTarget(c.target) {
 			continue
 		}
 		t := renderedTarget{Name: e.Name, Folder: e.Folder, Objects: e.Objects, Images: e.Images, Held: e.Held}

@@ -62,13 +62,13 @@ func newAppStatus(t *terminal.Terminal) *cobra.Command {
 	c := &appStatusCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
-		Short: "Say which build each environment has, and what the next one waits for",
-		Long: `Say which build each environment has, which pull request is open, and what the next build waits for.
+		Short: "Show which build each environment has, and what the next one waits for",
+		Long: `Show which build each environment has, which pull request is open, and what the next build waits for.
 
-With a ledger it also says what the clusters run, and which build to go back to. Nothing is changed.
-Pull requests are found where the environment has a token for the forge.
+With a ledger, the output also shows what clusters run, and which build to go back to. Nothing is changed.
+Pull requests are listed if the environment has a token for the forge.
 
-A server that delivers the application knows all of this already: name the workload, or stand in its source.`,
+If a server delivers the application, ask it with --server: name the workload, or run the command in its source.`,
 		Example: `  kalypso app status
   kalypso app status hello-world-app --server https://kalypso.example.com
   kalypso app status --ledger postgres://kalypso@db/kalypso -o json`,

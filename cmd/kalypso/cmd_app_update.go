@@ -28,11 +28,11 @@ func newAppUpdate(t *terminal.Terminal) *cobra.Command {
 	c := &appUpdateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "update",
-		Short: "Propose newer versions of the charts of others, with what they change",
-		Long: `Propose newer versions of the charts of others: of services, or of an application whose chart is in a repository of charts.
+		Short: "Propose upgrades of third-party charts, with what they change",
+		Long: `Propose upgrades of third-party charts, for platform services and for applications deployed from a chart repository.
 
-It opens one pull request of the source, from kalypso-update/charts, or updates it: a line for each version, and what changes in
-the manifests of each environment. Versions that are ranges are left alone; the newest that they allow is taken anyway.`,
+The command opens or updates one pull request to the source, from kalypso-update/charts: a line for each version, and what changes in
+each environment's manifests. Version ranges are left alone, because the newest version that they allow is used anyway.`,
 		Example: `  kalypso app update --dry-run
   kalypso app update --source https://github.com/acme/platform-services`,
 		Args: cli.Exactly(),

@@ -53,16 +53,16 @@ func newBundle(t *terminal.Terminal) *cobra.Command {
 	c := &bundleCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "bundle -e ENVIRONMENT --cluster-type NAME --out FILE --key FILE",
-		Short: "Pack what clusters need into one signed file, and apply it behind an air gap",
-		Long: `Pack what the clusters of a type need of an environment into one signed file, for clusters without a connection. It includes what clusters
-of this type need that have values of their own.
-The file has the GitOps branch at its current commit, the branches of the applications, their charts, and their images.
+		Short: "Package what clusters need into a signed file, and apply it behind an air gap",
+		Long: `Package everything that clusters of one type need from an environment into a signed file, for sites without a connection. That includes clusters
+of this type that have values of their own.
+The file contains the GitOps branch at its current commit, the applications' branches, charts and images.
 
     GitOps branch, applications, registries ─► kalypso bundle ─► a file, signed
                                                                   │ carried
     repositories and registry inside ◄─ kalypso bundle apply ◄────┘
 
-Only what was merged travels. If something cannot be fetched, no file is written, unless --allow-missing names it.
+Only merged changes are included. If something cannot be fetched, no file is written, unless --allow-missing names it.
 The key is an ed25519 key, created with "openssl genpkey -algorithm ed25519". Images are fetched with the credentials of "docker login".
 
 With --zarf, write a folder for "zarf package create" for each assignment that has a zarf.yaml, with the manifests and images of the

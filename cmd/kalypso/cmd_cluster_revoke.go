@@ -25,7 +25,7 @@ func newClusterRevoke(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRevokeCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Revoke the credential and memberships of a cluster",
+		Short: "Revoke a cluster's credential and memberships",
 		Long: `Revoke the credential and memberships of a cluster. Gates no longer wait for it, and its reports are refused.
 Earlier reports stay in the ledger. To bring the cluster back with another credential, register it again.`,
 		Example: `  kalypso cluster revoke large-07`,
@@ -63,7 +63,7 @@ func newClusterRotate(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRotateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME",
-		Short: "Replace the credential of a cluster",
+		Short: "Replace a cluster's credential",
 		Long: `Replace the credential of a cluster. The old credential ends immediately: reports wait in the agent's queue until the agent has
 the new one. The agent reads the file before each attempt and needs no restart.`,
 		Example: `  kalypso cluster rotate large-07 --credential large-07.token`,

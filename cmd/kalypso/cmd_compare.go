@@ -32,8 +32,8 @@ func newCompare(t *terminal.Terminal) *cobra.Command {
 		Long: `Compare two environments: their commits, the running versions of workloads, the assignments, and the values of the platform
 configuration. Targets are matched by workload and name.
 
-With --as-of, an environment can be compared with itself: how it was then, how it is now or at --b-as-of, and what happened between.
-The past has no values of the configuration.`,
+With --as-of, an environment can be compared with itself: its state then, its state now or at --b-as-of, and the events in between.
+Configuration values are not recorded, so they are compared only for the present.`,
 		Example: `  kalypso compare dev prod
   kalypso compare stage prod --as-of 7d
   kalypso compare prod prod --as-of 7d

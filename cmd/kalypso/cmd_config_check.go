@@ -43,7 +43,7 @@ request of a control plane itself; this command does it in CI.
 --base-ref and --base-main name what the change is compared with: a revision of the environment's branch or of main. --env-dir and --main
 stand in for the changed branch, such as the work tree of a job. The rights are those of the base.
 
-It exits with 3 when the author may not edit a value, and names the value, its line, and whose it is.`,
+It exits with 3 if the author may not edit a value, and names the value, its line, and who may edit it.`,
 		Example: `  kalypso config check -e dev --base-ref HEAD~1 --author ada --group dba
   kalypso config check -e dev --env-dir . --base-ref HEAD --author "$LOGIN" --people people.yaml -o github`,
 		Args: cli.Exactly(),

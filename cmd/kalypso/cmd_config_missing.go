@@ -33,8 +33,8 @@ type lackedValues struct {
 // maxMissing limits the values that a server is asked for.
 const maxMissing = 10_000
 
-const missingHelp = `A value whose absence holds a target is an error: the target keeps its published files until the value is set. Who may set a value is what
-the schemas say with editableBy; a dash means everyone who may change the file.
+const missingHelp = `A value whose absence holds a target is an error: the target keeps its published files until the value is set. The schemas declare with
+editableBy who may set a value; a dash means everyone who may change the file.
 
 With --server it lists what the server found in its last rounds.`
 

@@ -34,11 +34,11 @@ func (f *ownersFlags) bind(cmd *cobra.Command) {
 }
 
 // ownersHelp explains the file, for both commands.
-const ownersHelp = `A CODEOWNERS file makes a forge ask the right reviewers: it lists each file that holds values with editableBy, with all users and
-groups that may edit one of them. It cannot tell values apart: every owner of a file can approve every change of it. Only the check of
-each pull request does.
+const ownersHelp = `A CODEOWNERS file makes a forge request the right reviewers: it lists each file that contains values with editableBy, with all users and
+groups that may edit one of them. It cannot distinguish values: every owner of a file can approve every change to it. Only the pull request
+check distinguishes them.
 
-Groups become teams with the prefix of --teams, and addresses stay as they are. --owner names others.`
+Groups become teams with the prefix of --teams, and addresses stay unchanged. --owner names others.`
 
 // run prints, writes or checks the lines.
 func (f *ownersFlags) run(cmd *cobra.Command, t *terminal.Terminal, files []editing.FileOwners) error {

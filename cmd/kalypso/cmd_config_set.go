@@ -30,12 +30,12 @@ func newConfigSet(t *terminal.Terminal) *cobra.Command {
 	c := &configSetCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "set -e ENVIRONMENT CONFIGMAP [KEY=VALUE ...]",
-		Short: "Set values of the platform, and show what they change",
+		Short: "Set platform values, and show what they change",
 		Long: `Set values of a ConfigMap on the branch of an environment, without an editor and Git commands.
 
 ` + setHelp + `
 
-A key with dots, as in LOGGING.level, leads into a text that is a map.`,
+A key with dots, such as LOGGING.level, descends into a value that is a YAML map.`,
 		Example: `  kalypso config set -e dev west-us-config DATABASE_URL=mysql://west-2:8806/db --dry-run
   kalypso config set -e dev west-us-config --remove LOGGING.level --dry-run
   kalypso config set -e dev west-us-config REGION="West US" --author ada --group dba --pull-request`,

@@ -40,18 +40,17 @@ func newExplain(t *terminal.Terminal) *cobra.Command {
 	c := &explainCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "explain -e ENVIRONMENT WORKLOAD/TARGET [CLUSTERTYPE]",
-		Short: "Say why a target is, or is not, on a cluster type, and where its configuration comes from",
-		Long: `Say why a deployment target is, or is not, on each cluster type of an environment:
-which policy assigns the pair, and for every policy that does not, which step did not let it through: selectors, filters, features, taints,
-spread, capacity or score. It lists the roles and Secrets that the pair has
-beyond its own namespace because of grants.
+		Short: "Explain why a target is, or is not, on a cluster type, and where its configuration comes from",
+		Long: `Explain why a deployment target is, or is not, on each cluster type of an environment:
+which policy assigns the pair, and for every other policy, which step rejected it: selectors, filters, features, taints,
+spread, capacity or score. It also lists the roles and Secrets beyond its own namespace that Grants give the pair.
 
 With --cluster it explains one cluster, which can have values of its own: see the Cluster object.
 With --config it shows where the values of the platform configuration are written, and what they override.
 
 ` + uncommittedHelp + `
 
-With --what-if it explains an imagined change of the environment, without a commit:
+With --what-if it explains a hypothetical change to the environment, without a commit:
 
 ` + whatIfHelp,
 		Example: `  kalypso explain -e dev hello-world-app/functional-test

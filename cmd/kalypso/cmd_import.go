@@ -26,8 +26,8 @@ import (
 func newImport(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:     "import",
-		Short:   "Turn the files of other systems into repositories",
-		Long:    "Turn the files of other systems into repositories for Kalypso.",
+		Short:   "Convert files of other systems into repositories",
+		Long:    "Convert files of other systems into repositories for Kalypso.",
 		Example: "  kalypso import workload-orchestration ./templates --out shop",
 	})
 	cmd.AddCommand(newImportOrchestration(t))
@@ -54,8 +54,8 @@ func newImportOrchestration(t *terminal.Terminal) *cobra.Command {
 	c := &importCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "workload-orchestration FOLDER --out FOLDER",
-		Short: "Turn files of Azure's workload orchestration into an application and its configuration",
-		Long: `Turn files of Azure's workload orchestration into the source of an application and its configuration:
+		Short: "Convert files of Azure's workload orchestration into an application and its configuration",
+		Long: `Convert files of Azure's workload orchestration into an application's source and configuration:
 
     schemas                      source/config/schema.yaml, with edit rights and rules
     configuration templates      configs/values.yaml and configs/values.cel.yaml, with expressions in CEL

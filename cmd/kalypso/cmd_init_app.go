@@ -21,10 +21,10 @@ func newInitApp(t *terminal.Terminal) *cobra.Command {
 
 If DIR is new or empty, the configuration is expected next to it, in DIR-configs; create that with "kalypso init config".
 
-If DIR is in the work tree of a Git repository and has files, they stay as they are. The command looks for a chart, a kustomization or
+If DIR is in a Git work tree and has files, they stay unchanged. The command looks for a chart, a kustomization or
 plain manifests, and adds a Workload and a Delivery for them in the folder workload. It prints what it found and assumed, overwrites no
-file and commits nothing. Of several candidates it takes the outermost; a flag chooses another one. "{environment}" in a path stands for
-the name of each environment.`,
+file and commits nothing. If there are several candidates, it takes the outermost one; choose another one with a flag. "{environment}" in a path
+stands for each environment's name.`,
 		Example: `  kalypso init app hello-world-app
   kalypso init app hello-world-app --url https://github.com/org/hello-world-app
   kalypso init app .

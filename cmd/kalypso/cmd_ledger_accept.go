@@ -27,15 +27,15 @@ func newLedgerAccept(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerAcceptCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "accept --ledger LEDGER [--data FOLDER]",
-		Short: "Let a server work with another ledger than before",
+		Short: "Accept a new ledger for a server",
 		Long: `Let a server work with another ledger than the one that was used with its data folder before.
 
-A server whose ledger was lost or replaced does not know what ran where, what was approved and what was taken back. It does nothing until
-its ledger is the one from before, or this command accepts another one. Run it where the data folder is; the server can run, and begins to
-work within seconds.
+A server whose ledger was lost or replaced does not know what ran where, what was approved and what was rolled back. It does nothing until
+you restore the earlier ledger, or accept another one with this command. Run it where the data folder is. The server can keep running, and starts
+working within seconds.
 
 First restore a backup or import an export, if there is one. In an empty ledger all commits that run are unproven: soaks start with the
-first reports, and checks and approvals are asked for again. Clusters have to be registered again.`,
+first reports, and checks and approvals are requested again. Clusters have to be registered again.`,
 		Example: `  kalypso ledger accept --ledger kalypso-data/ledger.db
   kalypso ledger accept --ledger postgres://kalypso@db.example.com/kalypso --data /var/lib/kalypso`,
 		Args: cli.Exactly(),

@@ -26,9 +26,9 @@ func newLedgerCompact(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerCompactCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "compact",
-		Short: "Delete what a ledger does not need",
-		Long: `Delete the repetitions in a ledger: observations older than a day that say the same as the one before and the one after.
-Answers stay the same. If a report arrives more than a day late, less is known of the time around it than without compaction.
+		Short: "Delete redundant and old records from a ledger",
+		Long: `Delete redundant records: observations older than a day that are equal to the one before and the one after.
+Query results stay the same. If a report arrives more than a day late, less is known about the time around it than without compaction.
 
 With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do the last ten
 revisions that it ran, on which promotion depends, commits, promotions, pull requests and who did what. Deployments and outages before that are not counted any more.

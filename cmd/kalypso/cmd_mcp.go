@@ -37,8 +37,8 @@ func newMCP(t *terminal.Terminal) *cobra.Command {
 	c := &mcpCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Answer the questions of an assistant, over the Model Context Protocol",
-		Long: `Answer the questions of an assistant, over the Model Context Protocol on standard input and output.
+		Short: "Answer an assistant's questions, over the Model Context Protocol",
+		Long: `Answer an assistant's questions, over the Model Context Protocol on standard input and output.
 
     --server or --ledger   what runs where, and why something waits or fails
     --control-plane        plan, explain, and the documents as resources

@@ -23,10 +23,10 @@ import (
 func newNotify(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "notify",
-		Short: "Test receivers of messages about promotions, and list what was not delivered",
-		Long: `Test receivers of messages about promotions, and list what was not delivered.
+		Short: "Test notification receivers, and list undelivered messages",
+		Long: `Test notification receivers, and list undelivered messages.
 
-The server sends messages to the receivers of its configuration: webhooks, Slack, Microsoft Teams, e-mail, and what takes Flux's events.`,
+The server sends messages to the receivers of its configuration: webhooks, Slack, Microsoft Teams, e-mail, and receivers of Flux events.`,
 		Example: `  kalypso notify test team-shop --config kalypso.yaml
   kalypso notify status`,
 	})

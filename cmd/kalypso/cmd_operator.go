@@ -13,8 +13,8 @@ import (
 func newOperator() *cobra.Command {
 	return &cobra.Command{
 		Use:   "operator",
-		Short: "Say how to run the operator, which is the program kalypso-operator",
-		Long: `Say how to run the operator, which is the program kalypso-operator.
+		Short: "Explain how to run the operator (kalypso-operator)",
+		Long: `Explain how to run the operator, which is the program kalypso-operator.
 
 The operator schedules control planes that ControlPlane objects of a Kubernetes cluster describe. The Helm chart installs it with
 operator.enabled.`,

@@ -27,8 +27,8 @@ func newPlacements(t *terminal.Terminal) *cobra.Command {
 	c := &placementsCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "placements -e ENVIRONMENT",
-		Short: "Write what runs where as PlacementDecisions, for tools that follow these",
-		Long: `Write what runs where as PlacementDecisions of Open Cluster Management or SIG Multicluster, for tools that follow these.
+		Short: "Write what runs where as PlacementDecisions, for tools that read them",
+		Long: `Write what runs where as PlacementDecisions of Open Cluster Management or SIG Multicluster, for tools that read them.
 
 Each deployment target is a placement, and its decisions are the clusters of its cluster types. A cluster type without Cluster objects
 stands for itself. One PlacementDecision has at most 100 decisions.
@@ -36,7 +36,7 @@ stands for itself. One PlacementDecision has at most 100 decisions.
 A target keeps the clusters on which it is published while a problem holds it, or while its removal needs approval. The problems go to
 stderr, and the exit code is 3.
 
-The decisions of Open Cluster Management are in the status, which a cluster only takes with --subresource=status.`,
+Open Cluster Management keeps decisions in the status: apply them with "kubectl apply --subresource=status".`,
 		Example: `  kalypso placements -e dev --namespace fleet > decisions.yaml
   kalypso placements -e dev --api sig-multicluster`,
 		Args: cli.Exactly(),
@@ -45,7 +45,7 @@ The decisions of Open Cluster Management are in the status, which a cluster only
 	c.source.bind(cmd, t)
 	flags := cmd.Flags()
 	flags.StringVar(&c.api, "api", string(placementdecision.OCM), "the `API` to write: open-cluster-management or sig-multicluster")
-	flags.StringVar(&c.against, "against", "", "`gitops` to keep what is held on the GitOps branch (default), or a folder that stands in for it")
+	flags.StringVar(&c.against, "against", "", "`gitops` to keep what is held on the GitOps branch (default), or a folder to use instead of it")
 	flags.StringVar(&c.namespace, "namespace", "", "the `namespace` of the objects (default: none)")
 	return cmd
 }

@@ -39,24 +39,24 @@ func newPlan(t *terminal.Terminal) *cobra.Command {
 		Long: `Show what a change does to the fleet: which assignments are added, changed, removed or held,
 which configuration keys change and where they are written, and whether it needs approval.
 
-Without --base-ref and --base-main it compares what the control plane wants with what the GitOps branch holds:
+Without --base-ref and --base-main, it compares the control plane with the GitOps branch:
 
     control plane (main + dev)  ◄── compared with ──►  platform GitOps repository (dev)
 
-With them it compares two states of the control plane, as for a pull request to it.
+With one of them, it compares two states of the control plane, as for a pull request.
 
 ` + uncommittedHelp + `
 
-With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
-and with --commit what promoting a commit of main would do.
+With --branch, it shows what merging a branch of the control plane would do, like a pull request's preview.
+With --commit, it shows what promoting a commit of main would do.
 
-It remembers in the user's cache folder, in kalypso/plans, which folders of the GitOps branch are as they should be, and renders only
-the others the next time. The folder can be deleted at any time.
+In the user's cache folder, in kalypso/plans, it records which folders of the GitOps branch are up to date, and renders only
+the others next time. You can delete the folder at any time.
 
-With --out it saves the plan to a file, which kalypso schedule --plan carries out unchanged or refuses. Nothing else is written in any case.
+With --out, it saves the plan to a file, which "kalypso schedule --plan" carries out unchanged or refuses. Nothing else is written.
 
-With --what-if it plans an imagined change of the environment, without a commit, and compares with the same state without
-the change, so that it shows only what the change causes:
+With --what-if, it plans a hypothetical change to the environment, without a commit. It compares with the same state without
+the change, so that it shows only the change's effects:
 
 ` + whatIfHelp,
 		Example: `  kalypso plan -e dev
@@ -75,7 +75,7 @@ the change, so that it shows only what the change causes:
 	flags := cmd.Flags()
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
-	flags.StringVar(&c.against, "against", "", "`gitops` to compare with what the GitOps branch holds (default), or a folder that stands in for it")
+	flags.StringVar(&c.against, "against", "", "`gitops` to compare with the GitOps branch (default), or a folder to use instead of it")
 	flags.StringVar(&c.trial.Branch, "branch", "", "plan merging this `branch` of the control plane")
 	flags.Lookup("into").Usage = "the `branch` that the change will be merged into (default: main with --branch, otherwise the one it was cut from)"
 	flags.StringVar(&c.trial.Commit, "commit", "", "plan promoting this `commit` of main")

@@ -29,14 +29,14 @@ func newPlatformPublish(t *terminal.Terminal) *cobra.Command {
 		Use:   "publish -e ENVIRONMENT",
 		Short: "Publish the platform's files of a merged commit as an immutable version in a registry",
 		Long: `Publish what a merged commit of an environment's GitOps branch has of the platform: an OCI artifact with the files of all cluster types,
-and a descriptor with the commits that they were made from. Flux and Argo CD read it as it is; a cluster type is a path in it. "kalypso app publish"
+and a descriptor with the commits that they were made from. Flux and Argo CD read it directly; a cluster type is a path in it. "kalypso app publish"
 does the same for an application.
 
     merged commit ─► scheduled again from its inputs, and compared ─► artifact ─► tags ENVIRONMENT-COMMIT and ENVIRONMENT ─► attestation
 
 It is published to the repository that the environment's GitOpsRepo names in "publish", unless --to names another one. The same inputs make
-the same version, so that publishing it again changes nothing. A commit with files that its inputs do not render, or with held assignments, is not
-published. In an environment with rings, the environment's tag is not moved, because it would reach all rings at once.
+the same version, so publishing it again changes nothing. A commit is not published if it has held assignments, or files that its inputs do not
+render. In an environment with rings, the environment's tag is not moved, because it would reach all rings at once.
 With --key, sign which commits it was made from. The key is an ed25519 key, created with "openssl genpkey -algorithm ed25519".
 Registries are used with the credentials of "docker login".`,
 		Example: `  kalypso platform publish -e dev

@@ -32,14 +32,14 @@ func newPlatformRollback(t *terminal.Terminal) *cobra.Command {
 	c := &platformRollbackCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "rollback -e ENVIRONMENT VERSION",
-		Short: "Propose that the platform of an environment goes back to a version",
-		Long: `Give the environment's branch of the control plane the files that it had for a version of the platform, and show what this changes. VERSION is a
-commit of "kalypso platform versions", or the beginning of it.
+		Short: "Propose to roll back an environment's platform to an earlier version",
+		Long: `Restore an environment's branch of the control plane to the files of an earlier platform version, and show what this changes. VERSION is a
+commit from "kalypso platform versions", or the beginning of it.
 
     version ─► commit of the environment's branch that it was made from ─► its files, as a new commit ─► pull request ─► the next version
 
-Namespaces, quotas, policies and configuration go back; applications stay. The result is a commit on a new branch, or a pull request. When it is
-merged, the next pull request of the GitOps branch has the files. A revert of the commit undoes it.
+Namespaces, quotas, policies and configuration are restored; applications don't change. The result is a commit on a new branch, or a pull request. When it is
+merged, the next pull request of the GitOps branch has the files. To undo it, revert the commit.
 
 Files with the BaseRepo or GitOpsRepo and hidden files stay: "kalypso promote rollback" moves the promoted commit of main. If main or a workload
 has changed since the version, some files can differ from it, and the command names the cluster types.

@@ -39,16 +39,16 @@ func newPromoteRound(t *terminal.Terminal) *cobra.Command {
 	c := &promoteRoundCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "round --control-plane URL --ledger LEDGER",
-		Short: "Move everything on that may move, once, without a server",
-		Long: `Move everything on that may move, once, for a CI job without a server: what kalypso serve does all the time.
+		Short: "Promote everything that can be promoted, once, without a server",
+		Long: `Promote everything that can be promoted, once, for a CI job without a server. "kalypso serve" does the same continuously.
 
     control plane ─► schedule each environment ─► its pull request
     GitOps        ─► what each commit wants    ─► ledger
-    ledger        ─► who runs what             ─► promote what may go on, show statuses on commits, say why the rest waits
+    ledger        ─► who runs what             ─► promote what can be promoted, post commit statuses, report why the rest waits
 
-It ends when nothing is left to do but to wait; run it again when something happened, or every few minutes. It exits with 3 when a
+It ends when there is nothing left to do but wait; run it again after something has happened, or every few minutes. It exits with 3 if a
 commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".
-Verifications may ask public addresses, and what else the configuration file allows. Reviews of pull requests count as approvals if the
+Verifications may request public addresses, and others that the configuration file allows. Reviews of pull requests count as approvals if the
 configuration file names people; without it, they are not read.`,
 		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
   kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
@@ -61,7 +61,7 @@ configuration file names people; without it, they are not read.`,
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	flags.StringSliceVar(&c.chain, "chain", nil, "the `environments` one after the other, where they have no rules, as in dev,stage,prod")
 	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges, its people and what verifications may do")
-	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
+	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, if its host does not imply it")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(promote.Outcome{})
 	return cmd

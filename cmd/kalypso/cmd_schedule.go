@@ -71,17 +71,17 @@ func newSchedule(t *terminal.Terminal) *cobra.Command {
 		Use:   "schedule -e ENVIRONMENT (--out FOLDER | --commit | --pull-request)",
 		Short: "Write the files of an environment to a folder, a branch or a pull request",
 		Long: `Write the files of an environment to a folder, or as a commit to a branch of the GitOps repository,
-or as the one pull request of the environment, which is brought up to date when it is open already.
+or as the environment's one pull request, which is updated if it is already open.
 
 Only files that Kalypso wrote are changed or deleted; everything else there is left alone.
-An assignment that cannot be rendered is held: it keeps the files it has.
+An assignment that cannot be rendered is held: it keeps its files.
 A plan that removes more than the deletion budget is refused until --allow-deletions approves it;
 a pull request shows it, with a status that fails until the label kalypso/allow-deletions approves it.
 A change that a check refuses is not written to a folder or to the GitOps branch itself. It can be proposed: a pull request
 shows the findings, with a status that fails until they are corrected.
 
-With --plan it carries out a plan that kalypso plan --out saved, unchanged or not at all: the environment is read again, and has to write
-exactly the files of the plan, over the commit of the GitOps branch that the plan was compared with. Otherwise the command says what
+With --plan, it carries out a plan that "kalypso plan --out" saved, unchanged or not at all: the environment is read again, and must give
+exactly the plan's files, on the GitOps commit that the plan was compared with. Otherwise the command shows what
 differs, writes nothing, and exits with 3.
 
 For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
@@ -101,7 +101,7 @@ GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
 	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
 	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
-	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
+	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "approve more removals than the deletion budget allows")
 	flags.StringVar(&c.plan, "plan", "", "carry out the plan of this `file` of kalypso plan --out, or nothing")
 	flags.BoolVar(&c.strict, "strict", false, "exit with 3 for errors and held assignments")
 	c.pullRequest.bind(cmd)

@@ -32,22 +32,22 @@ func newServe(t *terminal.Terminal) *cobra.Command {
 	c := &serveCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "serve [--config FILE] [--control-plane URL]",
-		Short: "Keep the fleets of control planes scheduled",
-		Long: `Keep the fleets of control planes scheduled: one process, and nothing else to install.
+		Short: "Schedule and promote fleets continuously, with pages and an API",
+		Long: `Schedule and promote fleets continuously: one process, and nothing else to install.
 
-For every environment that main lists there is one living pull request to the GitOps repository, which is updated in place
-when anything changes. On the pull requests of the control plane it says what they would do to the fleet.
+For every environment that main lists, the server keeps one open pull request in the GitOps repository, and updates it
+whenever a repository changes. On the control plane's pull requests, it comments what they would do to the fleet.
 
     control plane ─┐                        ┌─► pull request to the GitOps repository, for each environment
     workloads     ─┼─ webhooks, polling ─►──┼─► plan as a comment on pull requests of the control plane
     GitOps        ─┤                        └─► promotion: the same commit, from environment to environment
     clusters      ─┘  reports
 
-Promotion follows the rules that environments have, or --chain. What runs where is kept in the ledger, a file in the data folder
-or a PostgreSQL database.
+Promotion follows the environments' rules, or --chain. The ledger records what runs where: a file in the data folder, or a
+PostgreSQL database.
 
-Without a configured forge it brings its own, with repositories in the data folder and pages at its address.
-It shows the fleet on pages at its address, and answers /api, /healthz, /readyz and /metrics. The token of the administrator is in the data folder.`,
+Without a configured forge, it uses the embedded one, with repositories in the data folder and pages at its address.
+It shows the fleet on pages at its address, and serves /api, /healthz, /readyz and /metrics. The administrator's token is in the data folder.`,
 		Example: `  kalypso serve --control-plane http://127.0.0.1:8080/platform/control-plane
   kalypso serve --config kalypso.yaml
   kalypso serve --config kalypso.yaml --check-config`,
@@ -56,7 +56,7 @@ It shows the fleet on pages at its address, and answers /api, /healthz, /readyz 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.file, "config", "", "the configuration `file`")
-	flags.BoolVar(&c.check, "check-config", false, "say what is wrong with the configuration, and end")
+	flags.BoolVar(&c.check, "check-config", false, "check the configuration, report what is wrong, and exit")
 	flags.StringArrayVar(&c.controlPlanes, "control-plane", nil, "the `URL` of a control plane; may be repeated")
 	flags.StringVar(&c.listen, "listen", "", "the `address` to serve on (default: "+serve.DefaultListen+")")
 	flags.StringVar(&c.ledger, "ledger", "", "where the ledger is kept, a `file or postgres:// URL` (default: ledger.db in the data folder)")

@@ -11,7 +11,7 @@ import (
 func newTarget(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "target",
-		Short: "Show what was deployed to a target, roll it back, uninstall it",
+		Short: "Show a target's revisions, roll it back, uninstall it",
 		Long: `Show what was deployed to a deployment target of an application, and propose what it should have. A revision of a target is a commit of the
 GitOps branch that changed its files.
 

@@ -33,8 +33,8 @@ func newTargetRevisions(t *terminal.Terminal) *cobra.Command {
 		Long: `List the revisions of a target, newest first: each commit of the GitOps branch that changed its files, with when and by whom it was merged,
 and the build and the commit of the configuration that it was rendered from.
 
-With a ledger or a server, it also says since when clusters run each revision, and how many reconcilers are at it now. What is not known is a
-dash. TARGET is the name in the Workload, or the one that the target has in the fleet; -e is only needed if several environments have it.`,
+With a ledger or a server, it also shows since when clusters run each revision, and how many reconcilers run it now. Unknown values are a
+dash. TARGET is the target's name in the Workload, WORKLOAD/TARGET, or its name in the fleet; -e is only needed if several environments have it.`,
 		Example: `  kalypso target revisions functional-test
   kalypso target revisions functional-test --ledger ledger.db
   kalypso target revisions hello-world-app-functional-test --server https://kalypso.example.com`,

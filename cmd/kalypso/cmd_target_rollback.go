@@ -19,9 +19,9 @@ files of that revision, byte for byte.
 
     revision of the GitOps branch ─► the target's files ─► pull request ─► merged by people ─► pinned until "kalypso target deploy"
 
-The target is then pinned: it keeps these files while the other targets of the environment move on. The pull request has nothing else; what waits
-in the environment waits until it is merged or closed. It is never merged automatically, and checks, reviews, rings and gates apply to it.
-The same again gives the same pull request. It exits with 3 when the checks refuse the files of the revision.
+The target is then pinned: it keeps these files while the environment's other targets move on. The pull request contains nothing else; the environment's
+other changes wait until it is merged or closed. It is never merged automatically, and checks, reviews, rings and gates apply to it.
+Running the command again updates the same pull request. It exits with 3 if the checks refuse the revision's files.
 
 With --server, the server that delivers the application opens the pull request, in your name. That needs the role operator there, and no access to
 the repositories.`,
@@ -46,12 +46,12 @@ func newTargetUninstall(t *terminal.Terminal) *cobra.Command {
 	c := &targetPinCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "uninstall TARGET...",
-		Short: "Propose to remove everything that targets run",
-		Long: `Propose to remove everything that targets run: open the pull request of their environment, in which they have no objects. Their folders stay, so
-that the reconcilers that follow them remove what they applied. The targets stay in the Workload; "kalypso target deploy" installs them again.
+		Short: "Propose to uninstall targets",
+		Long: `Propose to uninstall targets: open their environment's pull request, which removes all of their objects. Their folders stay, so
+that reconcilers remove what they applied. The targets stay in the Workload; "kalypso target deploy" installs them again.
 
-The pull request has nothing else, and is never merged automatically. The deletion budget of the application applies: beyond it, the label
-kalypso/allow-deletions approves. The same again gives the same pull request.`,
+The pull request contains nothing else, and is never merged automatically. Beyond the application's deletion budget, it needs the label
+kalypso/allow-deletions. Running the command again updates the same pull request.`,
 		Example: `  kalypso target uninstall functional-test
   kalypso target uninstall -e dev --selector tier=edge --dry-run`,
 		Args: cobra.ArbitraryArgs,
@@ -69,14 +69,14 @@ func newTargetDeploy(t *terminal.Terminal) *cobra.Command {
 	version := ""
 	cmd := &cobra.Command{
 		Use:   "deploy TARGET... [--version VERSION]",
-		Short: "Propose that targets follow their environment again, or have one of its versions",
-		Long: `Propose that targets that were rolled back or uninstalled follow their environment again: open its pull request, in which they have what the
-environment has now, with its configuration.
+		Short: "Propose that targets follow their environment again, or get one of its versions",
+		Long: `Propose that targets that were rolled back or uninstalled follow their environment again: open its pull request, which gives them the
+environment's current build and configuration.
 
-With --version they get what they had in an earlier version of the environment, which "kalypso solution versions" lists, and are pinned to it. A
-newer build comes to an environment by "kalypso app deploy" and promotion, for all its targets.
+With --version, they get their files of an earlier version of the environment, which "kalypso solution versions" lists, and are pinned to it. A
+newer build reaches an environment by "kalypso app deploy" and promotion, for all its targets.
 
-The pull request has nothing else, and is never merged automatically. The same again gives the same pull request.`,
+The pull request contains nothing else, and is never merged automatically. Running the command again updates the same pull request.`,
 		Example: `  kalypso target deploy functional-test
   kalypso target deploy -e prod --selector region=eu --version 1.3.0`,
 		Args: cobra.ArbitraryArgs,

@@ -60,9 +60,9 @@ FOLDER:TAG of an OCI image layout.
 
     digests ─► signature of --key ─► rebuilt from the commits that it names ─► compared with it, and with the merged files
 
-The repositories are those that the artifact names; --map reads them from elsewhere. One that lies on the machine where the version was made is only
-read with --map. The artifact decides what is rendered, so check its signature with --key when you do not know who published it: without a
-valid one, nothing is rebuilt. A key can sign many applications: --application or --platform, and --environment, say what you expect.
+The command reads the repositories that the artifact names; --map reads them from elsewhere. A repository on the machine where the version was made is only
+read with --map. The artifact determines what is rendered, so check its signature with --key if you do not know who published it: without a
+valid signature, nothing is rebuilt. A key can sign many applications: --application or --platform, and --environment, say what you expect.
 
 It exits with 3 when the signature is not valid, when it is a version of something else, or when something differs: the output names each file
 with the first line that does.`,

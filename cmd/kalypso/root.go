@@ -14,8 +14,8 @@ import (
 func newRoot(t *terminal.Terminal) *cobra.Command {
 	root := cli.Group(&cobra.Command{
 		Use:   "kalypso",
-		Short: "Schedule applications onto a fleet of Kubernetes clusters, through Git",
-		Long: `Kalypso schedules applications onto a fleet of Kubernetes clusters, through Git.
+		Short: "Deploy and promote applications across fleets of Kubernetes clusters, through Git",
+		Long: `Kalypso deploys and promotes applications across fleets of Kubernetes clusters, with Git as the source of truth.
 
 Application teams declare what should run, platform teams declare where it may run.
 Kalypso matches the two and writes a folder of manifests for each assignment, from which clusters pull:
@@ -33,40 +33,13 @@ Exit codes:
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.SetHelpCommand(cli.Help(root))
 
-	root.AddCommand(
-		newInit(t),
-		newValidate(t),
-		newPlan(t),
-		newExplain(t),
-		newPlacements(t),
-		newSchedule(t),
-		newBundle(t),
-		newServe(t),
-		newSample(t),
-		newStatus(t),
-		newHistory(t),
-		newCompare(t),
-		newConfig(t),
-		newImport(t),
-		newPromote(t),
-		newApp(t),
-		newPlatform(t),
-		newSolution(t),
-		newTarget(t),
-		newVerify(t),
-		newWait(t),
-		newCluster(t),
-		newToken(t),
-		newNotify(t),
-		newMCP(t),
-		newSchema(t),
-		newLedger(t),
-		clusteragent.New(t, "kalypso agent"),
-		newOperator(),
-		newMan(),
-		newDocs(),
-		cli.ExitCodesTopic(),
-	)
+	addGroup(root, "Get started:", newInit(t), newSample(t), newImport(t), newDoctor(t))
+	addGroup(root, "Author and preview changes:", newValidate(t), newPlan(t), newExplain(t), newConfig(t), newApp(t), newPlacements(t))
+	addGroup(root, "Operate the fleet:",
+		newStatus(t), newPromote(t), newWait(t), newHistory(t), newCompare(t), newTarget(t), newSolution(t), newPlatform(t), newVerify(t))
+	addGroup(root, "Administer:",
+		newServe(t), newSchedule(t), newCluster(t), clusteragent.New(t, "kalypso agent"), newBundle(t), newToken(t), newLedger(t), newNotify(t), newMCP(t), newOperator())
+	root.AddCommand(newSchema(t), newMan(), newDocs(), cli.ExitCodesTopic())
 	// Cobra adds its completion command later, and reports success for an unknown shell.
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
@@ -74,4 +47,13 @@ Exit codes:
 	}
 	completeNoFiles(root)
 	return root
+}
+
+// addGroup adds commands with a common title in the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+	}
+	root.AddCommand(commands...)
 }

@@ -39,7 +39,7 @@ func (f *pullRequestFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.wanted, "pull-request", false, "open the pull request of the environment, or bring it up to date, as kalypso serve does")
 	flags.StringVar(&f.config, "config", "", "with --pull-request: a configuration `file` of kalypso serve, for its forges")
-	flags.StringVar(&f.kind, "forge-kind", "", "with --pull-request: the `kind` of the forge, where its host does not say it: "+strings.Join(kindsOfTokens(), ", "))
+	flags.StringVar(&f.kind, "forge-kind", "", "with --pull-request: the `kind` of the forge, if its host does not imply it: "+strings.Join(kindsOfTokens(), ", "))
 	cli.FlagGroup(cmd, cli.GroupForge, "pull-request", "config", "forge-kind")
 }
 

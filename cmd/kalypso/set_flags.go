@@ -42,7 +42,7 @@ func (f *setFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Lookup("author").Usage = "the `user` or login who sets the values (default: the e-mail address of git's user)"
 	flags.StringVarP(&f.message, "message", "m", "", "the `message` of the commit (default: what is set)")
-	flags.StringArrayVar(&f.remove, "remove", nil, "remove the value of this `key` from the file, so that the one applies that it overrides; may be repeated")
+	flags.StringArrayVar(&f.remove, "remove", nil, "remove the value of this `key` from the file, so that the value it overrides applies; may be repeated")
 	flags.StringVar(&f.branch, "to", "", "the `branch` that gets the commit: a new one, or that of the configuration itself (default: a new one)")
 	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the values change")
@@ -55,7 +55,7 @@ const setHelp = `Before anything is written, the values are checked against the 
 shows what they override and what they change. The result is a commit with the identity of git's user, on a new branch, or a pull request.
 The file keeps its comments and format, and nothing is stored outside Git.
 
-Users who can push to a branch can write anything to it. So the check of each pull request decides about edit rights, and this one only helps.
+Users who can push to a branch can write anything to it, so edit rights are enforced by the pull request check; this command only reports a violation earlier.
 
 It exits with 3, and writes nothing, if a value is not allowed.`
 

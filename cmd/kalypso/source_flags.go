@@ -37,8 +37,8 @@ func (f *sourceFlags) bind(cmd *cobra.Command, t *terminal.Terminal) {
 	flags.StringVar(&f.controlPlane, "control-plane", "", "the control plane, a `folder or URL` (default: the repository of the current folder)")
 	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
 	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
-	flags.StringVar(&f.main, "main", "", "a plain `folder` that stands in for the branch main")
-	flags.StringVar(&f.envDir, "env-dir", "", "a plain `folder` that stands in for the branch of the environment")
+	flags.StringVar(&f.main, "main", "", "a plain `folder` to use instead of the branch main")
+	flags.StringVar(&f.envDir, "env-dir", "", "a plain `folder` to use instead of the environment's branch")
 	for _, name := range []string{"control-plane", "main", "env-dir"} {
 		// The error only says that the flag does not exist.
 		_ = cmd.MarkFlagDirname(name)

@@ -45,7 +45,7 @@ func (c *targetPinCommand) bind(cmd *cobra.Command) {
 	c.app.bindGitOps(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(targetsPinned{})
 	bindForges(cmd, &c.forges)
-	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would contain, and do nothing")
 	c.place.BindServer(cmd, "let the server at a `URL`, which delivers the application, open the pull request in your name")
 	c.platform.bind(cmd)
 	cmd.ValidArgsFunction = c.app.completeTargets(&c.place, c.t)

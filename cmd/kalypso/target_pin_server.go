@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,11 @@ func (c *targetPinCommand) ask(cmd *cobra.Command, server *client.Client, names 
 // group finds whose targets are meant. A server that is told the workload and the environment finds them itself.
 func (c *targetPinCommand) group(ctx context.Context, server backend.ServerQuerier, names []string) ([]targetsOf, error) {
 	if c.app.workload != "" && c.app.environment != "" {
-		return []targetsOf{{c.app.workload, c.app.environment, names}}, nil
+		short := make([]string, len(names))
+		for i, name := range names {
+			short[i] = strings.TrimPrefix(name, c.app.workload+"/")
+		}
+		return []targetsOf{{c.app.workload, c.app.environment, short}}, nil
 	}
 	var groups []targetsOf
 	for _, name := range names {

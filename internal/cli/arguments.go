@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,7 +85,7 @@ func Exactly(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return Usage(cmd, "%s is missing", strings.Join(names[len(args):], " "))
 		case len(args) > len(names):
-			return Usage(cmd, "unexpected argument %q", args[len(names)])
+			return unexpected(cmd, args[len(names)])
 		}
 		for i, name := range names {
 			if args[i] == "" { // such as an unset variable of a script
@@ -93,6 +94,17 @@ func Exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// nameOfEnvironment is a word that can be the name of an environment.
+var nameOfEnvironment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// unexpected returns the error for one argument too many. It suggests the flag for the environment, which users often forget.
+func unexpected(cmd *cobra.Command, word string) error {
+	if f := cmd.Flags().Lookup("environment"); f != nil && f.Shorthand == "e" && !f.Changed && nameOfEnvironment.MatchString(word) {
+		return &Failure{ExitUsage, fmt.Errorf("unexpected argument %q", word), "did you mean -e " + word + "?"}
+	}
+	return Usage(cmd, "unexpected argument %q", word)
 }
 
 // AtMost accepts up to the named arguments, none of them empty.

@@ -86,7 +86,17 @@ func usage(cmd *cobra.Command) error {
 			}
 		}
 	}
-	subcommands("\nAvailable Commands:\n", func(sub *cobra.Command) bool { return sub.IsAvailableCommand() || sub.Name() == "help" })
+	available := func(group string) func(*cobra.Command) bool {
+		return func(sub *cobra.Command) bool {
+			return sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help")
+		}
+	}
+	rest := "Available Commands:"
+	for _, group := range cmd.Groups() {
+		subcommands("\n"+group.Title+"\n", available(group.ID))
+		rest = "Other commands:"
+	}
+	subcommands("\n"+rest+"\n", available(""))
 	if cmd.HasAvailableLocalFlags() {
 		b.WriteString("\n" + FlagsByGroup(cmd.LocalFlags()))
 	}

@@ -321,8 +321,9 @@ func (p *Past) commits(ctx context.Context, at schedule.Location) (commits []Pas
 	return commits, more, nil
 }
 
-// findTarget finds a target of the Workload by its name there, or by the one that it has in the fleet.
+// findTarget finds a target of the Workload by its name there, by the one that it has in the fleet, or by WORKLOAD/TARGET.
 func (a *Application) findTarget(environment, name string) (in, target string, err error) {
+	name = a.ShortTarget(name)
 	var found, names []string
 	for _, t := range a.Workload.Spec.DeploymentTargets {
 		if environment != "" && t.Environment != environment {
@@ -350,6 +351,11 @@ func (a *Application) findTarget(environment, name string) (in, target string, e
 		return "", "", unknown
 	}
 	return "", "", fmt.Errorf("the workload %q has the target %q in several environments: %s; name one of them", a.Workload.Name, target, strings.Join(found, ", "))
+}
+
+// ShortTarget returns the name of a target in the Workload, without the Workload's name that WORKLOAD/TARGET has.
+func (a *Application) ShortTarget(name string) string {
+	return strings.TrimPrefix(name, a.Workload.Name+"/")
 }
 
 // UnknownTargetError is returned for a target that the Workload does not have.

@@ -154,7 +154,7 @@ func (a *Application) fileOf(c *Config, r SetRequest) (string, error) {
 	}
 	if r.Target != "" {
 		w := &work{app: a, environment: r.Environment, config: c}
-		folder, err := w.folderOf(r.Target, map[string]bool{})
+		folder, err := w.folderOf(a.ShortTarget(r.Target), map[string]bool{})
 		return path.Join(c.Location.Path, folder.Path, values.FileName), err
 	}
 	folder, err := fleet.CleanPath(r.Folder)

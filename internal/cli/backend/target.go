@@ -11,7 +11,8 @@ import (
 // maxTargets is how many targets are searched for a name.
 const maxTargets = 20_000
 
-// FindTarget finds a target that a server knows: by the name that it has in the fleet, or by the one in its workload. Empty filters match
+// FindTarget finds a target that a server knows: by the name that it has in the fleet, by the one in its workload, or by
+// WORKLOAD/TARGET, as other commands show it. Empty filters match
 // all.
 func FindTarget(ctx context.Context, s ServerQuerier, name, workload, environment string) (query.Target, error) {
 	all, _, err := All(maxTargets, func(p query.Paging) (query.Page[query.Target], error) {
@@ -24,7 +25,7 @@ func FindTarget(ctx context.Context, s ServerQuerier, name, workload, environmen
 	var names []string
 	for _, t := range all {
 		names = append(names, t.Name)
-		if t.Name == name || t.ShortName == name {
+		if t.Name == name || t.ShortName == name || t.Workload+"/"+t.ShortName == name {
 			found = append(found, t)
 		}
 	}

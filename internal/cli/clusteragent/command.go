@@ -56,8 +56,8 @@ func New(t *terminal.Terminal, path string) *cobra.Command {
 Run it in the cluster, or elsewhere with a kubeconfig. It only needs the verbs get, list and watch, and opens no port. With
 --run-jobs it also creates Jobs for verifications, in namespaces that let it.
 
-On a cluster without a reconciler, --apply makes the agent apply what the cluster should run, and remove what it no longer should. The server says
-it, signed with the key in --server-key. What it said stays in --state-dir, so that the cluster goes on without a connection.
+On a cluster without a reconciler, --apply makes the agent apply the cluster's desired state, and remove what is no longer part of it. The server sends
+the desired state, signed with the key in --server-key. The agent keeps the latest copy in --state-dir, so the cluster keeps working offline.
 The token belongs to the cluster and comes from "kalypso cluster register". Its file is read before each attempt, so a new token
 needs no restart. Kinds that the cluster does not serve are skipped until they appear.
 
@@ -81,7 +81,7 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	BindDestinations(cmd, &c.source.destinations, "")
 	flags.DurationVar(&c.interval, "interval", time.Minute, "the time between heartbeats while nothing changes")
 	flags.BoolVar(&c.runJobs, "run-jobs", false, "run the Jobs of verifications, from suspended CronJobs that came through Git")
-	flags.BoolVar(&c.apply, "apply", false, "apply what the server says that the cluster should run, for a cluster without a reconciler")
+	flags.BoolVar(&c.apply, "apply", false, "apply the desired state that the server sends, for a cluster without a reconciler")
 	flags.StringVar(&c.serverKey, "server-key", "", "with --apply: a PEM `file` with the public key of the server")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
 	return cmd
