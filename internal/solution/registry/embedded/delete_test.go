@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -147,6 +148,35 @@ func TestNamedManifestsStay(t *testing.T) {
 	for _, d := range []string{named, about} {
 		w.want(http.StatusOK, http.MethodGet, "/v2/a/manifests/"+d, "")
 	}
+}
+
+// TestIndexesKeepTheirManifests, for which a name is not needed, until the index is deleted.
+func TestIndexesKeepTheirManifests(t *testing.T) {
+	w := newWorld(t)
+	one := w.manifest("a", "one")
+	index := `{"schemaVersion":2,"mediaType":"` + ocispec.MediaTypeImageIndex + `","manifests":[{"mediaType":"` + ocispec.MediaTypeImageManifest + `","digest":"` +
+		digest.FromString(one).String() + `","size":` + fmt.Sprint(len(one)) + `}],"annotations":{"large":"` + strings.Repeat("x", 3<<20) + `"}}`
+	push := func(status int) {
+		t.Helper()
+		w.want(status, http.MethodPut, "/v2/a/manifests/v1", index, "Content-Type", ocispec.MediaTypeImageIndex)
+	}
+	push(http.StatusNotFound)
+	child := w.put("b", "", one)
+	push(http.StatusNotFound) // another repository has it
+	w.put("a", "", one)
+	push(http.StatusCreated)
+	push(http.StatusCreated)
+	w.now = w.now.Add(8 * 24 * time.Hour)
+	w.cleanUp()
+	w.want(http.StatusNotFound, http.MethodGet, "/v2/b/manifests/"+child, "")
+	w.want(http.StatusOK, http.MethodGet, "/v2/a/manifests/"+child, "")
+	answer, text := w.want(http.StatusOK, http.MethodGet, "/v2/a/manifests/v1", "")
+	if got := answer.Header.Get("Content-Type"); got != ocispec.MediaTypeImageIndex || text != index {
+		t.Errorf("the index is a %s of %d bytes", got, len(text))
+	}
+	w.want(http.StatusAccepted, http.MethodDelete, "/v2/a/manifests/"+digest.FromString(index).String(), "")
+	w.cleanUp()
+	w.want(http.StatusNotFound, http.MethodGet, "/v2/a/manifests/"+child, "")
 }
 
 // TestAFullRegistryAcceptsWhatItHas: publishing again changes nothing, so it succeeds.

@@ -29,5 +29,5 @@
 // # Untrusted input
 //
 // Names, digests and tags have the grammar of the specification before anything uses them. Blobs, manifests, uploads at the same time and
-// all content together are limited. Only image manifests are accepted, whose blobs are here with the sizes that they say.
+// all content together are limited. Only image manifests and indexes are accepted, whose blobs or manifests are here with the sizes that they say.
 package embedded

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // Refusal is an error for clients.
@@ -74,6 +72,9 @@ var routes = []struct {
 	{opReferrers, regexp.MustCompile(`^/v2/` + namePattern + `/referrers/(` + digestPattern + `)$`), []string{http.MethodGet}},
 }
 
+// otherDigest matches an address with a digest that is not one of sha256.
+var otherDigest = regexp.MustCompile(`^/v2/` + namePattern + `/(?:blobs|manifests|referrers)/[^/]*:[^/]*$`)
+
 // request is a parsed request.
 type request struct {
 	operation
@@ -106,6 +107,9 @@ func parse(r *http.Request) (request, error) {
 			return request{}, refuse(http.StatusMethodNotAllowed, unsupported, "this registry cannot do that; it deletes only manifests, by digest")
 		}
 		return request{operation: route.operation, repository: m[1], reference: m[2]}, nil
+	}
+	if otherDigest.MatchString(r.URL.Path) {
+		return request{}, refuse(http.StatusBadRequest, "DIGEST_INVALID", "want a digest of sha256, with 64 digits")
 	}
 	return request{}, refuse(http.StatusNotFound, "NAME_INVALID", "there is nothing at this address: names, tags and digests are those of the OCI distribution specification, with sha256")
 }
@@ -196,7 +200,7 @@ func (s *Registry) serve(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.serveFile(w, r, q.repository, m.digest, ocispec.MediaTypeImageManifest)
+		return s.serveFile(w, r, q.repository, m.digest, m.mediaType)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestLimits(t *testing.T) {
 	if streamed.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a stream: %d", streamed.StatusCode)
 	}
-	w.want(http.StatusRequestEntityTooLarge, http.MethodPut, "/v2/a/manifests/v1", strings.Repeat(" ", solution.MaxManifest+1), imageManifest, ocispec.MediaTypeImageManifest)
+	w.want(http.StatusRequestEntityTooLarge, http.MethodPut, "/v2/a/manifests/v1", strings.Repeat(" ", embedded.MaxManifest+1), imageManifest, ocispec.MediaTypeImageManifest)
 
 	// The quota holds for blobs and for many small files.
 	w.blob("a", large)
@@ -286,8 +286,10 @@ func TestHostileRequests(t *testing.T) {
 		{http.StatusNotFound, http.MethodGet, "/v2/UPPER/tags/list"},
 		{http.StatusNotFound, http.MethodGet, "/v2/a/../../etc/passwd"},
 		{http.StatusNotFound, http.MethodGet, "/v2/a/blobs/sha256:../../../../etc/passwd"},
-		{http.StatusNotFound, http.MethodGet, "/v2/a/blobs/sha256:abc"},
-		{http.StatusNotFound, http.MethodGet, "/v2/a/blobs/sha512:" + strings.Repeat("0", 128)},
+		{http.StatusBadRequest, http.MethodGet, "/v2/a/blobs/sha256:abc"},
+		{http.StatusBadRequest, http.MethodPut, "/v2/a/manifests/sha256:abc"},
+		{http.StatusBadRequest, http.MethodGet, "/v2/a/referrers/md5:abc"},
+		{http.StatusBadRequest, http.MethodGet, "/v2/a/blobs/sha512:" + strings.Repeat("0", 128)},
 		{http.StatusNotFound, http.MethodGet, "/v2/a%00b/tags/list"},
 		{http.StatusNotFound, http.MethodGet, "/v2//tags/list"},
 		{http.StatusNotFound, http.MethodGet, "/v2/a/manifests/-x"},
@@ -320,16 +322,18 @@ func TestHostileRequests(t *testing.T) {
 		"null":                http.StatusBadRequest,
 		"[]":                  http.StatusBadRequest,
 		`{"schemaVersion":2}`: http.StatusBadRequest,
-		`{"schemaVersion":2,"config":{"digest":"sha256:../../x","size":2}}`:                                       http.StatusBadRequest,
-		`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","config":` + config + `}`:       http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + config + `,"subject":{"digest":"x"}}`:                                    http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "3}", 1) + `}`:                             http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "-1}", 1) + `}`:                            http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + config + `,"layers":[` + strings.Repeat(config+",", 128) + config + `]}`: http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + config + `,"annotations":{"a":"` + strings.Repeat("x", 16<<10) + `"}}`:   http.StatusBadRequest,
-		`{"schemaVersion":2,"config":` + config + `,"artifactType":"` + strings.Repeat("x", 256) + `"}`:           http.StatusBadRequest,
-		`{"schemaVersion":2,"config":{"digest":"` + zeros + `","size":2}}`:                                        http.StatusNotFound,
-		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":` + config + `}`:              http.StatusBadRequest,
+		`{"schemaVersion":2,"config":{"digest":"sha256:../../x","size":2}}`:                                                                                                                                                     http.StatusBadRequest,
+		`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","config":` + config + `}`:                                                                                                                     http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"subject":{"digest":"x"}}`:                                                                                                                                                  http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "3}", 1) + `}`:                                                                                                                                           http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + strings.Replace(config, "2}", "-1}", 1) + `}`:                                                                                                                                          http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"layers":[` + strings.Repeat(config+",", 128) + config + `]}`:                                                                                                               http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"subject":` + config + `,"annotations":{"a":"` + strings.Repeat("x", 16<<10) + `"}}`:                                                                                        http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"manifests":[` + config + `]}`:                                                                                                                                              http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"x":[` + strings.Repeat("1,", 20_000) + `1]}`:                                                                                                                               http.StatusBadRequest,
+		`{"schemaVersion":2,"config":` + config + `,"artifactType":"` + strings.Repeat("x", 256) + `"}`:                                                                                                                         http.StatusBadRequest,
+		`{"schemaVersion":2,"config":{"digest":"` + zeros + `","size":2}}`:                                                                                                                                                      http.StatusNotFound,
+		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":` + config + `}`:                                                                                                                            http.StatusBadRequest,
 		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":{"mediaType":"` + solution.DescriptorType + `",` + config[1:] + `,"layers":[{"mediaType":"` + solution.LayerType + `",` + config[1:] + `]}`: http.StatusBadRequest,
 	} {
 		w.want(status, http.MethodPut, "/v2/a/manifests/v1", text, imageManifest, ocispec.MediaTypeImageManifest)

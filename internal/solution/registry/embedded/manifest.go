@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -22,7 +23,15 @@ import (
 )
 
 const (
-	maxLayers = 128
+	// MaxManifest is the size of a manifest or index, in bytes.
+	MaxManifest = 4 << 20
+	// smallManifest is the size from which on only maxLarge are received at the same time, because they are in memory.
+	smallManifest = 256 << 10
+	maxLarge      = 8
+	// maxValues limits what reading a manifest takes: its values in maps and lists.
+	maxValues = 20_000
+
+	maxParts = 128 // layers of a manifest, or manifests of an index
 	// maxType and maxAnnotations limit what lists of referrers repeat, in bytes.
 	maxType        = 255
 	maxAnnotations = 16 << 10
@@ -34,8 +43,8 @@ const (
 
 // stored is a manifest of the database.
 type stored struct {
-	id                               int64
-	digest, application, environment string
+	id                                          int64
+	digest, mediaType, application, environment string
 }
 
 // find returns the manifest that a tag or digest names.
@@ -45,24 +54,32 @@ func (s *Registry) find(ctx context.Context, q querier, repository, reference st
 		query = "selectByDigest"
 	}
 	var m stored
-	err := q.QueryRowContext(ctx, queries.Get(query), repository, reference).Scan(&m.id, &m.digest, &m.application, &m.environment)
+	err := q.QueryRowContext(ctx, queries.Get(query), repository, reference).Scan(&m.id, &m.digest, &m.mediaType, &m.application, &m.environment)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, refuse(http.StatusNotFound, unknown, "%s has no manifest %s", repository, reference)
 	}
 	return m, err
 }
 
-// manifest is what a client pushes.
+// manifest is what a client pushes: an image manifest, or an index of manifests.
 type manifest struct {
 	ocispec.Manifest
-	text   []byte
-	digest string
+	// Manifests are those of an index.
+	Manifests []ocispec.Descriptor `json:"manifests,omitempty"`
+
+	text              []byte
+	digest, mediaType string
 	// application and environment are those of a solution version.
 	application, environment string
 }
 
-// parts are the blobs that it needs.
+func (m *manifest) isIndex() bool { return m.mediaType == ocispec.MediaTypeImageIndex }
+
+// parts are the blobs or, of an index, the manifests that it needs.
 func (m *manifest) parts() []ocispec.Descriptor {
+	if m.isIndex() {
+		return m.Manifests
+	}
 	return append([]ocispec.Descriptor{m.Config}, m.Layers...)
 }
 
@@ -71,35 +88,59 @@ func readManifest(r *http.Request, q request) (*manifest, error) {
 	invalid := func(format string, args ...any) error {
 		return refuse(http.StatusBadRequest, "MANIFEST_INVALID", format, args...)
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != ocispec.MediaTypeImageManifest {
-		return nil, invalid("this registry has only manifests of the type %s", ocispec.MediaTypeImageManifest)
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != ocispec.MediaTypeImageManifest && mediaType != ocispec.MediaTypeImageIndex {
+		return nil, invalid("this registry has only manifests of the types %s and %s", ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex)
 	}
-	text, err := io.ReadAll(io.LimitReader(body{r.Body}, solution.MaxManifest+1))
+	text, err := readText(r)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > solution.MaxManifest {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "SIZE_INVALID", "the manifest has more than %d bytes", solution.MaxManifest)
-	}
-	m := &manifest{text: text, digest: digest.FromBytes(text).String()}
+	m := &manifest{text: text, digest: digest.FromBytes(text).String(), mediaType: mediaType}
 	if digestForm.MatchString(q.reference) && q.reference != m.digest {
 		return nil, refuse(http.StatusBadRequest, "DIGEST_INVALID", "the manifest has the digest %s", m.digest)
 	}
-	if err := json.Unmarshal(text, &m.Manifest); err != nil {
+	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("["))+bytes.Count(text, []byte(",")) > maxValues {
+		return nil, invalid("it has more than %d values", maxValues)
+	}
+	if err := json.Unmarshal(text, m); err != nil {
 		return nil, invalid("it is not a manifest in JSON")
 	}
-	if m.SchemaVersion != 2 || m.MediaType != "" && m.MediaType != ocispec.MediaTypeImageManifest {
-		return nil, invalid("its mediaType has to be %s, with the schemaVersion 2", ocispec.MediaTypeImageManifest)
+	if m.SchemaVersion != 2 || m.MediaType != "" && m.MediaType != mediaType {
+		return nil, invalid("its mediaType has to be %s, with the schemaVersion 2", mediaType)
 	}
-	if len(m.Layers) > maxLayers {
-		return nil, invalid("it has more than %d layers", maxLayers)
+	if m.isIndex() && (m.Config.Digest != "" || len(m.Layers) > 0) || !m.isIndex() && len(m.Manifests) > 0 {
+		return nil, invalid("it has manifests, and config or layers: it is either an index or a manifest")
+	}
+	return m, m.check(invalid)
+}
+
+// readText reads a manifest.
+func readText(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(body{r.Body}, MaxManifest+1))
+	if err == nil && len(text) > MaxManifest {
+		err = refuse(http.StatusRequestEntityTooLarge, "SIZE_INVALID", "the manifest has more than %d bytes", MaxManifest)
+	}
+	return text, err
+}
+
+// check checks the limits of a manifest, and its digests.
+func (m *manifest) check(invalid func(format string, args ...any) error) error {
+	if len(m.Layers) > maxParts || len(m.Manifests) > maxParts {
+		return invalid("it has more than %d layers or manifests", maxParts)
+	}
+	if len(m.kind()) > maxType {
+		return invalid("its type has more than %d bytes", maxType)
+	}
+	if m.isIndex() && m.ArtifactType == solution.ArtifactType {
+		return invalid("a solution version is an image manifest, and not an index")
 	}
 	size := 0
 	for key, value := range m.Annotations {
 		size += len(key) + len(value)
 	}
-	if size > maxAnnotations || len(m.kind()) > maxType {
-		return nil, invalid("its annotations have more than %d bytes, or its type more than %d", maxAnnotations, maxType)
+	if m.Subject != nil && size > maxAnnotations {
+		return invalid("its annotations have more than %d bytes, and it has a subject, whose list of referrers has them, too", maxAnnotations)
 	}
 	all := m.parts()
 	if m.Subject != nil {
@@ -107,10 +148,10 @@ func readManifest(r *http.Request, q request) (*manifest, error) {
 	}
 	for _, d := range all {
 		if !digestForm.MatchString(d.Digest.String()) || d.Size < 0 {
-			return nil, invalid("%.100q is not a digest with sha256", d.Digest)
+			return invalid("%.100q is not a digest with sha256", d.Digest)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // kind is the type of the artifact.
@@ -128,6 +169,14 @@ func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *ht
 		return err
 	}
 	defer u.end()
+	if r.ContentLength < 0 || r.ContentLength > smallManifest {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		default:
+			return &Refusal{Status: http.StatusTooManyRequests, Code: "TOOMANYREQUESTS", Message: "too many large manifests at the same time", RetryAfter: time.Second}
+		}
+	}
 	m, err := readManifest(r, q)
 	if err != nil {
 		return err
@@ -135,7 +184,7 @@ func (s *Registry) putManifest(ctx context.Context, w http.ResponseWriter, r *ht
 	here, err := s.await(ctx, m.digest)
 	if err == nil && !here {
 		if err = u.claim(); err == nil {
-			err = u.receive(bytes.NewReader(m.text), int64(len(m.text)), solution.MaxManifest)
+			err = u.receive(bytes.NewReader(m.text), int64(len(m.text)), MaxManifest)
 		}
 	}
 	if err != nil {
@@ -227,7 +276,12 @@ func (s *Registry) checkParts(ctx context.Context, tx *sql.Tx, m *manifest, repo
 			return err
 		}
 		if !here {
-			return refuse(http.StatusNotFound, "MANIFEST_BLOB_UNKNOWN", "push the blob %s first", d.Digest)
+			return refuse(http.StatusNotFound, "MANIFEST_BLOB_UNKNOWN", "push %s first", d.Digest)
+		}
+		if m.isIndex() {
+			if _, err := s.find(ctx, tx, repository, d.Digest.String()); err != nil {
+				return err
+			}
 		}
 		if size != d.Size {
 			return refuse(http.StatusBadRequest, "SIZE_INVALID", "the blob %s has %d bytes, and the manifest says %d", d.Digest, size, d.Size)
@@ -283,16 +337,15 @@ func (s *Registry) checkTag(ctx context.Context, tx *sql.Tx, m *manifest, q requ
 
 // insert stores a manifest with its parts, and returns its number.
 func insert(ctx context.Context, tx *sql.Tx, m *manifest, repository string) (id int64, err error) {
-	annotations, err := json.Marshal(m.Annotations)
-	if err != nil {
-		return 0, err
-	}
-	of := ""
+	of, annotations := "", []byte("{}")
 	if m.Subject != nil {
 		of = m.Subject.Digest.String()
+		if annotations, err = json.Marshal(m.Annotations); err != nil {
+			return 0, err
+		}
 	}
 	err = tx.QueryRowContext(ctx, queries.Get("insertManifest"),
-		repository, m.digest, len(m.text), m.kind(), of, string(annotations), m.application, m.environment).Scan(&id)
+		repository, m.digest, len(m.text), m.mediaType, m.kind(), of, string(annotations), m.application, m.environment).Scan(&id)
 	if err != nil {
 		return 0, err
 	}
@@ -345,9 +398,9 @@ func (s *Registry) listReferrers(ctx context.Context, w http.ResponseWriter, r *
 	index := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}
 	filter := r.URL.Query().Get("artifactType")
 	err := s.each(ctx, func(scan func(...any) error) error {
-		d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest}
+		var d ocispec.Descriptor
 		var annotations string
-		if err := scan(&d.Digest, &d.Size, &d.ArtifactType, &annotations); err != nil {
+		if err := scan(&d.Digest, &d.Size, &d.MediaType, &d.ArtifactType, &annotations); err != nil {
 			return err
 		}
 		index.Manifests = append(index.Manifests, d)

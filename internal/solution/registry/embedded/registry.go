@@ -69,6 +69,8 @@ type Registry struct {
 	used    int64
 	uploads map[string]*upload
 	pushes  map[string]int
+	// large has an element for each large manifest that is being received.
+	large chan struct{}
 }
 
 const (
@@ -104,7 +106,7 @@ func Open(ctx context.Context, o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Registry{o: o, uploads: map[string]*upload{}, pushes: map[string]int{}}
+	s := &Registry{o: o, uploads: map[string]*upload{}, pushes: map[string]int{}, large: make(chan struct{}, maxLarge)}
 	s.library = containers.New(containers.WithBlobHandler(blobs{s}), containers.Logger(log.New(io.Discard, "", 0)))
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the registry in %q: %w", o.Dir, err), s.Close())
