@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,60 @@ func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 		out[path] = &internal
 	}
 	return out
+}
+
+// taken are short names of kinds that are often on the same clusters: those of Kubernetes, Cluster API, Flux, Argo CD and Fleet.
+var taken = []string{
+	"kcp", "kct", "cl", "ma", "md", "ms", "mp", "mhc", "cc", "app", "apps", "appset", "appproj", "ks", "hr", "gitrepo", "gr", "ocirepo", "helmrepo", "hc", "ns", "po", "svc", "deploy", "ds",
+	"sts", "rs", "cm", "sa", "pv", "pvc", "ing", "netpol", "crd", "crds", "no", "ev", "ep", "quota", "limits", "hpa", "pdb", "cj", "csr", "sc", "pc",
+}
+
+// TestKubectlShowsKinds: "kubectl get" shows more of a kind than its age, "kubectl get kalypso" shows all kinds, and no short name is that of another kind.
+func TestKubectlShowsKinds(t *testing.T) {
+	for path, crd := range readCRDs(t) {
+		if !slices.Contains(crd.Spec.Names.Categories, "kalypso") {
+			t.Errorf("%s: it is not in the category kalypso", path)
+		}
+		for _, name := range crd.Spec.Names.ShortNames {
+			if slices.Contains(taken, name) {
+				t.Errorf("%s: the short name %s is that of another kind", path, name)
+			}
+		}
+		columns := crd.Spec.AdditionalPrinterColumns
+		if len(columns) < 2 {
+			t.Errorf("%s: kubectl shows only names and ages", path)
+		}
+		for _, c := range columns {
+			if !exists(crd.Spec.Validation.OpenAPIV3Schema, c.JSONPath) {
+				t.Errorf("%s: the column %s shows %s, which does not exist", path, c.Name, c.JSONPath)
+			}
+		}
+	}
+}
+
+// exists reports whether a schema has the field of a column.
+func exists(s *apiextensions.JSONSchemaProps, path string) bool {
+	if strings.HasPrefix(path, ".metadata.") {
+		return true
+	}
+	for _, step := range regexp.MustCompile(`\.\w+|\[[^\]]*\]`).FindAllString(path, -1) {
+		if s == nil {
+			return false
+		}
+		if strings.HasPrefix(step, "[") {
+			if s.Items == nil {
+				return false
+			}
+			s = s.Items.Schema
+			continue
+		}
+		below, ok := s.Properties[step[1:]]
+		if !ok {
+			return false
+		}
+		s = &below
+	}
+	return true
 }
 
 func loadCRDs(t *testing.T) crds {

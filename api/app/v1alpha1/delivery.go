@@ -75,7 +75,11 @@ type DeliverySpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=deliveries
+// +kubebuilder:resource:path=deliveries,categories=kalypso
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.spec.workload`
+// +kubebuilder:printcolumn:name="Environments",type=string,JSONPath=`.spec.environments[*].name`
+// +kubebuilder:printcolumn:name="Chart",type=string,JSONPath=`.spec.chart.path`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
 // Delivery defines how a workload gets from a commit of its source to the manifests of its targets. The file is next

@@ -37,6 +37,10 @@ type Membership struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Environments",type=string,JSONPath=`.spec.memberships[*].environment`
+// +kubebuilder:printcolumn:name="Cluster Types",type=string,JSONPath=`.spec.memberships[*].clusterType`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // Cluster is one physical cluster. It is provisioned by other tools; Kalypso only registers it.
 type Cluster struct {

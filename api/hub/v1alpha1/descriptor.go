@@ -90,6 +90,11 @@ type WorkloadVersion struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.spec.workload.name`
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.spec.deploymentTarget.name`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.spec.workloadVersion.version`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // DeploymentDescriptor maps a folder of generated manifests to the version of the workload in it. Clusters report
 // commits only; the descriptor at a commit of the GitOps repository tells the version.

@@ -76,6 +76,11 @@ type DirectSource struct {
 }
 
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.source.repository`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.source.branch`
+// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.targetNamespace`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // DirectDelivery is what the reconciler of an assignment is to a cluster that has no reconciler: it says what the cluster's agent applies
 // itself. It is a document in the platform's GitOps repository. The server reads it and tells the agent; it is never sent to the API

@@ -50,6 +50,11 @@ type Deployment struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.hostName`
+// +kubebuilder:printcolumn:name="Manifests",type=string,JSONPath=`.spec.manifestsEndpoint`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // Reconciler is the report about one reconciler of a cluster.
 type Reconciler struct {

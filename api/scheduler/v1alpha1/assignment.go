@@ -16,6 +16,11 @@ type AssignmentSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Cluster Type",type=string,JSONPath=`.spec.clusterType`
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.spec.deploymentTarget`
+// +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.policies[*]`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // Assignment is the decision that a deployment target runs on a cluster type.
 type Assignment struct {
@@ -38,6 +43,9 @@ type AssignmentPackageSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Assignment",type=string,JSONPath=`.spec.assignment`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // AssignmentPackage is what is written to the GitOps repository for one assignment.
 type AssignmentPackage struct {

@@ -215,7 +215,10 @@ type ScanCommand struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=checkpolicies
+// +kubebuilder:resource:path=checkpolicies,categories=kalypso
+// +kubebuilder:printcolumn:name="Rules",type=string,JSONPath=`.spec.rules[*].name`
+// +kubebuilder:printcolumn:name="Scans",type=string,JSONPath=`.spec.scans[*].name`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // CheckPolicy defines which rules are checked on manifests before they are published: on main for all environments,
 // on an environment's branch for that environment. If both set the same

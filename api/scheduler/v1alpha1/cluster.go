@@ -46,6 +46,10 @@ type Hold struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Cluster Type",type=string,JSONPath=`.spec.clusterType`
+// +kubebuilder:printcolumn:name="Ring",type=string,JSONPath=`.spec.ring`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
 // Cluster is one cluster, by the name with which it is registered. It has a folder of its own if platform configuration matches its

@@ -83,6 +83,12 @@ const (
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Reconciler",type=string,JSONPath=`.spec.reconciler`
+// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.namespaceService`
+// +kubebuilder:printcolumn:name="Config",type=string,JSONPath=`.spec.configType`
+// +kubebuilder:printcolumn:name="Extends",type=string,JSONPath=`.spec.extends`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
 // ClusterType is a group of clusters with the same configuration. Policies select it by its labels.

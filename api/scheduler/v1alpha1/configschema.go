@@ -31,6 +31,9 @@ type ConfigSchemaSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="On Missing",type=string,JSONPath=`.spec.onMissing`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // ConfigSchema validates the composed platform configuration of assignments: those whose target or workload names it,
 // and those that its labels match, as for ConfigMaps.

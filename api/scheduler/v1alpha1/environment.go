@@ -18,6 +18,11 @@ type EnvironmentSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="After",type=string,JSONPath=`.spec.promotion.after[*]`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.controlPlane.branch`
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.controlPlane.repo`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
 // Environment is one step on the way to production, such as dev, stage or prod. Environments are read from the head

@@ -56,6 +56,9 @@ type GrantedRole struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.spec.roles[*].clusterRole`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // Grant gives the service accounts of assignments rights beyond their own namespace. Only the platform team writes it, in the
 // control plane.

@@ -38,7 +38,11 @@ type BaseRepoSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=baserepoes
+// +kubebuilder:resource:path=baserepoes,categories=kalypso
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.branch`
+// +kubebuilder:printcolumn:name="Commit",type=string,JSONPath=`.spec.commit`
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.repo`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // BaseRepo is the pointer from an environment branch to the promoted commit of main. It has the name of the base
 // branch, usually "main"; others are ignored.
@@ -96,7 +100,12 @@ const (
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=gitopsrepoes
+// +kubebuilder:resource:path=gitopsrepoes,categories=kalypso
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.repo`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.branch`
+// +kubebuilder:printcolumn:name="Auto Merge",type=boolean,JSONPath=`.spec.autoMerge`
+// +kubebuilder:printcolumn:name="Path",type=string,JSONPath=`.spec.path`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // GitOpsRepo locates an environment's generated files in the platform GitOps repository.
 type GitOpsRepo struct {
@@ -110,7 +119,11 @@ type GitOpsRepo struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=configrepoes
+// +kubebuilder:resource:path=configrepoes,categories=kalypso
+// +kubebuilder:printcolumn:name="Repository",type=string,JSONPath=`.spec.repo`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.branch`
+// +kubebuilder:printcolumn:name="Path",type=string,JSONPath=`.spec.path`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // ConfigRepo adds a platform configuration repository to an environment: its ClusterTypes, ConfigMaps and
 // ConfigSchemas are read as if they were in the environment branch.

@@ -245,7 +245,11 @@ type ClusterTypeSelector struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:path=schedulingpolicies
+// +kubebuilder:resource:path=schedulingpolicies,categories=kalypso
+// +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
+// +kubebuilder:printcolumn:name="Scheduler",type=string,JSONPath=`.spec.schedulerName`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // SchedulingPolicy schedules deployment targets onto cluster types of its environment.
 // A target is assigned to a cluster type when at least one policy selects both, and none excludes them.

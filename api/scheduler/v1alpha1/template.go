@@ -88,6 +88,11 @@ type TemplateSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
+// +kubebuilder:printcolumn:name="Content",type=string,JSONPath=`.spec.contentType`
+// +kubebuilder:printcolumn:name="File",type=string,JSONPath=`.spec.fileName`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // Template renders manifests for an assignment: its namespace, its platform configuration, or the resources of the
 // reconciler that delivers it.

@@ -29,6 +29,12 @@ type WorkloadRegistrationSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Workspace",type=string,JSONPath=`.spec.workspace`
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.spec.workload.repo`
+// +kubebuilder:printcolumn:name="Branch",type=string,JSONPath=`.spec.workload.branch`,priority=1
+// +kubebuilder:printcolumn:name="Path",type=string,JSONPath=`.spec.workload.path`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // WorkloadRegistration adds a workload to the control plane.
 type WorkloadRegistration struct {
@@ -95,6 +101,10 @@ type WorkloadTarget struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.deploymentTargets[*].name`
+// +kubebuilder:printcolumn:name="Environments",type=string,JSONPath=`.spec.deploymentTargets[*].environment`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
 // Workload is an application or platform service, as its team describes it: what runs, but not where.
@@ -148,6 +158,11 @@ type DeploymentTargetSpec struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=kalypso
+// +kubebuilder:printcolumn:name="Environment",type=string,JSONPath=`.spec.environment`
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.metadata.labels.workload`
+// +kubebuilder:printcolumn:name="Workspace",type=string,JSONPath=`.metadata.labels.workspace`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 
 // DeploymentTarget is a named place where a workload runs. It is derived from a Workload, or written directly with
 // the labels "workload" and "workspace".
