@@ -14,17 +14,20 @@ const (
 	AnnotationRevision   = "hub.kalypso.io/revision"
 )
 
-// conditioned returns the report of an object of any kind; see [Status].
+// conditioned returns the report of an object of any kind: see [Status], and [custom] for what is stricter.
 func conditioned(o object, now time.Time) hub.Report {
 	annotation := func(name string) string { return o.text("metadata", "annotations", name) }
 	r := hub.Report{
 		Repository: address(annotation(AnnotationRepository)), Ref: branch(annotation(AnnotationRef)),
 		Path: folder(annotation(AnnotationPath)), Revision: revision(annotation(AnnotationRevision)),
 	}
-	r.State, r.Message = Status(o, now)
+	if r.State, r.Message = Status(o, now); r.State == hub.StateReady && o.isCustom() {
+		r.State, r.Message = o.verdict()
+	}
 	switch {
 	case r.State == hub.StateReady && o.hasHealth():
 		r.Health = hub.HealthHealthy
+	case r.State == hub.StateProgressing && r.Message == unsaid: // nor whether it is healthy
 	case r.State == hub.StateProgressing:
 		r.Health = hub.HealthProgressing
 	case r.State == hub.StateFailed:

@@ -1,6 +1,9 @@
 package reconciler
 
 import (
+	"fmt"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -69,10 +72,21 @@ type condition struct {
 func (o object) condition(kind string) condition {
 	for _, c := range o.objects("status", "conditions") {
 		if c.text("type") == kind {
-			return condition{c.text("status"), c.text("reason"), c.text("message"), c.number("observedGeneration")}
+			return conditionOf(c)
 		}
 	}
 	return condition{}
+}
+
+// conditionOf reads a condition. Some write its status as a boolean, or in lower case.
+func conditionOf(c object) condition {
+	status := c.text("status")
+	for _, known := range []string{"True", "False", "Unknown"} {
+		if strings.EqualFold(fmt.Sprint(c["status"]), known) {
+			status = known
+		}
+	}
+	return condition{status, c.text("reason"), c.text("message"), c.number("observedGeneration")}
 }
 
 // outdated reports whether a condition is about an earlier specification.

@@ -24,6 +24,7 @@ func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
 			keep(u.Object, kept, path)
 		}
 		keepAnnotations(u.Object, kept)
+		keepVerdict(u.Object, kept)
 		if u.Object["status"] != nil && kept["status"] == nil {
 			kept["status"] = map[string]any{} // that there is one is known
 		}
