@@ -17,6 +17,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/look"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
@@ -53,6 +54,27 @@ type frame struct {
 	Page any
 }
 
+// repositoriesPath is the address of the list of repositories.
+const repositoriesPath = "/-/repositories"
+
+// Shell is what surrounds the page.
+func (f frame) Shell() look.Shell {
+	s := look.Shell{Base: f.Base, Title: f.Title, Search: f.Search, User: f.Account, SignOutForm: f.CSRF}
+	for _, p := range f.Places {
+		s.Places = append(s.Places, look.Place{Name: p.Name, Address: p.Address})
+	}
+	s.Places = append(s.Places, look.Place{Name: "Repositories", Address: f.Base + repositoriesPath, Current: true})
+	for _, p := range f.Later {
+		s.Places = append(s.Places, look.Place{Name: p.Name, Address: p.Address})
+	}
+	if f.Account == "" {
+		s.SignIn = f.Base + "/-/sign-in?to=" + url.QueryEscape(f.Here)
+	} else {
+		s.SignOut = f.Base + "/-/sign-out"
+	}
+	return s
+}
+
 // heading is the repository of a page.
 type heading struct {
 	Owner, Name, Link, Description string
@@ -73,7 +95,9 @@ func newPages(f *Forge) http.Handler {
 	p := &pages{f, parsePages()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+p.base()+"/-/style.css", serveFile("style.css", "text/css; charset=utf-8"))
-	mux.HandleFunc("GET "+p.base()+"/-/logo.svg", serveFile("logo.svg", "image/svg+xml"))
+	for _, name := range look.Names() {
+		mux.HandleFunc("GET "+p.base()+"/-/"+name, serveLook(name))
+	}
 	for pattern, show := range map[string]func(*request) error{
 		"GET /{$}":                                      p.repositories,
 		"GET /-/repositories":                           p.repositories,
@@ -99,8 +123,11 @@ func newPages(f *Forge) http.Handler {
 }
 
 func parsePages() map[string]*template.Template {
-	functions := template.FuncMap{"day": day, "moment": moment, "short": fleet.ShortCommit, "stateName": stateName, "next": next, "sentence": sentence}
-	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
+	functions := template.FuncMap{
+		"day": day, "moment": moment, "short": fleet.ShortCommit, "stateName": stateName, "next": next, "sentence": sentence,
+		"look": func(base string) string { return look.Address(base, "kalypso.css") },
+	}
+	layout := template.Must(look.Add(template.New("layout.html").Funcs(functions)).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
 	for _, name := range []string{"repositories", "repository", "files", "pullrequests", "pullrequest", "open", "issues", "issue", "signin", "problem"} {
 		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("pages", name, "page.html")))
@@ -115,6 +142,20 @@ func serveFile(name, kind string) http.HandlerFunc {
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "max-age=300")
+		_, _ = w.Write(content)
+	}
+}
+
+// serveLook serves a file that the forge shares with the pages of the server.
+func serveLook(name string) http.HandlerFunc {
+	content, contentType := look.Read(name)
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "max-age=300")
+		if r.URL.Query().Get("v") != "" || contentType == look.Font {
+			w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+		}
 		_, _ = w.Write(content)
 	}
 }
@@ -184,7 +225,7 @@ func (p *pages) render(r *request, status int, name, title string, data any) err
 	h := r.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy",
-		"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")

@@ -3,17 +3,22 @@ package local
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/text/look"
 )
 
 // All colors of code are readable, light and dark, also on added and removed lines
 // (WCAG 2.2 AA: 4.5 to 1).
 func TestContrast(t *testing.T) {
-	style, err := pageFiles.ReadFile("pages/style.css")
+	own, err := pageFiles.ReadFile("pages/style.css")
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared, _ := look.Read("kalypso.css")
+	style := slices.Concat(shared, own)
 	colours := map[string][2]string{}
 	for _, m := range regexp.MustCompile(`--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)`).FindAllSubmatch(style, -1) {
 		colours[string(m[1])] = [2]string{string(m[2]), string(m[3])}
@@ -24,10 +29,9 @@ func TestContrast(t *testing.T) {
 		}
 	}
 	for text, grounds := range map[string][]string{
-		"text": {"page", "box", "plus", "minus"}, "muted": {"page", "box", "plus", "minus"}, "link": {"page", "box"},
-		"good": {"page", "box"}, "bad": {"page", "box"}, "wait": {"page", "box"}, "done": {"page", "box"},
-		"c-comment": {"page", "plus", "minus"}, "c-keyword": {"page", "plus", "minus"}, "c-string": {"page", "plus", "minus"},
-		"c-number": {"page", "plus", "minus"}, "c-name": {"page", "plus", "minus"},
+		"text": {"panel", "back", "good-wash", "bad-wash"}, "muted": {"panel", "back", "off-wash"}, "done": {"panel", "back"},
+		"c-comment": {"panel", "good-wash", "bad-wash"}, "c-keyword": {"panel", "good-wash", "bad-wash"}, "c-string": {"panel", "good-wash", "bad-wash"},
+		"c-number": {"panel", "good-wash", "bad-wash"}, "c-name": {"panel", "good-wash", "bad-wash"},
 	} {
 		for _, ground := range grounds {
 			for i, scheme := range []string{"light", "dark"} {

@@ -43,8 +43,8 @@ type frame struct {
 	Page         any
 }
 
-// policy allows only a style sheet, images and forms of this server.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// policy allows only a style sheet, fonts, images and forms of this server.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // show renders and sends a page.
 func (s *Sessions) show(w http.ResponseWriter, status int, name, title string, page any) {

@@ -10,11 +10,13 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/look"
 )
 
 // pageResult is what a page shows.
@@ -65,15 +67,7 @@ type body struct {
 
 // frame is the data of the layout.
 type frame struct {
-	Title    string
-	Who      access.Identity
-	Sections []Link
-	Links    []Link
-	// Section is the address of the current navigation entry.
-	Section string
-	Search  string
-	// SignIn and SignOut are addresses; empty if not available.
-	SignIn, SignOut string
+	look.Shell
 	// Notice is a message that is shown once; empty for none.
 	Notice string
 	// Style and Script are the addresses of static files.
@@ -160,9 +154,12 @@ func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity,
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
 	f := frame{
-		Title: title, Who: who, Sections: sectionsOf(who), Links: s.linksOf(who), Section: section, Search: r.URL.Query().Get("q"),
-		Style: assetAddress("kalypso.css"), Script: assetAddress("kalypso.js"),
+		Shell: look.Shell{Title: line(title), Places: s.placesOf(who, section), Search: "/search", Query: r.URL.Query().Get("q")},
+		Style: look.Address("", "kalypso.css"), Script: scriptAddress(),
 		Main: template.HTML(main), //nolint:gosec // a template made it
+	}
+	if who.Role != "" || len(who.Grants) > 0 {
+		f.User, f.Role = line(who.Name), cmp.Or(string(who.Role), "in workspaces")
 	}
 	if who.Source == access.BySession {
 		f.SignOut = s.SignOut
@@ -170,6 +167,15 @@ func (s *site) frame(r *http.Request, who access.Identity, title, section string
 		f.SignIn = s.signInFor(r)
 	}
 	return f
+}
+
+// placesOf returns the navigation that a user has; section is the address of its current entry.
+func (s *site) placesOf(who access.Identity, section string) []look.Place {
+	var places []look.Place
+	for _, l := range slices.Concat(sectionsOf(who), s.linksOf(who)) {
+		places = append(places, look.Place{Name: line(l.Name), Address: l.Address, Current: section != "" && l.Address == section})
+	}
+	return places
 }
 
 // signInFor returns the address to sign in and come back to r; empty if browsers cannot sign in.
@@ -229,7 +235,7 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // policy is the content security policy: nothing from other servers, nothing inline.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // setHeaders sets the headers of all pages. Pages are for one user, and browsers must ask again before they reuse one.

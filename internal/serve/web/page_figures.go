@@ -43,5 +43,5 @@ func (s *site) figures(q *pageRequest) (*pageResult, error) {
 		return nil, query.Unknown("environment", view.Environment, view.Environments)
 	}
 	view.Deployments = barChart("Deployments over time", view.Parts)
-	return &pageResult{title: "Figures", value: view.Figures, view: view, concerns: []string{operations("environments/")}}, nil
+	return &pageResult{title: "Insights", value: view.Figures, view: view, concerns: []string{operations("environments/")}}, nil
 }

@@ -109,7 +109,7 @@ func (s *site) needs(q *pageRequest) (*pageResult, error) {
 		view.Kinds = append(view.Kinds, needKindView{string(l.kind), l.label})
 	}
 	return &pageResult{
-		title: "What needs you", value: view.Needs, view: view, command: s.command("status"), concerns: []string{operations("")},
+		title: "Inbox", value: view.Needs, view: view, command: s.command("status"), concerns: []string{operations("")},
 		summary: count(view.Total, "thing") + " to do",
 	}, nil
 }

@@ -83,7 +83,7 @@ func (s *site) plan(q *pageRequest) (*pageResult, error) {
 	}
 	view.ControlPlanes, view.Environments, view.own = sorted(view.ControlPlanes), sorted(view.Environments), sorted(view.own)
 	value := planAnswer{ControlPlanes: view.ControlPlanes, Environments: view.Environments}
-	a := &pageResult{title: "Plan"}
+	a := &pageResult{title: "Plan a change"}
 	view.Requested = slices.ContainsFunc([]string{"change", "branch", "commit", "environment"}, func(name string) bool { return q.text(name) != "" })
 	if view.Requested {
 		view.Title = planTitle(view.Question)

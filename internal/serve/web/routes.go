@@ -21,7 +21,7 @@ type page struct {
 var routes = []page{
 	{"fleet", "/{$}", "/", (*site).fleet},
 	{"fleet", "/environments", "/", (*site).fleet},
-	{"needs", "/needs", "/", (*site).needs},
+	{"needs", "/needs", "/needs", (*site).needs},
 	{"environment", "/environments/{name}", "/", (*site).environment},
 	{"explain", "/environments/{name}/explain", "/", (*site).explain},
 	{"explain", "/environments/{name}/what-if", "/", (*site).whatIf},
@@ -76,12 +76,13 @@ func Sections() []Link { return slices.Clone(sections) }
 // sections lists the entries of the navigation.
 var sections = []Link{
 	{"Fleet", "/"},
+	{"Inbox", "/needs"},
 	{"Map", "/map"},
 	{"Workloads", "/workloads"},
 	{"Clusters", "/clusters"},
 	{"Promotions", "/promotions"},
-	{"Plan", "/plan"},
+	{"Activity", "/history"},
+	{"Plan a change", "/plan"},
 	{"Compare", "/compare"},
-	{"History", "/history"},
-	{"Figures", "/figures"},
+	{"Insights", "/figures"},
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/text/look"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
@@ -24,7 +25,7 @@ type templates struct {
 
 // parse reads the embedded templates. Tests execute each of them.
 func parse(p *Pages) templates {
-	shared := template.Must(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error").
+	shared := template.Must(look.Add(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error")).
 		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/needs.html"))
 	t := templates{frame: shared, pages: map[string]*template.Template{}}
 	names := []string{"failure"}

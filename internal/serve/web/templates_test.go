@@ -13,6 +13,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/look"
 )
 
 // views holds the data type of every template.
@@ -49,7 +50,7 @@ func TestTemplatesRenderAnyValue(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				whole, err := all.layout(frame{Title: name, Sections: sections, Main: template.HTML(main)})
+				whole, err := all.layout(frame{Shell: look.Shell{Title: name, Places: []look.Place{{Name: hostile, Address: "/"}}, User: hostile}, Main: template.HTML(main)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -139,7 +139,7 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
-	return &pageResult{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
+	return &pageResult{title: "Activity", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
 }
 
 // kinds are the kinds that the page shows by default. allKinds includes registrations: with thousands of

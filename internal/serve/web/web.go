@@ -89,7 +89,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 		mux.Handle("/"+root+"/", h)
 	}
 	mux.Handle("/favicon.ico", h)
-	for name := range strings.FieldsSeq(staticFiles) {
+	for _, name := range staticFiles() {
 		mux.Handle("/-/"+name, h)
 	}
 }

@@ -1,5 +1,5 @@
-// Pages work without this file. It keeps them up to date, moves the focus to the search field on "/",
-// copies commands, and filters tables while the user types.
+// Pages work without this file. It keeps them up to date and says when it cannot, moves the focus with the keyboard,
+// copies commands, and filters and sorts tables.
 "use strict";
 
 (() => {
@@ -84,6 +84,10 @@
       const answer = await fetch(location.pathname + location.search, { headers, credentials: "same-origin", cache: "no-store" });
       if (last - signalled < shared + Date.now() - last) soon();
       if (answer.status === 304) return;
+      if (answer.status === 401) {
+        ended();
+        return;
+      }
       if (!answer.ok) {
         announce("This page could not be updated");
         if (answer.status >= 500 && !timer) timer = setTimeout(refresh, 10000);
@@ -142,12 +146,98 @@
     }
     events.addEventListener("reset", signal);
     // Events between the rendering of the page and this connection are not repeated.
-    events.addEventListener("open", signal);
+    events.addEventListener("open", () => {
+      found();
+      signal();
+    });
+    events.addEventListener("error", lose);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && wanted) soon();
     });
     window.addEventListener("pagehide", () => events.close());
   }
+
+  // ----- Honest: a page that is not kept up to date says so. -----
+
+  const lost = document.getElementById("lost");
+  let losing = 0;
+  let since = "";
+
+  function lose() {
+    if (losing || !lost) return;
+    since = new Date().toTimeString().slice(0, 5);
+    losing = setTimeout(() => {
+      lost.textContent = "Connection lost since " + since + ". This page shows the state of then, and tries again.";
+      lost.hidden = false;
+    }, 4000);
+  }
+
+  function found() {
+    clearTimeout(losing);
+    losing = 0;
+    if (lost) lost.hidden = true;
+  }
+
+  function ended() {
+    found();
+    lost.textContent = "Your sign-in has ended. This page shows the last state. ";
+    const again = document.createElement("a");
+    again.href = "/-/sign-in?to=" + encodeURIComponent(location.pathname + location.search);
+    again.textContent = "Sign in again";
+    lost.append(again);
+    lost.hidden = false;
+  }
+
+  // ----- Tables sort by a column, if all of their rows are there. -----
+
+  const valueOf = (cell) => {
+    const time = cell.querySelector("time[datetime]");
+    return time ? -Date.parse(time.dateTime) : cell.dataset.value || cell.innerText.trim();
+  };
+
+  function sortBy(head) {
+    const table = head.closest("table");
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const body = table.tBodies[0];
+    const column = head.cellIndex;
+    const rows = [...body.rows].filter((row) => row.cells.length > column);
+    const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+    rows.sort((a, b) => compare(valueOf(a.cells[column]), valueOf(b.cells[column])) * (down ? -1 : 1));
+    body.append(...rows);
+  }
+
+  function sortable() {
+    if (document.querySelector('a[rel="next"]')) return; // only a part of the rows is here
+    for (const head of document.querySelectorAll("table:not(.flow, .plan) thead th:not(.type)")) {
+      const table = head.closest("table");
+      if (head.querySelector("button, a") || head.closest(".matrix, .diff") || !head.textContent.trim() || table.tBodies[0].rows.length < 3) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("button.sort");
+    if (button) sortBy(button.closest("th"));
+  });
+
+  // ----- Filters apply when something is chosen. -----
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form.filter[data-auto]");
+    if (form && event.target.matches("select, input[list]")) form.requestSubmit();
+  });
+
+  // An address has only the filters that are set.
+  document.addEventListener("formdata", (event) => {
+    if (!event.target.matches("form.filter[data-auto]")) return;
+    for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
+  });
 
   // ----- Details -----
 
@@ -182,6 +272,10 @@
   }
 
   function enhance() {
+    sortable();
+    for (const button of document.querySelectorAll("form.filter[data-auto] button:not([hidden])")) {
+      if (!button.form.querySelector('input:not([type="hidden"]):not([data-filters]):not([list])')) button.hidden = true;
+    }
     for (const tools of document.querySelectorAll("[data-map-tools][hidden]")) tools.hidden = false;
     draw();
     for (const button of document.querySelectorAll("[data-copy][hidden]")) {
@@ -414,14 +508,43 @@
     choose(event.target, moments[Math.min(moments.length - 1, Math.max(0, i + step))]);
   });
 
+  // ----- The keyboard: "/" and Ctrl-K search, j and k go through a list, g and a letter opens a page. -----
+
+  const places = { f: "/", i: "/needs", m: "/map", w: "/workloads", c: "/clusters", p: "/promotions", a: "/history", l: "/plan", d: "/compare", n: "/figures", r: "/-/repositories" };
+  let went = 0;
+
+  function search() {
+    const find = document.getElementById("find");
+    if (!find) return;
+    find.focus();
+    find.select();
+  }
+
+  function step(by) {
+    const all = [...document.querySelectorAll("main tbody th a, main .needs .what a, main .hits a, main .cards h2 a")].filter((a) => a.offsetParent);
+    const at = all.indexOf(document.activeElement);
+    const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
+    if (next) next.focus();
+  }
+
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest("input, textarea, select, [contenteditable]");
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
       event.preventDefault();
-      const find = document.getElementById("find");
-      find.focus();
-      find.select();
+      search();
+      return;
     }
+    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (Date.now() - went < 1000 && places[event.key]) {
+      event.preventDefault();
+      location.assign(places[event.key]);
+    } else if (event.key === "/") {
+      event.preventDefault();
+      search();
+    } else if (event.key === "j" || event.key === "k") {
+      step(event.key === "j" ? 1 : -1);
+    }
+    went = event.key === "g" ? Date.now() : 0;
   });
 
   if (page && main()) {
