@@ -31,7 +31,7 @@ func TestBesideOtherPages(t *testing.T) {
 	}
 	a := httptest.NewRecorder()
 	f.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/-/repositories", nil))
-	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`, `<a href="/tour">Tour</a>`, `role="search" action="/search"`} {
+	for _, want := range []string{`<span>Fleet</span></a>`, "platform/environments", `aria-current="page" title="Repositories"`, `href="/tour" title="Tour"`, `role="search" action="/search"`} {
 		if !strings.Contains(a.Body.String(), want) {
 			t.Errorf("the list of repositories has no %s", want)
 		}

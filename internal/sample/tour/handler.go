@@ -34,9 +34,10 @@ type handler struct {
 // Handler serves [Path] and what is below it:
 //
 //	GET  /sample/tour            the current step; readers
-//	POST /sample/tour/propose    content: commits an edit, and opens its pull request; operators with a session, as the next two
+//	POST /sample/tour/propose    content: commits an edit, and opens its pull request; operators with a session, as the next three
 //	POST /sample/tour/merge      repository, number, head: merges a pull request
 //	POST /sample/tour/cluster    mode: makes the cluster fail, or repairs it
+//	POST /sample/tour/skip       step: goes on with the step after it
 func (t *Tour) Handler() http.Handler {
 	h := &handler{Tour: t, frame: t.Pages.Frame()}
 	h.template = h.frame.Template(files, "page.html")
@@ -45,6 +46,7 @@ func (t *Tour) Handler() http.Handler {
 	mux.Handle("POST "+Path+"/propose", h.shield(access.Operator, h.propose))
 	mux.Handle("POST "+Path+"/merge", h.shield(access.Operator, h.merge))
 	mux.Handle("POST "+Path+"/cluster", h.shield(access.Operator, h.setCluster))
+	mux.Handle("POST "+Path+"/skip", h.shield(access.Operator, h.skip))
 	return mux
 }
 
@@ -200,7 +202,7 @@ func (h *handler) setCluster(r *request) error {
 		return err
 	}
 	mode := simulate.Mode(r.PostForm.Get("mode"))
-	if s == nil || !(mode == simulate.Failing && s.fails || mode == simulate.Healthy && s.recovers) {
+	if s == nil || !(mode == simulate.Failing && s.fails || mode == simulate.Healthy && s.failing) {
 		return h.done(r, fmt.Errorf("%w: this step does not change the cluster", forge.ErrConflict), "")
 	}
 	message := "The cluster large works again."
@@ -208,4 +210,17 @@ func (h *handler) setCluster(r *request) error {
 		message = "From now on, the cluster large rejects what is new."
 	}
 	return h.done(r, h.Clusters.Set(cluster, simulate.Behaviour{Mode: mode}), message)
+}
+
+// skip goes on with the step after the current one, whatever that waits for. A second click on an old page does nothing.
+func (h *handler) skip(r *request) error {
+	n, s, _, err := h.current(r)
+	if err != nil {
+		return err
+	}
+	if number, _ := strconv.Atoi(r.PostForm.Get("step")); s == nil || number != n+1 {
+		return h.done(r, fmt.Errorf("%w: the tour is at another step", forge.ErrConflict), "")
+	}
+	h.skipped.Store(int32(n + 1)) //nolint:gosec // a few steps
+	return h.done(r, nil, fmt.Sprintf("Skipped step %d.", n+1))
 }

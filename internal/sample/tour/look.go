@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
@@ -36,9 +37,10 @@ type arrival struct {
 	Pull *forge.PullRequest
 	// Published reports that the branch has it.
 	Published bool
-	// Result is what the clusters say, and Reason why.
+	// Result is what the clusters say, and Reason why. Counts counts them.
 	Result query.ProgressResult
 	Reason string
+	Counts comply.Counts
 }
 
 // Environment is the environment's name.
@@ -79,7 +81,7 @@ func (t *Tour) look(ctx context.Context) (int, *state, error) {
 			pulls[i], begun = &found[0], i
 		}
 	}
-	for i := begun; i < len(steps); i++ {
+	for i := max(begun, int(t.skipped.Load())); i < len(steps); i++ {
 		s := &state{step: &steps[i], pull: pulls[i], failing: failing}
 		if s.recovers {
 			s.pull = pulls[i-1]
@@ -165,6 +167,9 @@ func (t *Tour) arrive(ctx context.Context, p place, c *change, commit string) (a
 			a.Reason = "the server reads the merged branch"
 			return a, err
 		}
+	}
+	if progress.Gate != nil {
+		a.Counts = progress.Gate.Counts
 	}
 	a.Result, a.Reason = progress.Result, progress.Reason
 	return a, nil

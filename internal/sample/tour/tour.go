@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -52,6 +53,9 @@ type Tour struct {
 	Log   *slog.Logger // required
 	// Token is the file with the token to sign in, as users type it. // required
 	Token string
+
+	// skipped is the number of steps that users went over: the tour is at a later one.
+	skipped atomic.Int32
 }
 
 // repository opens a repository of the sample in Git.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/sample"
@@ -31,6 +32,8 @@ type view struct {
 	Plans                 []trial.Plan
 	// Wrong reports that the change has errors. Planned reports that its plan is there and has none, so that it can be merged.
 	Wrong, Planned bool
+	// Nodes draw the way of the change.
+	Nodes []node
 	// Arrivals are where the change is, and Merge the pull requests that wait for the user.
 	Arrivals []arrival
 	Merge    []pullView
@@ -52,6 +55,75 @@ type stepView struct {
 type pullView struct {
 	forge.PullRequest
 	Repository string
+}
+
+// node is a station on the way of a change.
+type node struct {
+	Name, Address string
+	// State says how far it is, in one or two words, and Tone is its color.
+	State, Tone string
+	// About is a line more; optional.
+	About string
+	// Clusters has the tone of each cluster; empty for a station without clusters.
+	Clusters []string
+	// Now means that the change is here, Moves that it is on the way to it.
+	Now, Moves bool
+}
+
+// nodes draws the way of a step's change: the edit, its pull request, and the branches that clusters follow.
+func nodes(s *state) []node {
+	var all []node
+	if s.change != nil {
+		merged := s.merged()
+		edit := node{Name: s.change.file, State: "not proposed", Tone: "off", Now: s.pull == nil, About: s.change.repository}
+		pull := node{Name: "pull request", State: "none yet", Tone: "off"}
+		switch {
+		case merged:
+			edit.State, edit.Tone = "edited", "good"
+			pull.State, pull.Tone, pull.Moves = "merged", "good", true
+		case s.pull != nil:
+			edit.State, edit.Tone = "edited", "good"
+			pull.State, pull.Tone, pull.Now, pull.Moves = "open", "move", true, true
+		}
+		if s.pull != nil {
+			pull.Name, pull.Address = fmt.Sprintf("pull request #%d", s.pull.Number), s.pull.URL
+		}
+		all = append(all, edit, pull)
+	}
+	for _, p := range s.places {
+		n := node{Name: p.String(), Address: "/environments/" + p.environment, State: "waiting", Tone: "off", Clusters: slices.Repeat([]string{"off"}, clusters)}
+		for _, a := range s.arrivals {
+			if a.place == p {
+				n.arrived(&a)
+			}
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// clusters is the number of clusters of each environment of the sample.
+const clusters = 3
+
+// arrived says how far a change is at a station.
+func (n *node) arrived(a *arrival) {
+	n.Moves = a.Published || a.Pull != nil
+	switch {
+	case a.Done():
+		n.State, n.Tone = "running", "good"
+	case a.Failed():
+		n.State, n.Tone, n.Now = "failed", "bad", true
+	case a.Published:
+		n.State, n.Tone, n.Now = "deploying", "move", true
+	case a.Pull != nil:
+		n.State, n.Tone, n.Now = "proposed", "move", true
+	}
+	if !a.Published || a.Counts.Counted == 0 {
+		return
+	}
+	n.Clusters = slices.Concat(slices.Repeat([]string{"bad"}, a.Counts.Failed), slices.Repeat([]string{"good"}, a.Counts.Reached),
+		slices.Repeat([]string{"move"}, max(0, a.Counts.Counted-a.Counts.Failed-a.Counts.Reached)))
+	n.About = fmt.Sprintf("%d of %d run it", a.Counts.Reached, a.Counts.Counted)
 }
 
 // editView is a file to edit.
@@ -100,8 +172,8 @@ func (t *Tour) fill(ctx context.Context, v *view, s *state, content string) erro
 		return nil
 	}
 	v.Step = &stepView{Number: v.Number, Title: s.title, Text: s.text}
-	v.Fail, v.Repair = s.fails && !s.failing && !s.merged(), s.recovers && s.failing
-	v.Arrivals = s.arrivals
+	v.Fail, v.Repair = s.fails && !s.failing && !s.merged(), s.failing && !(s.fails && !s.merged())
+	v.Arrivals, v.Nodes = s.arrivals, nodes(s)
 	for _, one := range open(s) {
 		if s.pull != nil && s.pull.State == forge.Open {
 			v.Proposed = &one

@@ -58,7 +58,7 @@ func TestPagesDependOnTheRole(t *testing.T) {
 			t.Errorf("%s sees %d entries of the audit trail, want %d", tc.role, got, tc.audits)
 		}
 		if tc.status == http.StatusOK {
-			parse(t, a.Body).wants(".who", "Ann "+string(tc.role))
+			parse(t, a.Body).wants(".who", "Ann · "+string(tc.role))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/environments/unknown"} {
 		h := w.ask(path).Header()
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY", "Content-Type": "text/html; charset=utf-8",
 		} {
 			if h.Get(name) != want {

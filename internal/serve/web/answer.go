@@ -137,6 +137,7 @@ func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity,
 	default:
 		f := s.frame(r, who, m.title, m.page.section, m.main)
 		f.Tag = m.mainTag
+		s.addInbox(r, who, f.Places)
 		if m.again > 0 {
 			w.Header().Set("Refresh", strconv.Itoa(int(m.again.Seconds())))
 		}
@@ -154,7 +155,7 @@ func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity,
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
 	f := frame{
-		Shell: look.Shell{Title: line(title), Places: s.placesOf(who, section), Search: "/search", Query: r.URL.Query().Get("q")},
+		Shell: look.Shell{Title: line(title), Places: s.navigationOf(who, section), Search: "/search", Query: r.URL.Query().Get("q")},
 		Style: look.Address("", "kalypso.css"), Script: scriptAddress(),
 		Main: template.HTML(main), //nolint:gosec // a template made it
 	}
@@ -169,8 +170,8 @@ func (s *site) frame(r *http.Request, who access.Identity, title, section string
 	return f
 }
 
-// placesOf returns the navigation that a user has; section is the address of its current entry.
-func (s *site) placesOf(who access.Identity, section string) []look.Place {
+// navigationOf returns the navigation that a user has; section is the address of its current entry.
+func (s *site) navigationOf(who access.Identity, section string) []look.Place {
 	var places []look.Place
 	for _, l := range slices.Concat(sectionsOf(who), s.linksOf(who)) {
 		places = append(places, look.Place{Name: line(l.Name), Address: l.Address, Current: section != "" && l.Address == section})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
@@ -66,35 +67,6 @@ func deliveryState(e query.ApplicationEnvironment) any {
 	return e.Phase
 }
 
-// urgency is the order in which states are listed, by tone.
-var urgency = []string{bad, warn, move, off, good}
-
-// countApplications adds the states of applications to environments.
-func (s *site) countApplications(q *pageRequest, chains []chainView) error {
-	page, err := q.observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
-	if err != nil {
-		return err
-	}
-	type place struct{ controlPlane, environment string }
-	counts := map[place]map[any]int{}
-	for _, one := range page.Items {
-		for _, e := range one.Environments {
-			at := place{one.ControlPlane, e.Environment}
-			if counts[at] == nil {
-				counts[at] = map[any]int{}
-			}
-			counts[at][deliveryState(e)]++
-		}
-	}
-	for i := range chains {
-		for j := range chains[i].Environments {
-			e := &chains[i].Environments[j]
-			e.Applications = countsOf(counts[place{e.ControlPlane, e.Name}])
-		}
-	}
-	return nil
-}
-
 // countsOf sorts counts by urgency, then by label.
 func countsOf(counts map[any]int) []stateCount {
 	var all []stateCount
@@ -102,13 +74,9 @@ func countsOf(counts map[any]int) []stateCount {
 		all = append(all, stateCount{state, n})
 	}
 	slices.SortFunc(all, func(a, b stateCount) int {
-		if d := slices.Index(urgency, tone(a.State)) - slices.Index(urgency, tone(b.State)); d != 0 {
-			return d
-		}
-		if label(a.State) < label(b.State) {
-			return -1
-		}
-		return 1
+		return cmp.Or(
+			slices.Index(urgencies, tone(a.State))-slices.Index(urgencies, tone(b.State)), cmp.Compare(label(a.State), label(b.State)),
+		)
 	})
 	return all
 }

@@ -55,7 +55,7 @@ func TestAmbiguousEnvironmentOffersControlPlanes(t *testing.T) {
 		t.Fatalf("got %d choices", len(links))
 	}
 	w.see(attribute(links[1], "href")).wants("h1", "dev")
-	if fleet := w.see("/"); len(fleet.all("svg a[href="+attribute(links[1], "href")+"]")) != 1 {
+	if fleet := w.see("/"); len(fleet.all("thead a[href="+attribute(links[1], "href")+"]")) != 1 {
 		t.Error("the fleet does not say whose environment it leads to")
 	}
 }

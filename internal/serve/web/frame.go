@@ -46,7 +46,9 @@ func (f *Frame) Show(w http.ResponseWriter, r *http.Request, who access.Identity
 	err := m.Template.ExecuteTemplate(&main, "page", body{Page: m.Page, Role: who.Role})
 	var whole []byte
 	if err == nil {
-		whole, err = f.site.templates.layout(f.site.frame(r, who, m.Title, m.Section, main.Bytes()))
+		around := f.site.frame(r, who, m.Title, m.Section, main.Bytes())
+		f.site.addInbox(r, who, around.Places)
+		whole, err = f.site.templates.layout(around)
 	}
 	if err != nil {
 		f.Refuse(w, r, who, fmt.Errorf("show page %q: %w", m.Title, err))

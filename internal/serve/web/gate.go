@@ -16,6 +16,8 @@ type gateView struct {
 	Parts []barPart
 	// Others counts the clusters that do not run the commit, by state, without empty states.
 	Others []stateCount
+	// Field has a square for each cluster; nil without clusters.
+	Field *clusterField
 	// Published is the commit that the gate counts, if it differs from the one on the page: that one
 	// is not published yet. Empty otherwise.
 	Published string
@@ -42,7 +44,7 @@ func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 	all := []stateCount{
 		{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 	}
-	v := &gateView{Gate: g, Parts: barOf(all)}
+	v := &gateView{Gate: g, Parts: barOf(all), Field: fieldOf(worstFirst(c))}
 	ahead := phase == decide.Proposed || phase == decide.Rejected
 	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
 		v.Published = cmp.Or(g.SourceCommit, g.Commit)

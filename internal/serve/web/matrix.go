@@ -249,6 +249,19 @@ func cellState(c *query.Cell, past bool) string {
 	return "assigned"
 }
 
+// shaded returns the class of a cell, as an attribute's value: 1 cluster of 100 is not as bad as 100 of 100.
+func shaded(tone, state string, some, expected int) string {
+	switch {
+	case state == "ready" || some == 0:
+		return tone
+	case 4*some < expected:
+		return `"` + tone + ` few"`
+	case some >= expected && state == "failed":
+		return `"` + tone + ` all"`
+	}
+	return tone
+}
+
 // writeCell writes a cell: its color, a symbol, and how many of its clusters are in the state.
 // link begins its link; empty for none.
 func writeCell(out *strings.Builder, c *query.Cell, state, link string) {
@@ -256,7 +269,7 @@ func writeCell(out *strings.Builder, c *query.Cell, state, link string) {
 	some := map[string]int{"failed": n.Failed, "missing": n.Missing, "progressing": n.Progressing, "suspended": n.Suspended, "ready": n.Ready}[state]
 	m := styleOf(state)
 	out.WriteString(`<td class=`)
-	out.WriteString(m.tone)
+	out.WriteString(shaded(m.tone, state, some, n.Expected))
 	if state == "ready" && n.Ready == n.Expected && c.Pending == "" {
 		if out.WriteByte('>'); link != "" { // the common case: the symbol is enough
 			out.WriteString(link + ` aria-label="ready">` + m.symbol + "</a>")

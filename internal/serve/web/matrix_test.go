@@ -84,6 +84,8 @@ func TestCells(t *testing.T) {
 	}{
 		{query.Cell{States: query.StateCounts{Expected: 3, Ready: 3}}, `<td class=good>✓`},
 		{query.Cell{States: query.StateCounts{Expected: 3, Ready: 2, Failed: 1}}, `<td class=bad aria-label="failed 1 of 3">✕1`},
+		{query.Cell{States: query.StateCounts{Expected: 100, Ready: 99, Failed: 1}}, `<td class="bad few" aria-label="failed 1 of 100">✕1`},
+		{query.Cell{States: query.StateCounts{Expected: 3, Failed: 3}}, `<td class="bad all" aria-label="failed 3 of 3">✕3`},
 		{query.Cell{Held: true, States: query.StateCounts{Expected: 3, Ready: 3}}, `<td class=warn aria-label="held, 3 clusters">▲`},
 		{query.Cell{Pending: "removed", States: query.StateCounts{Expected: 1, Ready: 1}}, `<td class=good aria-label="ready 1 of 1, to be removed">✓<sup>−</sup>`},
 		{query.Cell{Pending: "added"}, `<td class=move aria-label="added">+`},

@@ -17,7 +17,7 @@ func TestFleetAtAPointInTime(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	p := w.see("/?asOf=" + at(28))
 	p.wants(".asof", "2026-11-20 11:32:00 UTC")
-	p.wants("#environment-dev .gate", "2 of 3")
+	p.wants("td[data-env=dev]", "2 of 3")
 	if links := p.all("a[href=/environments/dev]"); len(links) > 0 {
 		t.Error("a link leads from the past to now")
 	}

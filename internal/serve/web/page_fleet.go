@@ -10,15 +10,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// fleetPage shows the chains of environments.
+// fleetPage shows the boards of control planes, with what needs a user and what happened.
 type fleetPage struct {
 	// Alerts are the problems of the server.
 	Alerts []Alert
 	// Unread are the control planes that could not be read.
 	Unread []query.Unread
-	Chains []chainView
+	// Strip has the figures; empty for the past.
+	Strip  []figure
+	Boards []board
 	// Needs is what needs a user; nil if only the ledger is known.
 	Needs *needsView
+	// Activity are the newest events; empty for the past.
+	Activity []eventView
 	// More reports that not all environments are shown.
 	More bool
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
@@ -27,28 +31,8 @@ type fleetPage struct {
 	Time *timeBar
 }
 
-// chainView has the environments of one control plane.
-type chainView struct {
-	// ControlPlane is empty if only the ledger knows the environments.
-	ControlPlane string
-	Graph        graph
-	Environments []environmentView
-}
-
-// environmentView is an environment's card.
-type environmentView struct {
-	query.Environment
-	// ID is the card's anchor.
-	ID, Address string
-	State       any
-	Gate        *gateView
-	// Applications counts applications by state, the most urgent first.
-	Applications []stateCount
-	// Why is the reason for its phase; empty if the clusters below its gate show it.
-	Why string
-	// Scoped means that the user cannot open the commit's promotion, which is the platform's.
-	Scoped bool
-}
+// maxActivity limits the newest events.
+const maxActivity = 9
 
 func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 	asOf, moved, err := q.asOf()
@@ -65,13 +49,14 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := fleetPage{Chains: chainsOf(all.Items, q.observer.Scoped()), More: all.Next != "", AsOf: asOf, Now: q.with("asOf", "")}
+	view := fleetPage{More: all.Next != "", AsOf: asOf, Now: q.with("asOf", "")}
 	if view.Time, err = s.timeBar(q, "", asOf); err != nil {
 		return nil, err
 	}
 	if asOf.IsZero() {
-		err = s.addCurrent(q, &view)
+		err = s.addCurrent(q, &view, all.Items)
 	} else {
+		view.Boards = s.boardsOf(q, all.Items, nil, nil)
 		view.at(asOf)
 	}
 	if err != nil {
@@ -85,26 +70,47 @@ func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 }
 
 // addCurrent adds what is known of the current state only.
-func (s *site) addCurrent(q *pageRequest, view *fleetPage) error {
+func (s *site) addCurrent(q *pageRequest, view *fleetPage, environments []query.Environment) error {
 	view.Unread = q.observer.Unread()
 	if s.Alerts != nil && !q.observer.Scoped() { // alerts can name any repository
 		view.Alerts = s.Alerts()
 	}
-	var err error
-	if view.Needs, err = s.firstNeeds(q); err != nil {
+	needs, err := s.allNeeds(q)
+	if err != nil {
 		return err
 	}
-	return s.countApplications(q, view.Chains)
+	waiting := settlementsOf(needs)
+	view.Needs = needs.first()
+	applications, err := q.observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+	if err != nil {
+		return err
+	}
+	if view.Boards = s.boardsOf(q, environments, applications.Items, waiting); len(view.Boards) == 0 {
+		return nil
+	}
+	if view.Strip, err = s.strip(q, environments); err != nil {
+		return err
+	}
+	history, err := q.observer.History(q.Context(), query.HistoryQuery{Kinds: kinds, Paging: query.Paging{Limit: 3 * maxActivity}})
+	if err != nil {
+		return err
+	}
+	view.Activity = timelineOf(history.Items, "")
+	view.Activity = view.Activity[:min(len(view.Activity), maxActivity)]
+	return nil
 }
 
 // at makes the links lead to the same moment.
 func (v *fleetPage) at(asOf time.Time) {
-	for _, chain := range v.Chains {
-		for i := range chain.Environments {
-			chain.Environments[i].Address = pastOf(chain.Environments[i].Address, asOf)
+	for i := range v.Boards {
+		b := &v.Boards[i]
+		for j := range b.Columns {
+			b.Columns[j].Address = pastOf(b.Columns[j].Address, asOf)
 		}
-		for i := range chain.Graph.Nodes {
-			chain.Graph.Nodes[i].Address = pastOf(chain.Graph.Nodes[i].Address, asOf)
+		for _, row := range b.Rows {
+			for j := range row.Cells {
+				row.Cells[j].More, row.Cells[j].Notes = pastOf(row.Cells[j].More, asOf), nil
+			}
 		}
 	}
 }
@@ -118,48 +124,12 @@ func pastOf(address string, asOf time.Time) string {
 // operations returns an address of the API.
 func operations(path string) string { return api.Root + "/" + path }
 
-// chainsOf groups environments by control plane. They must be sorted by it.
-func chainsOf(all []query.Environment, scoped bool) []chainView {
-	var chains []chainView
-	address := environmentAddresses(all)
-	from := 0
-	for i := range all {
-		if i+1 < len(all) && all[i+1].ControlPlane == all[i].ControlPlane {
-			continue
-		}
-		group := all[from : i+1]
-		from = i + 1
-		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group, address)}
-		for _, e := range group {
-			view := environmentViewOf(e, anchorOf(e, len(chains)), address(e))
-			view.Scoped = scoped
-			chain.Environments = append(chain.Environments, view)
-		}
-		chains = append(chains, chain)
-	}
-	return chains
-}
-
-// anchorOf returns the anchor of an environment. Several chains may have an environment of the same name.
-func anchorOf(e query.Environment, chain int) string {
-	if chain == 0 {
+// anchorOf returns the anchor of an environment. Several boards may have an environment of the same name.
+func anchorOf(e query.Environment, board int) string {
+	if board == 0 {
 		return "environment-" + e.Name
 	}
-	return fmt.Sprintf("environment-%s-%d", e.Name, chain+1)
-}
-
-// maxCauses limits the causes on a card.
-const maxCauses = 3
-
-func environmentViewOf(e query.Environment, id, address string) environmentView {
-	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate, e.Commit, e.Phase)}
-	if v.Gate == nil || len(v.Gate.Causes) == 0 || e.Candidate != "" {
-		v.Why = withoutCauses(e.Reason, e.Gate)
-	}
-	if v.Gate != nil {
-		v.Gate.Causes = v.Gate.Causes[:min(len(v.Gate.Causes), maxCauses)]
-	}
-	return v
+	return fmt.Sprintf("environment-%s-%d", e.Name, board+1)
 }
 
 // withoutCauses returns a reason without the causes that the gate lists next to it.
@@ -174,12 +144,37 @@ func withoutCauses(reason string, g *query.Gate) string {
 func summaryOf(all []query.Environment) string {
 	var parts []string
 	for _, e := range all[:min(len(all), 10)] {
-		n := nodeOf(e)
-		text := fmt.Sprintf("%s %s", n.Name, label(n.State))
-		if n.Gate != "" {
-			text += ", " + n.Gate
+		text := fmt.Sprintf("%s %s", line(e.Name), label(stateOf(e)))
+		if g := gateOf(e.Gate, e.Commit, e.Phase); g != nil && g.Published == "" {
+			text += fmt.Sprintf(", %s of %s", number(g.Counts.Reached), number(g.Counts.Counted))
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// stateOf returns the most important state of an environment.
+func stateOf(e query.Environment) any {
+	switch {
+	case e.Error != "":
+		return "error"
+	case e.Paused != nil:
+		return "paused"
+	}
+	return e.Phase
+}
+
+// environmentAddresses returns the addresses of environments. They name the control plane if several have the same environment name.
+func environmentAddresses(all []query.Environment) func(query.Environment) string {
+	names := map[string]int{}
+	for _, e := range all {
+		names[e.Name]++
+	}
+	return func(e query.Environment) string {
+		address := "/environments/" + url.PathEscape(e.Name)
+		if names[e.Name] > 1 {
+			address += "?controlPlane=" + url.QueryEscape(e.ControlPlane)
+		}
+		return address
+	}
 }

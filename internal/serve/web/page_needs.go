@@ -73,20 +73,26 @@ const (
 	maxFirstUnsure = 3
 )
 
-// firstNeeds returns the most urgent needs, for the page of the fleet; nil if no rounds are known.
-func (s *site) firstNeeds(q *pageRequest) (*needsView, error) {
+// allNeeds returns everything that needs a user; nil if no rounds are known.
+func (s *site) allNeeds(q *pageRequest) (*needsView, error) {
 	if q.observer.Fleet == nil || len(q.observer.Fleet.ControlPlanes()) == 0 {
 		return nil, nil
 	}
-	view, err := s.needsOf(q, query.NeedsQuery{ControlPlane: q.text("controlPlane"), Paging: query.Paging{Limit: maxFirstNeeds}})
-	if err != nil {
-		return nil, err
+	return s.needsOf(q, query.NeedsQuery{ControlPlane: q.text("controlPlane"), Paging: query.Paging{Limit: query.MaxLimit}})
+}
+
+// first returns the most urgent needs, for the page of the fleet; nil if v is.
+func (v *needsView) first() *needsView {
+	if v == nil {
+		return nil
 	}
-	view.More, view.All = view.Total-len(view.Rows), "/needs"
-	if shown := min(len(view.Unsure), maxFirstUnsure); shown < len(view.Unsure) {
-		view.MoreUnsure, view.Unsure = len(view.Unsure)-shown, view.Unsure[:shown]
+	first := *v
+	first.Rows = v.Rows[:min(len(v.Rows), maxFirstNeeds)]
+	first.More, first.All = first.Total-len(first.Rows), "/needs"
+	if shown := min(len(first.Unsure), maxFirstUnsure); shown < len(first.Unsure) {
+		first.MoreUnsure, first.Unsure = len(first.Unsure)-shown, first.Unsure[:shown]
 	}
-	return view, nil
+	return &first
 }
 
 func (s *site) needs(q *pageRequest) (*pageResult, error) {

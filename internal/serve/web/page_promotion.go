@@ -23,6 +23,9 @@ type promotionsPage struct {
 	Kind query.PromotionKind
 	// Rolling are the environments with rings.
 	Rolling []rollingView
+	// Rows are the commits, and Columns the environments that they were promoted to.
+	Rows    []commitRow
+	Columns []string
 }
 
 func (s *site) promotions(q *pageRequest) (*pageResult, error) {
@@ -46,10 +49,27 @@ func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 	if moves != query.ApplicationPromotion {
 		rolling = s.rolling(q, environment)
 	}
+	view := promotionsPage{Page: page, Environment: environment, Kind: moves, Environments: known, Next: q.next(page.Next), Rolling: rolling}
+	view.Rows, view.Columns = s.commitRows(q, page.Items, s.inChain(q, known))
 	return &pageResult{
-		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
-		view: promotionsPage{Page: page, Environment: environment, Kind: moves, Environments: known, Next: q.next(page.Next), Rolling: rolling},
+		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")}, view: view,
 	}, nil
+}
+
+// inChain returns the names of environments in the order of promotion, as far as it is known, and then the others.
+func (s *site) inChain(q *pageRequest, known []string) []string {
+	var names []string
+	for _, standing := range q.observer.Standings() {
+		if slices.Contains(known, standing.Environment) && !slices.Contains(names, standing.Environment) {
+			names = append(names, standing.Environment)
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // promotionPage is the promotion of one commit.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -21,7 +22,7 @@ type searchPage struct {
 
 // hit is a result of a search.
 type hit struct {
-	// Kind is environment, workload, cluster or commit.
+	// Kind is environment, workload, target, cluster type, policy, cluster, pull request or commit.
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	Address string `json:"address"`
@@ -35,7 +36,9 @@ const maxHits = 20
 func (s *site) search(q *pageRequest) (*pageResult, error) {
 	view := searchPage{Query: q.text("q")}
 	if view.Query != "" {
-		for _, find := range []func(*pageRequest, *searchPage) error{s.findCommit, s.findEnvironments, s.findWorkloads, s.findClusters} {
+		for _, find := range []func(*pageRequest, *searchPage) error{
+			s.findCommit, s.findEnvironments, s.findWorkloads, s.findClusters, s.findScheduled, s.findPullRequests,
+		} {
 			if err := find(q, &view); err != nil {
 				return nil, err
 			}
@@ -127,4 +130,50 @@ func (s *site) findClusters(q *pageRequest, p *searchPage) error {
 		}
 	}
 	return err
+}
+
+// findScheduled finds what the repositories of environments have: targets, cluster types and policies. Users with roles in workspaces
+// see only some of them, and have the pages of their environments.
+func (s *site) findScheduled(q *pageRequest, p *searchPage) error {
+	if q.observer.Scoped() {
+		return nil
+	}
+	for _, standing := range q.observer.Standings() {
+		if standing.Scheduling == nil || standing.Scheduling.Snapshot == nil {
+			continue
+		}
+		in, snapshot := standing.Environment, standing.Scheduling.Snapshot
+		for _, t := range snapshot.Targets {
+			if p.matches(t.Name) {
+				p.add(hit{"target", line(t.Name), targetAddress(in, t.Name), in})
+			}
+		}
+		for _, c := range snapshot.ClusterTypes {
+			if p.matches(c.Name) {
+				p.add(hit{"cluster type", line(c.Name), clustersAddress(in, c.Name, ""), in})
+			}
+		}
+		for _, one := range snapshot.Policies {
+			if p.matches(one.Name) {
+				p.add(hit{"policy", line(one.Name), "/map?" + url.Values{"environment": {in}, "policy": {one.Name}}.Encode(), in})
+			}
+		}
+	}
+	return nil
+}
+
+// findPullRequests finds open pull requests by number and title.
+func (s *site) findPullRequests(q *pageRequest, p *searchPage) error {
+	if q.observer.Scoped() {
+		return nil
+	}
+	for _, list := range s.Open.all() {
+		for _, one := range list.Items {
+			name := fmt.Sprintf("#%d %s", one.Number, line(one.Title))
+			if isLink(one.URL) && p.matches(name) {
+				p.add(hit{"pull request", name, one.URL, repositoryName(list.Repository)})
+			}
+		}
+	}
+	return nil
 }

@@ -55,17 +55,17 @@ func TestFleetShowsWhatIsWrongWithTheServer(t *testing.T) {
 
 func TestFleetShowsBehindClustersAndWaitingCommits(t *testing.T) {
 	p := newWorld(t).fleetOfThree().see("/")
-	p.wants("svg a[href=/environments/dev] text", "✕ failed")
-	p.wants("svg a[href=/environments/dev] text", "2 of 3")
-	if n := len(p.all("path.waits")); n != 1 {
-		t.Errorf("%d edges wait, want the one from dev to stage", n)
+	if n := len(p.all("th#environment-dev")); n != 1 {
+		t.Errorf("%d columns of dev", n)
 	}
-	p.wants("#environment-dev .gate", "2 of 3 run it, 1 failed")
-	p.wants("#environment-dev li", "large-03 no <b>image</b>")
-	p.wants("#environment-dev .change", "#12 dev: 2 added")
-	p.wants("#environment-dev footer", "1 error")
-	p.wants("#environment-stage .note", "Paused by Ann: sale until Monday")
-	p.wants("#environment-stage .clamp", "it has to run in dev first")
+	p.wants("td[data-env=dev]", "✕ failed")
+	p.wants("td[data-env=dev] .how", "2 of 3")
+	p.wants("td[data-env=dev] .because", "no <b>image</b>")
+	p.wants("td[data-env=dev] .notes", "1 error")
+	p.wants("td[data-env=stage] .because", "by Ann: sale until Monday")
+	if n := len(p.all("td.next")); n != 1 {
+		t.Errorf("%d cells wait for a commit, want stage", n)
+	}
 	p.wants(".command code", "kalypso status --server https://kalypso.example.com")
 	if links := p.all("a[href=javascript:alert(1)]"); len(links) > 0 {
 		t.Error("an address that is not one of the web became a link")

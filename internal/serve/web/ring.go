@@ -13,6 +13,8 @@ type ringView struct {
 	query.Ring
 	Environment string
 	Parts       []barPart
+	// Field has a square for each cluster; nil without clusters.
+	Field *clusterField
 	// ControlPlane is that of the environment; empty if the page offers no actions.
 	ControlPlane string
 	// Bypasses means that the user may bypass verifications.
@@ -34,10 +36,18 @@ func ringsOf(q *pageRequest, environment, controlPlane string, rings []query.Rin
 			Parts: barOf([]stateCount{
 				{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 			}),
+			Field:   fieldOf(worstFirst(c)),
 			History: "/history?environment=" + url.QueryEscape(environment) + "&ring=" + url.QueryEscape(r.Name),
 		})
 	}
 	return views
+}
+
+// worstFirst has the counts of clusters, the worst first.
+func worstFirst(c comply.Counts) []stateCount {
+	return []stateCount{
+		{comply.Broken, c.Failed}, {comply.Missing, c.Missing}, {comply.Offline, c.Offline}, {comply.Behind, c.Behind}, {comply.Reached, c.Reached},
+	}
 }
 
 // rollingView is an environment with rings, on the page of promotions.

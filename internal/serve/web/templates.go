@@ -77,6 +77,8 @@ func functions(p *Pages) template.FuncMap {
 		"symbol":    symbol,
 		"word":      label,
 		"count":     count,
+		"number":    number,
+		"brief":     brief,
 		"clocked":   func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }, // for inputs
 		"clock":     func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"at":        func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },

@@ -94,7 +94,9 @@ func eventAddress(e query.Event) string {
 // historyPage is the history, filtered.
 type historyPage struct {
 	query.Page[query.Event]
-	Timeline []eventView
+	// Groups are the events by cause, and Histogram shows when they happened.
+	Groups    []eventGroup
+	Histogram *histogram
 	// The filter.
 	Environment, Ring, Workload, Target, Cluster, Kind, From, To string
 	Environments                                                 []string
@@ -138,7 +140,8 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
-	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
+	events := timelineOf(view.Items, "")
+	view.Groups, view.Histogram, view.Next = groupsOf(events), histogramOf(events), q.next(view.Page.Next)
 	return &pageResult{title: "Activity", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
 }
 

@@ -108,6 +108,7 @@ type site struct {
 	templates templates
 	links     []Link
 	cache     pageCache
+	inbox     inbox
 }
 
 func newSite(p *Pages) *site {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -149,6 +150,15 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// number formats a number, with separators of thousands.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // count formats a number of things, with the plural.
 func count(n int, thing string) string {
 	if n == 1 {
@@ -157,7 +167,7 @@ func count(n int, thing string) string {
 	if strings.HasSuffix(thing, "s") {
 		thing += "e"
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return number(n) + " " + thing + "s"
 }
 
 // truncate shortens a text to at most so many characters.

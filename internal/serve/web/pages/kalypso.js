@@ -508,6 +508,109 @@
     choose(event.target, moments[Math.min(moments.length - 1, Math.max(0, i + step))]);
   });
 
+  // ----- The palette: the search field lists what it finds, pages and actions while the user types. -----
+
+  const find = document.getElementById("find");
+  let list = null;
+  let chosen = -1;
+  let asked = 0;
+
+  function commands() {
+    const links = document.querySelectorAll(".rail a[href]:not(.brand, .rest), main .actions a[href]");
+    return [...links].map((link) => ({ kind: link.closest(".rail") ? "page" : "action", name: link.textContent.replace(/\s+/g, " ").trim(), address: link.getAttribute("href") }));
+  }
+
+  function open(hits) {
+    if (!list) {
+      list = document.createElement("ul");
+      list.id = "palette";
+      list.className = "palette";
+      list.setAttribute("role", "listbox");
+      list.setAttribute("aria-label", "Found");
+      find.form.append(list);
+      for (const [name, value] of Object.entries({ role: "combobox", "aria-controls": "palette", "aria-autocomplete": "list" })) find.setAttribute(name, value);
+    }
+    list.replaceChildren(
+      ...hits.slice(0, 12).map((hit, i) => {
+        const item = document.createElement("li");
+        item.id = "hit-" + i;
+        item.setAttribute("role", "option");
+        item.dataset.href = hit.address;
+        const kind = document.createElement("span");
+        kind.className = "badge";
+        kind.textContent = hit.kind;
+        item.append(kind, " " + hit.name);
+        if (hit.about) {
+          const about = document.createElement("span");
+          about.className = "muted";
+          about.textContent = " " + hit.about;
+          item.append(about);
+        }
+        return item;
+      }),
+    );
+    list.hidden = hits.length === 0;
+    find.setAttribute("aria-expanded", String(hits.length > 0));
+    pick(hits.length > 0 ? 0 : -1);
+  }
+
+  function pick(i) {
+    chosen = i;
+    if (!list) return;
+    [...list.children].forEach((item, n) => item.setAttribute("aria-selected", String(n === i)));
+    if (i >= 0) find.setAttribute("aria-activedescendant", "hit-" + i);
+    else find.removeAttribute("aria-activedescendant");
+  }
+
+  function close() {
+    if (list) list.hidden = true;
+    if (find) find.setAttribute("aria-expanded", "false");
+    chosen = -1;
+  }
+
+  async function look() {
+    const text = find.value.trim();
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const known = commands().filter((one) => words.every((word) => one.name.toLowerCase().includes(word)));
+    open(text ? known : known.slice(0, 8));
+    const mine = ++asked;
+    if (!text) return;
+    try {
+      const answer = await fetch("/search?q=" + encodeURIComponent(text), { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      if (!answer.ok || mine !== asked || document.activeElement !== find) return;
+      open([...(await answer.json()).items, ...known]);
+    } catch {
+      // Pages and actions are enough until the server is back.
+    }
+  }
+
+  if (find) {
+    let typing = 0;
+    find.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(look, 90);
+    });
+    find.addEventListener("blur", () => setTimeout(close, 150));
+    find.addEventListener("keydown", (event) => {
+      const shown = list && !list.hidden ? list.children.length : 0;
+      if (event.key === "Escape") {
+        close();
+      } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && shown) {
+        event.preventDefault();
+        pick((chosen + (event.key === "ArrowDown" ? 1 : shown - 1)) % shown);
+      } else if (event.key === "Enter" && shown && chosen >= 0) {
+        event.preventDefault();
+        location.assign(list.children[chosen].dataset.href);
+      }
+    });
+    find.form.addEventListener("mousedown", (event) => {
+      const item = event.target.closest("[data-href]");
+      if (!item) return;
+      event.preventDefault();
+      location.assign(item.dataset.href);
+    });
+  }
+
   // ----- The keyboard: "/" and Ctrl-K search, j and k go through a list, g and a letter opens a page. -----
 
   const places = { f: "/", i: "/needs", m: "/map", w: "/workloads", c: "/clusters", p: "/promotions", a: "/history", l: "/plan", d: "/compare", n: "/figures", r: "/-/repositories" };

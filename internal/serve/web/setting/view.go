@@ -1,10 +1,12 @@
 package setting
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -203,6 +205,55 @@ func (v *view) removeIf(f *field, seen string) {
 	v.changed = append(v.changed, f)
 }
 
+// Touched reports whether the user changed the value.
+func (f *field) Touched() bool { return f.Remove || f.Input != f.Was || f.Error != "" }
+
+// Numeric reports whether the value must be a number.
+func (f *field) Numeric() bool {
+	return len(f.Types) > 0 && !slices.ContainsFunc(f.Types, func(t string) bool { return t != "integer" && t != "number" })
+}
+
+// typeNames says what to enter for a JSON type.
+var typeNames = map[string]string{
+	"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "a list", "object": "a map", "null": "null",
+}
+
+// wrongType returns what is wrong with the type of a value; empty if the field allows it.
+func (f *field) wrongType() string {
+	var names []string
+	for _, t := range f.Types {
+		if isType(f.value, t) {
+			return ""
+		}
+		names = append(names, cmp.Or(typeNames[t], t))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Enter " + strings.Join(names, " or ") + "."
+}
+
+// isType reports whether a value has a JSON type.
+func isType(value any, name string) bool {
+	switch v := value.(type) {
+	case nil:
+		return name == "null"
+	case string:
+		return name == "string"
+	case bool:
+		return name == "boolean"
+	case int, int64, uint64:
+		return name == "integer" || name == "number"
+	case float64:
+		return name == "number" || name == "integer" && v == math.Trunc(v)
+	case []any:
+		return name == "array"
+	case map[string]any:
+		return name == "object"
+	}
+	return true
+}
+
 // Removable reports whether the user can remove the value: the file has it.
 func (f *field) Removable() bool { return f.Own && f.Set && !f.Locked }
 
@@ -247,7 +298,7 @@ func (f *field) parse() string {
 	if err != nil {
 		return "It cannot be read as YAML: " + sentence(err.Error()) + ` Put double quotes around a text.`
 	}
-	return ""
+	return f.wrongType()
 }
 
 // wrong reports whether an input is wrong.

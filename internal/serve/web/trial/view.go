@@ -45,9 +45,9 @@ type Row struct {
 	// First is the first of Count changes.
 	First *plan.Change
 	Count int
-	// ClusterTypes and Targets are some of their names; More… is the number of the others.
-	ClusterTypes, Targets         []string
-	MoreClusterTypes, MoreTargets int
+	// Pairs are some of the targets, each with its cluster types; MorePairs is the number of the other targets.
+	Pairs     []Pair
+	MorePairs int
 	// Config are some of the configuration keys that differ; MoreConfig is the number of the others.
 	Config     []Key
 	MoreConfig int
@@ -60,6 +60,29 @@ type Row struct {
 	Diff []plan.DiffLine
 	// Cut is true if Diff is incomplete.
 	Cut bool
+}
+
+// Pair is a target with the cluster types, or clusters, on which it changes; More is the number of those left out.
+type Pair struct {
+	Target string
+	Places []string
+	More   int
+}
+
+// pairsOf returns the first targets of a group, each with its own places, and the number of the others.
+func pairsOf(g plan.Group) (pairs []Pair, left int) {
+	titles, left := firstOf(g.Targets(), maxNames)
+	for _, title := range titles {
+		of := plan.Group{Op: g.Op}
+		for _, c := range g.Changes {
+			if c.Title == title {
+				of.Changes = append(of.Changes, c)
+			}
+		}
+		places, more := firstOf(of.Places(), maxNames)
+		pairs = append(pairs, Pair{title, places, more})
+	}
+	return pairs, left
 }
 
 // Key is a configuration key that differs.
@@ -135,8 +158,7 @@ func mostUrgent(groups []plan.Group) []bool {
 
 func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 	r := Row{Op: g.Op, First: g.Changes[0], Count: len(g.Changes)}
-	r.ClusterTypes, r.MoreClusterTypes = firstOf(g.Places(), maxNames)
-	r.Targets, r.MoreTargets = firstOf(g.Targets(), maxNames)
+	r.Pairs, r.MorePairs = pairsOf(g)
 	config, more := firstOf(g.Changes[0].Config, maxKeys)
 	for _, c := range config {
 		r.Config = append(r.Config, Key{c, valueOf(c.Old), valueOf(c.New)})
