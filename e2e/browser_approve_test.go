@@ -51,7 +51,7 @@ func TestApprove(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.ask(t, "/environments/stage", "application/json")), &stage); err != nil {
 			return err
 		}
-		if stage.Phase != "deployed" {
+		if stage.Phase != "good" {
 			return fmt.Errorf("it is %s: %s", stage.Phase, stage.Reason)
 		}
 		return nil

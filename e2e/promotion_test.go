@@ -161,7 +161,7 @@ func (p *promotion) cutOff(t *testing.T) {
 		return saysAll(p.server.ask(t, 0, "status"), "drone offline since ")
 	})
 	eventually(t, "the other cluster is counted", func(context.Context) error {
-		return saysAll(lastOf(p.said(t, commit), dev), "dev: pending Deploying 1/2")
+		return saysAll(lastOf(p.said(t, commit), dev), "dev: pending Applying 1/2")
 	})
 	p.wantUntouched(t, commit, before)
 }

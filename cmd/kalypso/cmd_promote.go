@@ -38,7 +38,7 @@ still apply: earlier environments, soak time, windows and approval. If the commi
 A ring of an environment is named ENVIRONMENT/RING, as in prod/canary, here and in the subcommands. Its commits are those of the
 environment's GitOps branch; a promoted commit stands for the newest one with its manifests.
 
-    candidate ─► promoted ─► proposed ─► deploying ─► verifying ─► deployed
+    candidate ─► proposed ─► applying ─► checking ─► awaiting ─► soaking ─► good
 
 The server acts on requests within seconds. Without a server, run "kalypso promote round" in CI.`,
 		Example: `  kalypso promote

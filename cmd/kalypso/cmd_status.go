@@ -35,10 +35,10 @@ func newStatus(t *terminal.Terminal) *cobra.Command {
 		Short: "Show the commit and state of each environment",
 		Long: `Show the commit of each environment, its phase, how many clusters run it, and what it waits for.
 
-    ENVIRONMENT  COMMIT   PHASE      GATE   REASON
-    dev          3f2a9c1  deployed   3/3    3 of 3 clusters run it
-    stage        3f2a9c1  deploying  1/2    1 of 2 clusters behind: large-03
-    prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
+    ENVIRONMENT  COMMIT   PHASE     GATE   REASON
+    dev          3f2a9c1  good      3/3    3 of 3 clusters run it
+    stage        3f2a9c1  applying  1/2    1 of 2 clusters behind: large-03
+    prod         9be01d4  good      37/37  3f2a9c1 waits: it has to run in stage first
 
 An environment with rings has a line for each of them, such as prod/canary. Its batches are summed up.
 

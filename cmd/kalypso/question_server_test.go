@@ -164,12 +164,12 @@ func TestStatusWatchesAServer(t *testing.T) {
 	}
 	if err := q.ledger.RecordStep(ctx, ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: "https://git.example/control-plane", Commit: strings.Repeat("2", 40), Environment: "prod"},
-		Kind:        "stateChanged", Reason: "1 of 2 clusters behind", At: time.Now(), Detail: []byte(`{"phase":"deploying"}`),
+		Kind:        "stateChanged", Reason: "1 of 2 clusters behind", At: time.Now(), Detail: []byte(`{"phase":"applying"}`),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	q.events.Publish(api.Signal{Type: api.SignalEnvironment, Environment: "prod"})
-	if text := <-shown; !strings.Contains(text, "prod         2222222  deploying") {
+	if text := <-shown; !strings.Contains(text, "prod         2222222  applying") {
 		t.Errorf("got %q", text)
 	}
 	stop()

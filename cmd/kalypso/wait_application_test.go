@@ -25,7 +25,7 @@ func TestWaitForAnApplicationOfAServer(t *testing.T) {
 	}}}}
 	step := ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: "https://git.example/cart#cart", Environment: "dev", Commit: commit},
-		Kind:        string(promote.StateChanged), Reason: "runs on 2 clusters", Detail: []byte(`{"phase":"deployed"}`), At: time.Now(),
+		Kind:        string(promote.StateChanged), Reason: "runs on 2 clusters", Detail: []byte(`{"phase":"good"}`), At: time.Now(),
 	}
 	if err := q.ledger.RecordStep(t.Context(), step); err != nil {
 		t.Fatal(err)

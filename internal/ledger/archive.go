@@ -63,8 +63,9 @@ func Retain(ctx context.Context, a Archive, retention time.Duration, now time.Ti
 	return removed + n, err
 }
 
-// ExportFormat is the format of exports. The first one had no line that names it, and other words for the steps of promotions.
-const ExportFormat = 2
+// ExportFormat is the format of exports. The first one had no line that names it, and other words for the steps of promotions; the second one
+// had other words for the states of commits.
+const ExportFormat = 3
 
 // Header is the first line of an export.
 type Header struct {
@@ -125,7 +126,7 @@ const (
 var (
 	// ErrCut means that an export does not have all its lines.
 	ErrCut = errors.New("the export is incomplete")
-	// ErrEarlierFormat means that an earlier version made an export.
+	// ErrEarlierFormat means that a version made an export from which it cannot be seen whether it is complete.
 	ErrEarlierFormat = errors.New("an earlier version made this export, or it lacks its first line")
 )
 
@@ -196,9 +197,10 @@ func eachLine(r io.Reader, do func(line []byte) error) error {
 
 // frame follows the first and last lines of exports.
 type frame struct {
-	open  bool
-	ended int // exports
-	facts int // of the open one
+	open   bool
+	ended  int // exports
+	format int // of the open one
+	facts  int // of the open one
 }
 
 // line reports whether an entry is a fact.
@@ -208,8 +210,8 @@ func (f *frame) line(e Entry) (fact bool, err error) {
 		return false, fmt.Errorf("%w: another one begins before its last line", ErrCut)
 	case e.Export != nil && e.Export.Format > ExportFormat:
 		return false, fmt.Errorf("%w: format %d is newer than this program, which knows up to %d", ErrInvalid, e.Export.Format, ExportFormat)
-	case e.Export != nil && e.Export.Format == ExportFormat:
-		f.open, f.facts = true, 0
+	case e.Export != nil && e.Export.Format >= formatBeforeStates:
+		f.open, f.format, f.facts = true, e.Export.Format, 0
 		return false, nil
 	case !f.open:
 		return false, fmt.Errorf("%w: %w", ErrInvalid, ErrEarlierFormat)
@@ -257,6 +259,7 @@ func (i *importer) line(ctx context.Context, line []byte) error {
 	if fact, err := i.frame.line(e); err != nil || !fact {
 		return err
 	}
+	e.convert(i.frame.format)
 	if e.Report != nil {
 		if err := e.Report.Check(); err != nil {
 			return err

@@ -45,7 +45,7 @@ func TestApplicationStatus(t *testing.T) {
 		t.Fatalf("the applications are %+v", p.Status.Applications)
 	}
 	want := v1alpha1.ApplicationStatus{Name: "shop", Workspace: "shops", Environments: []v1alpha1.ApplicationEnvironmentStatus{
-		{Name: "dev", Phase: "deploying", Commit: "one", Version: "1.0.1", Reason: "0 of 1 cluster runs it", PullRequest: "https://git.example.com/7"},
+		{Name: "dev", Phase: "applying", Commit: "one", Version: "1.0.1", Reason: "0 of 1 cluster runs it", PullRequest: "https://git.example.com/7"},
 		{Name: "prod", Phase: "noClusters", Error: "the branch is protected"},
 	}}
 	if diff := cmp.Diff(want, p.Status.Applications[1]); diff != "" {

@@ -48,11 +48,11 @@ func TestPromotionStatus(t *testing.T) {
 		t.Errorf("the rings are %+v", is.Rings)
 	}
 	is.Rings = nil
-	want := &v1alpha1.EnvironmentPromotion{Phase: "deploying", Commit: "one", Next: "two", Reason: "2 of 4 clusters run it", PullRequest: "https://git.example.com/7"}
+	want := &v1alpha1.EnvironmentPromotion{Phase: "applying", Commit: "one", Next: "two", Reason: "2 of 4 clusters run it", PullRequest: "https://git.example.com/7"}
 	if diff := cmp.Diff(want, is); diff != "" {
 		t.Errorf("promotion (-want +got):\n%s", diff)
 	}
-	if want := "1 environment, 0 assignments; promotion: 1 deploying"; p.Status.Summary != want {
+	if want := "1 environment, 0 assignments; promotion: 1 applying"; p.Status.Summary != want {
 		t.Errorf("the summary is %q, want %q", p.Status.Summary, want)
 	}
 	if a := w.planes.opened[0]; a.Ledger.Reveal() != "postgres://shop:pass-word@db/shop" {
@@ -74,7 +74,7 @@ func TestPromotionStatus(t *testing.T) {
 		got = append(got, <-w.events.Events)
 	}
 	wantEvents := []string{
-		"Normal Succeeded 1 environment, 0 assignments; promotion: 1 deploying", "Normal Changed dev: promoted two", "Normal Promoted dev: two, no such image",
+		"Normal Succeeded 1 environment, 0 assignments; promotion: 1 applying", "Normal Changed dev: promoted two", "Normal Promoted dev: two, no such image",
 		"Warning Failed dev: two, no such image",
 	}
 	if diff := cmp.Diff(wantEvents, got); diff != "" {
@@ -111,7 +111,7 @@ func TestPromotionFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plane := ledgerPlane()
-			plane.Status.Environments = []v1alpha1.EnvironmentStatus{{Name: "dev", Promotion: &v1alpha1.EnvironmentPromotion{Phase: "deployed", Commit: "one"}}}
+			plane.Status.Environments = []v1alpha1.EnvironmentStatus{{Name: "dev", Promotion: &v1alpha1.EnvironmentPromotion{Phase: "good", Commit: "one"}}}
 			objects := []client.Object{botSecret(), plane}
 			if tc.secret != nil {
 				objects = append(objects, tc.secret)

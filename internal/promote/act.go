@@ -249,7 +249,11 @@ func (r *round) move(ctx context.Context, m Move) error {
 	}
 	if r.reading.OnlyMoves || moved.Revision != "" {
 		// Recorded at once, so that a commit that comes in by another way can be told apart.
-		if err := r.recordOnce(ctx, m.Environment, recordedStep{Kind: decide.StepStarted, Commit: m.Commit}, Detail{}, m.Reason); err != nil {
+		kind := decide.StepStarted
+		if m.Former {
+			kind = Emptied
+		}
+		if err := r.recordOnce(ctx, m.Environment, recordedStep{Kind: kind, Commit: m.Commit}, Detail{}, m.Reason); err != nil {
 			return err
 		}
 	}
@@ -309,7 +313,7 @@ func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetSt
 	return nil
 }
 
-// topic returns the first word of a status, such as "Deploying" or "Failed".
+// topic returns the first word of a status, such as "Applying" or "Failed".
 func topic(description string) string {
 	word, _, _ := strings.Cut(description, " ")
 	return strings.TrimSuffix(word, ":")

@@ -84,7 +84,7 @@ func Example() {
 	}
 	// Output:
 	// nothing
-	//   shown: Deploying 0/1
+	//   shown: Applying 0/1
 	//   1f0c2aa waits: 1 of 1 cluster missing: large-01 has not reported yet
 	// nothing
 	//   1f0c2aa waits: 1 of 1 cluster missing: large-01 has not reported yet

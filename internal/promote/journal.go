@@ -62,8 +62,8 @@ type page struct {
 	fulfilled map[string]bool
 	// edited is the commit that a user wrote into the environment without a promotion, if it is the last promoted one.
 	edited string
-	// left means that the clusters of this batch are in other batches since it was last promoted to.
-	left    bool
+	// emptied is when it was last found that this batch has no clusters.
+	emptied time.Time
 	decided recordedDecision
 	// shown holds the last statuses, by verification and commit.
 	shown map[decide.CheckCommit]postedStatus
@@ -200,9 +200,8 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 		if s.Reason == editedByHand {
 			p.edited = s.Commit
 		}
-		if kind == decide.StepStarted && !s.At.Before(p.started()) {
-			p.left = s.Reason == leftBatch
-		}
+	case Emptied:
+		p.emptied = later(p.emptied, s.At)
 	case Published:
 		p.publications = insertByTime(p.publications, publication{d.Revision, s.Commit, s.At}, func(p publication) time.Time { return p.at })
 		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
@@ -331,6 +330,9 @@ func (p *page) started() time.Time {
 	}
 	return time.Time{}
 }
+
+// left reports whether the clusters of this batch are in other batches since it was last promoted to.
+func (p *page) left() bool { return p.emptied.After(p.started()) }
 
 func same(a, b recordedStep) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision

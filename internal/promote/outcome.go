@@ -66,7 +66,7 @@ type Standing struct {
 	Checks    []decide.CheckProgress `json:"checks,omitempty"`
 	Proposals []Proposal             `json:"proposals,omitempty"`
 	Pause     *decide.Pause          `json:"pause,omitempty"`
-	Request   *decide.Request        `json:"order,omitempty"`
+	Request   *decide.Request        `json:"request,omitempty"`
 	Aborts    []decide.Abort         `json:"aborts,omitempty"`
 	// Rollbacks are the commands that took commits back, and Targets the commits to go back to, the newest first.
 	Rollbacks []decide.Rollback       `json:"rollbacks,omitempty"`
@@ -107,7 +107,7 @@ type RingStanding struct {
 	Counts  comply.Counts          `json:"counts"`
 	Checks  []decide.CheckProgress `json:"checks,omitempty"`
 	Pause   *decide.Pause          `json:"pause,omitempty"`
-	Request *decide.Request        `json:"order,omitempty"`
+	Request *decide.Request        `json:"request,omitempty"`
 	Aborts  []decide.Abort         `json:"aborts,omitempty"`
 	// Rollbacks and Targets are as in [Standing]; the commits of targets are those of the environment's GitOps branch.
 	Rollbacks []decide.Rollback       `json:"rollbacks,omitempty"`

@@ -116,6 +116,8 @@ type Move struct {
 	Approval v1alpha1.Approval
 	// Back marks a rollback after a failure.
 	Back bool
+	// Former marks the move of a batch that has no clusters any more.
+	Former bool
 	// Reason is the reason for the message.
 	Reason string
 }

@@ -127,7 +127,7 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 		ring.start, ring.startWhy = s.Commit, "its refs changed"
 	default:
 		ring.start, ring.startWhy = r.leftBehind(place, s), "the environment went on without rings"
-		if ring.start == "" && r.journal.page(ring.Environment).left {
+		if ring.start == "" && r.journal.page(ring.Environment).left() {
 			ring.start, ring.startWhy = r.startOf(place, s), "it has clusters again, which were in other batches"
 		}
 	}
@@ -140,7 +140,7 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 func (r *round) startOf(place EnvironmentState, s *RingState) string {
 	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
 	present := func(before *RingState) bool {
-		return before.Name != s.Name && before.Commit != "" && !page(before).left
+		return before.Name != s.Name && before.Commit != "" && !page(before).left()
 	}
 	failed := func(before *RingState) bool { return page(before).recordedFailure(before.Commit) }
 	if start := place.Rings.before(s.Stage, present, failed); start != "" || !r.journal.page(place.Environment).deployedOnce() {
@@ -292,7 +292,7 @@ func (r *Rings) oldest(all []RingState, of fleet.Stage) string {
 	return ""
 }
 
-// leftBatch is the reason of a step of a batch that has no clusters any more.
+// leftBatch explains to people why a batch has no clusters any more.
 const leftBatch = "its clusters are in other batches now"
 
 // starting reports whether a stage has to be moved to where it starts.
@@ -308,10 +308,10 @@ func (r *round) markFormer(ctx context.Context, l *lane) error {
 	}
 	for _, s := range rings.Former {
 		name := decide.RingName(l.environment, s.Name)
-		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left || len(page.records) == 0 {
+		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left() || len(page.records) == 0 {
 			continue
 		}
-		if err := r.record(ctx, name, s.Commit, decide.StepStarted, leftBatch, Detail{}); err != nil {
+		if err := r.record(ctx, name, s.Commit, Emptied, leftBatch, Detail{}); err != nil {
 			return joinIn(name, nil, err)
 		}
 		r.did(fmt.Sprintf("%s has no clusters any more", name))
@@ -331,7 +331,7 @@ func (r *round) moveFormer(ctx context.Context, l *lane) error {
 		if s.Unknown != "" || to == "" || to == s.Commit && !s.Stale {
 			continue
 		}
-		m := Move{Environment: decide.RingName(l.environment, s.Name), From: s.Commit, Commit: to, Reason: leftBatch}
+		m := Move{Environment: decide.RingName(l.environment, s.Name), From: s.Commit, Commit: to, Reason: leftBatch, Former: true}
 		if err := r.move(ctx, m); err != nil {
 			failed = joinIn(m.Environment, failed, err)
 		}
@@ -483,7 +483,7 @@ func (r *round) startStages(ctx context.Context, l *lane) (started bool, failed 
 
 // startRing moves the branch of a ring to where it starts, or starts again.
 func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
-	if page := r.journal.page(place.Environment); page.left && place.start == place.Commit {
+	if page := r.journal.page(place.Environment); page.left() && place.start == place.Commit {
 		r.did(fmt.Sprintf("%s has clusters again", place.Environment))
 		return r.record(ctx, place.Environment, place.Commit, decide.StepStarted, place.startWhy, Detail{})
 	}

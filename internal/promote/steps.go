@@ -14,6 +14,8 @@ import (
 const (
 	// Published means that the GitOps branch contains the manifests of the commit. The gate's timeout starts here.
 	Published decide.StepKind = "published"
+	// Emptied means that a batch has no clusters any more: they are in other batches. If it has some again, it starts where these were.
+	Emptied decide.StepKind = "emptied"
 	// StateChanged means that the decision for an environment changed: its phase, its candidate, or the reason to wait.
 	StateChanged decide.StepKind = "stateChanged"
 	// StatusPosted means that a commit status was posted.

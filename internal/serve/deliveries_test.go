@@ -194,7 +194,7 @@ func TestMetricsForgetFormerStates(t *testing.T) {
 	m.delivered(a)
 	a.Environments[0].Phase = decide.Good
 	m.delivered(a)
-	if got := labels(t, registry, "kalypso_application_phase"); !slices.Equal(got, []string{controlPlane, "dev", "deployed", "shop"}) {
+	if got := labels(t, registry, "kalypso_application_phase"); !slices.Equal(got, []string{controlPlane, "dev", "good", "shop"}) {
 		t.Errorf("shown are %q", got)
 	}
 	m.undelivered(controlPlane, shop)

@@ -23,7 +23,7 @@ func TestControlPlanesHaveMetricsOfTheirOwn(t *testing.T) {
 	m := NewMetrics(registry)
 	m.stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Good}})
 	m.stand(controlPlane+"-2", []promote.Standing{{Environment: "dev", Phase: decide.Failed}})
-	want := []string{controlPlane, "dev", "deployed", controlPlane + "-2", "dev", "failed"}
+	want := []string{controlPlane, "dev", "good", controlPlane + "-2", "dev", "failed"}
 	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -89,7 +89,7 @@ func TestMetricsOfRings(t *testing.T) {
 		}
 	}
 	want := []string{
-		"batches_left others 1", "phase deployed canary 1", "phase deploying others 1",
+		"batches_left others 1", "phase applying others 1", "phase good canary 1",
 		"reconcilers canary reached 2", "reconcilers others behind 2", "reconcilers others reached 2",
 	}
 	if !slices.Equal(got, want) {

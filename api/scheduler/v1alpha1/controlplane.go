@@ -195,8 +195,8 @@ type EnvironmentCounts struct {
 
 // EnvironmentPromotion is what is promoted to an environment, and what the next commit waits for.
 type EnvironmentPromotion struct {
-	// Phase is the progress of the promoted commit: empty, promoted, refused, proposed, deploying, noClusters, verifying, deployed, failed or
-	// aborted. It is unknown if the environment could not be read.
+	// Phase is the state of the promoted commit: outside, proposed, rejected, applying, checking, awaiting, soaking, good, unproven, drifted,
+	// failed, superseded, takenBack, goingBack or noClusters. It is unknown if the environment could not be read.
 	Phase string `json:"phase"`
 
 	// Commit is the promoted commit of the base branch.
@@ -215,7 +215,7 @@ type EnvironmentPromotion struct {
 	// +optional
 	PullRequest string `json:"pullRequest,omitempty"`
 
-	// Rings are the first ten rings and batches that are not deployed, in the order of rollouts.
+	// Rings are the first ten rings and batches that are neither soaking nor good, in the order of rollouts.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -19,7 +19,7 @@ func ExampleClient_Get() {
 			fmt.Fprint(w, `{"detail": "there is no such environment", "next": "ask for dev"}`)
 			return
 		}
-		fmt.Fprint(w, `{"name": "dev", "phase": "deployed"}`)
+		fmt.Fprint(w, `{"name": "dev", "phase": "good"}`)
 	}))
 	defer server.Close()
 
@@ -41,6 +41,6 @@ func ExampleClient_Get() {
 	}
 
 	// Output:
-	// dev is deployed
+	// dev is good
 	// 404: there is no such environment; ask for dev
 }

@@ -151,7 +151,7 @@ func standing(b *testing.B, alone *query.Observer) query.Fleet {
 			Cluster: fmt.Sprintf("c%d", 100001+i), ClusterType: "large", Name: "Kustomization flux-system/r1", State: comply.Reached, Reason: "runs it",
 		})
 	}
-	o := &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "deployed", Verdict: v}}}
+	o := &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "good", Verdict: v}}}
 	return planes{{URL: controlPlane, Promotion: o}}
 }
 

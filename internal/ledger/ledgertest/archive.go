@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,19 +114,61 @@ func roundTrip(t *testing.T, from, to ledger.Ledger) {
 }
 
 func importRefuses(t *testing.T, l ledger.Ledger) {
-	const begin = "{\"export\":{\"format\":2}}\n"
+	const begin = "{\"export\":{\"format\":3}}\n"
 	for name, text := range map[string]string{
 		"no JSON":           begin + "hello",
 		"unknown entry":     begin + `{"weather": {}}`,
 		"nothing":           begin + `{}`,
 		"invalid report":    begin + `{"report": {"state": "great"}}`,
 		"an earlier format": `{"heartbeat":{"cluster":"early","at":"2026-11-02T11:00:00Z"}}`,
-		"a newer format":    `{"export":{"format":3}}`,
+		"a newer format":    `{"export":{"format":4}}`,
 	} {
 		if err := ledger.Import(t.Context(), l, strings.NewReader(text)); !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "line") {
 			t.Errorf("%s: got %v, want invalid, with the line", name, err)
 		}
 	}
+}
+
+// importEarlier is the rule that exports of the format before can be imported, with the states of this one, after the ledger they were made from
+// was converted, too.
+func importEarlier(t *testing.T, l ledger.Ledger) {
+	export := func(format int, phases ...string) string {
+		lines := []string{fmt.Sprintf(`{"export":{"format":%d}}`, format)}
+		for i, phase := range phases {
+			lines = append(lines, fmt.Sprintf(`{"step":{"subject":"cp","commit":"c","environment":"dev","kind":"stateChanged","at":%q,"detail":{"failure":"\"phase\":\"empty\"",%s}}}`,
+				at(i).Format(time.RFC3339), phase))
+		}
+		lines = append(lines, fmt.Sprintf(`{"step":{"subject":"cp","commit":"c","environment":"dev","kind":"deployed","at":%q}}`, at(90).Format(time.RFC3339)))
+		emptied := map[int]string{2: "started", 3: "emptied"}[format]
+		lines = append(lines, fmt.Sprintf(`{"step":{"subject":"cp","commit":"c","environment":"dev/a.0","kind":%q,"reason":"its clusters are in other batches now","at":%q}}`,
+			emptied, at(91).Format(time.RFC3339)))
+		return strings.Join(append(lines, fmt.Sprintf(`{"end":{"facts":%d}}`, len(phases)+2)), "\n")
+	}
+	earlier := export(2, `"phase":"empty"`, `"phase": "refused"`, `"phase":"deploying"`, `"phase":"verifying"`, `"phase":"deployed"`, `"phase":"aborted"`, `"phase":"failed"`)
+	now := export(3, `"phase":"outside"`, `"phase": "rejected"`, `"phase":"applying"`, `"phase":"checking"`, `"phase":"good"`, `"phase":"takenBack"`, `"phase":"failed"`)
+	must(t, ledger.Import(t.Context(), l, strings.NewReader(earlier)))
+	first := phases(t, l)
+	equal(t, "phases", first, []string{"outside", "rejected", "applying", "checking", "good", "takenBack", "failed", "", ""})
+	emptied, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "emptied"})
+	must(t, err)
+	equal(t, "batches without clusters", len(emptied), 1)
+	must(t, ledger.Import(t.Context(), l, strings.NewReader(now+"\n"+earlier)))
+	equal(t, "phases", phases(t, l), first)
+}
+
+// phases returns the phase of each step, oldest first.
+func phases(t *testing.T, l ledger.Ledger) (all []string) {
+	t.Helper()
+	steps, err := l.Steps(t.Context(), ledger.StepQuery{})
+	must(t, err)
+	for _, s := range slices.Backward(steps) {
+		var d struct{ Phase string }
+		if len(s.Detail) > 0 {
+			must(t, json.Unmarshal(s.Detail, &d))
+		}
+		all = append(all, d.Phase)
+	}
+	return all
 }
 
 // cutExports is the rule that an export without one of its lines is refused: after any line, and in any line.

@@ -5,14 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
 // Earlier checks a ledger that commit 33f1b606 wrote and that this version opened: everything is there, with the words of this version.
-// Steps had other words then: entered, arrived, decided, shown, ordered and fulfilled; the phase noClusters was nobody, and steps without
-// details had ” instead of JSON. phase is a query for the phases in the details of all steps, and empty an empty ledger of any kind.
+// Steps had other words then: entered, arrived, decided, shown, ordered and fulfilled; states of commits had other words, too, of which
+// [EarlierStates] adds all, and steps without details had ” instead of JSON. phase is a query for the phases in the details of all steps, and empty an empty ledger of any kind.
 func Earlier(t *testing.T, l, empty ledger.Ledger, db *sql.DB, phase string) {
 	t.Helper()
 	earlierSteps(t, l)
@@ -25,6 +26,20 @@ func Earlier(t *testing.T, l, empty ledger.Ledger, db *sql.DB, phase string) {
 	equal(t, "export of what was imported", again.String(), lines.String())
 }
 
+// EarlierStates returns the statement that adds steps with all states of commits to that ledger, as that version stored them.
+func EarlierStates() string {
+	var rows []string
+	for i, phase := range []string{"unknown", "empty", "promoted", "refused", "proposed", "deploying", "nobody", "verifying", "deployed", "failed", "aborted"} {
+		rows = append(rows, fmt.Sprintf(`(%d, '{"phase": "%s","failure":"\"phase\":\"empty\""}')`, at(41+i).UnixMicro(), phase))
+	}
+	return `INSERT INTO promotion_step (promotion_id, at, kind, reason, by_whom, detail)
+		SELECT p.id, ` + fmt.Sprint(at(52).UnixMicro()) + `, 'entered', 'its clusters are in other batches now', '', '' FROM promotion p
+		WHERE p.environment = 'dev/canary' AND p.commit_sha = '` + sha(102) + `';
+		INSERT INTO promotion_step (promotion_id, at, kind, reason, by_whom, detail)
+		SELECT p.id, w.column1, 'decided', '', '', w.column2 FROM promotion p, (VALUES ` + strings.Join(rows, ", ") + `) AS w
+		WHERE p.environment = 'dev' AND p.commit_sha = '` + sha(2) + `'`
+}
+
 func earlierSteps(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	steps, err := l.Steps(t.Context(), ledger.StepQuery{})
@@ -34,7 +49,11 @@ func earlierSteps(t *testing.T, l ledger.Ledger) {
 		got = append(got, fmt.Sprintf("%d %s %s %s %s %s", minute(s.At), s.Environment, s.Commit[max(0, len(s.Commit)-3):], s.Kind, s.By, s.Detail))
 	}
 	one, two, first, second := sha(1), sha(2), sha(101), sha(102)
-	equal(t, "steps", got, []string{
+	states := []string{`52 dev/canary 066 emptied  `}
+	for _, state := range []string{"takenBack", "failed", "good", "checking", "noClusters", "applying", "proposed", "rejected", "proposed", "outside", "unknown"} {
+		states = append(states, fmt.Sprintf(`%d dev 002 stateChanged  {"phase":"%s","failure":"\"phase\":\"empty\""}`, 52-len(states), state))
+	}
+	equal(t, "steps", got, append(states, []string{
 		`31 dev 007 stateChanged  {"phase":"noClusters","workspace":"team"}`,
 		`30 dev 007 started  {"version":"1.4.0","workspace":"team"}`,
 		`30 dev/canary 066 deployed  {"revision":"` + second + `"}`,
@@ -57,26 +76,26 @@ func earlierSteps(t *testing.T, l ledger.Ledger) {
 		`14 dev 001 ran  {"check":"load","job":"j1","succeeded":["large-01"]}`,
 		`14 dev 001 verified  {"check":"smoke","result":"passed","revision":"` + first + `","value":"200"}`,
 		`13 dev 001 verifying  {"check":"smoke","revision":"` + first + `"}`,
-		`12 dev 001 stateChanged  {"phase":"deploying","revision":"` + first + `","since":"2026-03-02T10:11:00Z"}`,
+		`12 dev 001 stateChanged  {"phase":"applying","revision":"` + first + `","since":"2026-03-02T10:11:00Z"}`,
 		`11 dev 001 statusPosted  {"on":"` + one + `","status":"pending"}`,
 		`11 dev 001 published  {"revision":"` + first + `"}`,
 		`10 dev 001 proposed  {"url":"https://git.example.com/control-plane/pulls/1"}`,
 		`10 dev 001 started  `,
 		`9 dev 001 stateChanged  {"candidate":"` + one + `","phase":"noClusters","since":"2026-03-02T10:09:00Z"}`,
-	})
+	}...))
 	last, err := l.Promotions(t.Context(), ledger.StepQuery{Commit: two})
 	must(t, err)
-	equal(t, "last step", last[0].Kind, "aborted")
+	equal(t, "last step", last[0].Kind, "stateChanged")
 }
 
 func earlierViews(t *testing.T, db *sql.DB, phase string) {
 	t.Helper()
 	for query, want := range map[string]string{
-		phase: "deploying,failed,noClusters,noClusters,",
+		phase: "applying,applying,checking,failed,failed,good,noClusters,noClusters,noClusters,outside,proposed,proposed,rejected,takenBack,unknown,",
 		`SELECT commit_sha || ' ' || built || ' ' || deployed FROM deployment WHERE control_plane <> '' AND deployed > 0`: fmt.Sprintf(
 			"%s %d %d,", sha(1), at(10).UnixMicro(), at(16).UnixMicro()),
 		`SELECT event FROM environment_history WHERE what = 'promotion' AND event IN ('started', 'entered') ORDER BY at`: "started,started,started,",
-		`SELECT kind FROM current_promotion WHERE environment = 'dev/canary' ORDER BY kind`:                              "deployed,skipped,",
+		`SELECT kind FROM current_promotion WHERE environment = 'dev/canary' ORDER BY kind`:                              "emptied,skipped,",
 	} {
 		rows, err := db.QueryContext(t.Context(), query)
 		must(t, err)

@@ -92,6 +92,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"cut exports are refused", func(t *testing.T, l ledger.Ledger) { cutExports(t, l, open(t)) }},
 		{"identity", func(t *testing.T, l ledger.Ledger) { identity(t, l, open(t)) }},
 		{"import refuses what it does not know", importRefuses},
+		{"import reads the format before", importEarlier},
 		{"names that are missing", missingNames},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

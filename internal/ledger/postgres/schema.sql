@@ -170,6 +170,7 @@ CREATE TABLE promotion_step (
     reason text NOT NULL COLLATE pg_catalog."C",
     by_whom text NOT NULL COLLATE pg_catalog."C",
     detail text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT promotion_step_states CHECK (((kind <> 'stateChanged'::text) OR (detail !~ '"phase": ?"(empty|promoted|refused|deploying|verifying|deployed|aborted)"'::text))),
     CONSTRAINT promotion_step_words CHECK ((kind <> ALL (ARRAY['entered'::text, 'arrived'::text, 'decided'::text, 'shown'::text, 'ordered'::text, 'fulfilled'::text])))
 );
 CREATE VIEW deployment AS

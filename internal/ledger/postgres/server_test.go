@@ -236,12 +236,18 @@ func earlier(t *testing.T, server *postgrestest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.SQL(t, string(statements)) // makes the schema
+	server.SQL(t, string(statements)+"\nSET search_path TO earlier;\n"+ledgertest.EarlierStates()+";") // makes the schema
 	l := open(t, server.URL("earlier"))
 	ledgertest.Earlier(t, l, open(t, server.Create(t, "copied")), l.Read,
 		`SELECT detail::jsonb ->> 'phase' AS phase FROM promotion_step WHERE detail::jsonb ? 'phase' ORDER BY 1`)
 	err = l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "dev"}, Kind: "entered", At: noon})
 	if err == nil || !strings.Contains(err.Error(), "promotion_step_words") {
 		t.Errorf("a step of an earlier version: got %v, want an error", err)
+	}
+	err = l.RecordStep(t.Context(), ledger.Step{
+		PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "dev"}, Kind: "stateChanged", At: noon, Detail: []byte(`{"phase":"deploying"}`),
+	})
+	if err == nil || !strings.Contains(err.Error(), "promotion_step_states") {
+		t.Errorf("a state of an earlier version: got %v, want an error", err)
 	}
 }

@@ -222,6 +222,16 @@ func TestEarlier(t *testing.T) {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	raw, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw.ExecContext(t.Context(), ledgertest.EarlierStates()); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Close(); err != nil {
+		t.Fatal(err)
+	}
 	l := open(t, file)
 	ledgertest.Earlier(t, l, open(t, filepath.Join(t.TempDir(), "empty.db")), l.Read,
 		`SELECT json_extract(detail, '$.phase') AS phase FROM promotion_step WHERE json_extract(detail, '$.phase') IS NOT NULL ORDER BY phase`)

@@ -72,7 +72,7 @@ func TestDeliveries(t *testing.T) {
 	platform := w.Head(fleettest.GitOps, "dev")
 	p = w.until("the shop is on its GitOps branch", func() {}, func(p *v1alpha1.ControlPlane) bool {
 		dev := applicationOf(p, "shop", "dev")
-		return dev.Commit == commit && dev.Version == "1.0.1" && w.Head("platform/shop-gitops", "dev") != "" && dev.Phase != "promoted" && dev.Phase != "proposed"
+		return dev.Commit == commit && dev.Version == "1.0.1" && w.Head("platform/shop-gitops", "dev") != "" && dev.Phase != "proposed"
 	})
 	var deployed bool
 	for path, content := range w.Files("platform/shop-gitops", "dev") {

@@ -293,7 +293,7 @@ func (w *promotionWorld) seen(reason string) (found []string) {
 func TestPromotion(t *testing.T) {
 	w := newPromotionWorld(t, "{after: [dev]}")
 	one := w.Head(fleettest.ControlPlane, "main")
-	p := w.until("dev waits for its cluster", func() {}, func(p *v1alpha1.ControlPlane) bool { return promotionOf(p, "dev").Phase == "deploying" })
+	p := w.until("dev waits for its cluster", func() {}, func(p *v1alpha1.ControlPlane) bool { return promotionOf(p, "dev").Phase == "applying" })
 	if dev := promotionOf(p, "dev"); dev.Next != one || !strings.Contains(dev.Reason, "cluster") {
 		t.Errorf("dev is %+v", dev)
 	}
@@ -305,7 +305,7 @@ func TestPromotion(t *testing.T) {
 		t.Errorf("prod is %+v before dev runs the commit", prod)
 	}
 	p = w.until("prod has the commit", func() { w.report("dev", ""); w.report("prod", "") }, func(p *v1alpha1.ControlPlane) bool {
-		return promotionOf(p, "prod").Commit == one && promotionOf(p, "prod").Phase == "deployed"
+		return promotionOf(p, "prod").Commit == one && promotionOf(p, "prod").Phase == "good"
 	})
 	if want := "promotion: 2 deployed"; !strings.Contains(p.Status.Summary, want) {
 		t.Errorf("the summary is %q, want %q in it", p.Status.Summary, want)
@@ -458,6 +458,6 @@ func TestVerificationsOfTenants(t *testing.T) {
 	w.tenants.VerifyHosts, w.tenants.checks = []string{"127.0.0.1"}, nil
 	w.Push(fleettest.ControlPlane, "main", map[string]string{"notes.md": "three\n"})
 	w.until("the verification passes", report, func(p *v1alpha1.ControlPlane) bool {
-		return promotionOf(p, "prod").Phase == "deployed" && asked.Load() > 0
+		return promotionOf(p, "prod").Phase == "good" && asked.Load() > 0
 	})
 }

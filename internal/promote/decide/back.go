@@ -11,8 +11,9 @@ import (
 
 // RollbackTarget is a commit to go back to, or why it is not one.
 type RollbackTarget struct {
-	// Commit is one of the line.
+	// Commit is one of the line, and State its state: good, or why it is not one.
 	Commit string `json:"commit"`
+	State  State  `json:"state"`
 	// Good means that it ran well for long enough, and was taken back nowhere. Why explains why it is not, or how long it ran.
 	Good bool   `json:"good"`
 	Why  string `json:"why"`
@@ -33,9 +34,9 @@ func (r *round) targets(p *place) []RollbackTarget {
 		seen[id] = true
 		t := RollbackTarget{Commit: c.Commit}
 		ev := p.evidence[c.Commit]
-		t.Why = r.notGood(p, c.Commit, ev)
+		t.State, t.Why = r.formerState(p, c.Commit, ev)
 		t.Ran = ev.seen
-		if t.Good = t.Why == ""; t.Good {
+		if t.Good = t.State == Good; t.Good {
 			t.Why = "ran until " + clock(ev.seen, r.now)
 		}
 		all = append(all, t)
@@ -52,26 +53,22 @@ func (r *round) targets(p *place) []RollbackTarget {
 	return all
 }
 
-// notGood returns why a place does not go back to a commit, or "".
-func (r *round) notGood(p *place, commit string, ev *evidence) string {
+// formerState returns the state of a commit that a place had, and why the place does not go back to it unless it is good.
+func (r *round) formerState(p *place, commit string, ev *evidence) (state State, why string) {
 	given := slices.IndexFunc(p.gaveUp, func(a *Abort) bool { return r.id(a.Commit) == r.id(commit) })
-	switch {
+	switch bar := r.barred(p, commit); {
 	case given >= 0:
-		return p.gaveUp[given].String()
-	case r.barred(p, commit) != "":
-		return r.barred(p, commit)
-	case ev == nil:
-		return "it never ran in " + p.name
-	case ev.failed:
-		return "it failed in " + p.name
-	case ev.proven.IsZero() && ev.first.IsZero():
-		return "it was replaced in " + p.name + " before it ran everywhere and passed its verifications"
+		return TakenBack, p.gaveUp[given].String()
+	case bar != "":
+		return TakenBack, bar
+	case ev.failed, ev.proven.IsZero() && !ev.first.IsZero():
+		return Failed, "it failed in " + p.name
 	case ev.proven.IsZero():
-		return "it failed in " + p.name
+		return Superseded, "it was replaced in " + p.name + " before it ran everywhere and passed its verifications"
 	case !ev.good(p.soak):
-		return fmt.Sprintf("it ran in %s for %s without failure, not for %s", p.name, span(ev.longest), span(p.soak))
+		return Soaking, fmt.Sprintf("it ran in %s for %s without failure, not for %s", p.name, span(ev.longest), span(p.soak))
 	}
-	return ""
+	return Good, ""
 }
 
 // target returns the newest good commit that a place can go back to, or "". All rings that go back from one commit go to the same source

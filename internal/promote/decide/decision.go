@@ -38,7 +38,7 @@ type Decision struct {
 	Next time.Time
 }
 
-// State is the state of a commit in an environment or ring. The package documentation has a table of them.
+// State is the state of a commit in an environment or ring. docs/reference/promotion.md has a table of them.
 type State string
 
 // The states of a commit. They follow from facts each time, so that no state needs to be left.
@@ -46,21 +46,21 @@ const (
 	// Unknown means that the facts could not be determined. It is a state of the environment, not of a commit.
 	Unknown State = "unknown"
 	// Outside means that the environment has no commit yet.
-	Outside State = "empty"
+	Outside State = "outside"
 	// Proposed means that the manifests are not published yet: the pull request is not open, or not merged.
 	Proposed State = "proposed"
 	// Rejected means that a user has to act: the plan was refused, or the pull request was closed.
-	Rejected State = "refused"
+	Rejected State = "rejected"
 	// Applying means that the manifests are published, and the gate is not met yet.
-	Applying State = "deploying"
+	Applying State = "applying"
 	// Checking means that the gate is met, and measurements are missing.
-	Checking State = "verifying"
+	Checking State = "checking"
 	// Awaiting means that only approvals of users, or statuses of others, are missing.
 	Awaiting State = "awaiting"
 	// Soaking means that the clusters run it, and it has passed its verifications, for less than the soak.
 	Soaking State = "soaking"
 	// Good means that the clusters run it, and it has passed its verifications, for at least the soak.
-	Good State = "deployed"
+	Good State = "good"
 	// Unproven means that it was soaking or good, and that too few clusters are known to run it.
 	Unproven State = "unproven"
 	// Drifted means that it was soaking or good, and that clusters are known to run something else or not to be healthy.
@@ -70,7 +70,7 @@ const (
 	// Superseded means that another commit replaced it before it passed its verifications.
 	Superseded State = "superseded"
 	// TakenBack means that a user aborted it or rolled it back.
-	TakenBack State = "aborted"
+	TakenBack State = "takenBack"
 	// GoingBack means that the environment returns to it from a newer one, and the gate is not met yet.
 	GoingBack State = "goingBack"
 	// NoClusters means that no cluster is expected.

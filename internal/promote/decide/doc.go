@@ -15,11 +15,11 @@
 //
 // # The states of a commit
 //
-//	empty ─► proposed ─► deploying ─► verifying ─► awaiting ─► soaking ─► deployed
-//	            │            │            │            │           │
-//	         refused         └────────────┴── failed ──┴───────────┴──► unproven, drifted
+//	outside ─► proposed ─► applying ─► checking ─► awaiting ─► soaking ─► good
+//	              │           │           │           │           │         │
+//	          rejected        └───────────┴─ failed ──┴───────────┴─────────┴─► unproven, drifted ─► soaking
 //	                                            │
-//	                          aborted ─► goingBack ─► soaking
+//	                        takenBack ─► goingBack ─► soaking, good
 //
 // docs/reference/promotion.md has a table of them, with what leaves each.
 //

@@ -50,6 +50,6 @@ func Example() {
 	// Output:
 	// dev: 9b5c1ce is deployed
 	// stage: 9b5c1ce waits: 2 of 37 clusters behind: large-03, large-11, large-07 offline since 10:02 UTC
-	//     status of 9b5c1ce in stage: pending "Deploying 34/37, 1 degraded"
+	//     status of 9b5c1ce in stage: pending "Applying 34/37, 1 degraded"
 	// prod: runs no commit yet; 9b5c1ce waits: it is being deployed in stage
 }

@@ -63,8 +63,12 @@ func TestRules(t *testing.T) {
 		}
 		var b strings.Builder
 		parsed := f.parse(&b)
-		b.WriteString(format(decide.Decide(parsed, clock(f.Now))))
+		decisions := decide.Decide(parsed, clock(f.Now))
+		b.WriteString(format(decisions))
 		c.Golden(t, "golden", b.String())
+		if c.Text("targets") != "" {
+			c.Golden(t, "targets", formatTargets(decisions))
+		}
 	})
 }
 
@@ -142,9 +146,13 @@ func (e *environment) parsePeople(parsed *decide.Environment) {
 	for _, text := range e.Checks {
 		parsed.Checks = append(parsed.Checks, checkResult(text))
 	}
-	for _, text := range e.Aborts {
+	for _, text := range e.Aborts { // "c4 anna no good", or "c4 10:05 anna no good"
 		w := strings.SplitN(text, " ", 3)
-		parsed.Aborts = append(parsed.Aborts, decide.Abort{Commit: w[0], By: w[1], Why: w[2]})
+		a := decide.Abort{Commit: w[0], By: w[1], Why: w[2]}
+		if a.At = clock(w[1]); !a.At.IsZero() {
+			a.By, a.Why, _ = strings.Cut(w[2], " ")
+		}
+		parsed.Aborts = append(parsed.Aborts, a)
 	}
 	if e.Pause != "" {
 		by, why, _ := strings.Cut(e.Pause, " ")
@@ -209,6 +217,17 @@ func format(decisions []decide.Decision) string {
 		}
 		if !d.Next.IsZero() {
 			fmt.Fprintf(&b, "  look again at %s\n", d.Next.UTC().Format("2006-01-02 15:04"))
+		}
+	}
+	return b.String()
+}
+
+// formatTargets writes the commits to go back to.
+func formatTargets(decisions []decide.Decision) string {
+	var b strings.Builder
+	for _, d := range decisions {
+		for _, to := range d.Targets {
+			fmt.Fprintf(&b, "%s %s %s: %s\n", d.Environment, to.Commit, to.State, to.Why)
 		}
 	}
 	return b.String()

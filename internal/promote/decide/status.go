@@ -41,15 +41,15 @@ func (p *place) status() (s Status, ok bool) {
 		return Status{Pending, "Waits: no cluster is expected"}, true
 	case Applying, GoingBack:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
-			return Status{Pending, "Deploying"}, true
+			return Status{Pending, "Applying"}, true
 		}
-		text := fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)
+		text := fmt.Sprintf("Applying %d/%d", c.Reached, c.Counted)
 		if c.Degraded > 0 {
 			text += fmt.Sprintf(", %d degraded", c.Degraded)
 		}
 		return Status{Pending, text}, true
 	case Checking, Awaiting:
-		return Status{Pending, "Verifying: " + p.checks[p.check].Name}, true
+		return Status{Pending, "Checking: " + p.checks[p.check].Name}, true
 	case Soaking, Good:
 		return p.deployed(), true
 	case Failed:

@@ -87,6 +87,6 @@ func judged(b *testing.B, alone *query.Observer) query.ControlPlane {
 	}
 	return query.ControlPlane{
 		URL:       "https://git.example.com/acme/control-plane",
-		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "deployed", Verdict: v}}},
+		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "good", Verdict: v}}},
 	}
 }

@@ -51,7 +51,7 @@ func (w *world) fleetOfThree() *world {
 	w.step("dev", "started", "", 52, promote.Detail{})
 	w.step("dev", "published", "the GitOps branch has its manifests", 50, promote.Detail{Revision: dev1})
 	w.step("dev", "stateChanged", "1111111 waits: 3 of 3 clusters behind", 50, promote.Detail{Phase: decide.Applying})
-	w.step("dev", "statusPosted", "Deploying 0/3", 50, promote.Detail{Status: "pending"})
+	w.step("dev", "statusPosted", "Applying 0/3", 50, promote.Detail{Status: "pending"})
 	w.step("dev", "verified", "it answers", 20, promote.Detail{Check: "smoke", Result: decide.CheckPassed, Output: "GET /\n<script>200</script>", Took: "2s"})
 	w.fleet = fleet{w.standings()}
 	return w

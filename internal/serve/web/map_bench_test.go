@@ -112,6 +112,6 @@ func mapStanding() query.ControlPlane {
 		Scheduling: map[string]*query.Scheduled{"prod": {
 			At: noon, Outcome: &schedule.Outcome{}, Snapshot: s, Decisions: placement.Decide(s, placement.Options{}),
 		}},
-		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "deployed", Verdict: v}}},
+		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "prod", Phase: "good", Verdict: v}}},
 	}
 }

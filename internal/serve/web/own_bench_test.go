@@ -38,7 +38,7 @@ func BenchmarkOwnClusters(b *testing.B) {
 		Scheduling: map[string]*query.Scheduled{"dev": {
 			At: noon, Outcome: &schedule.Outcome{Bundle: built, Plan: pending}, Snapshot: snapshot, Decisions: built.Decisions,
 		}},
-		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: "deployed", Verdict: verdictOn(snapshot)}}},
+		Promotion: &promote.Outcome{Environments: []promote.Standing{{Environment: "dev", Phase: "good", Verdict: verdictOn(snapshot)}}},
 	}}
 	w.fill(b, snapshot)
 	mux := http.NewServeMux()

@@ -172,7 +172,7 @@ func TestPromotionShowsEveryStep(t *testing.T) {
 	p.wants(".stage header", "dev ✕ failed")
 	p.wants(".stage header", "stage ◐ next")
 	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the previous step")
-	p.wants(".steps li", "◐ deploying 1111111 waits: 3 of 3 clusters behind")
+	p.wants(".steps li", "◐ applying 1111111 waits: 3 of 3 clusters behind")
 	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
 	p.wants(".steps pre", "<script>200</script>")
 	p.wants("figcaption", "2 of 3")
@@ -190,7 +190,7 @@ func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	p = w.see("/history?environment=dev")
 	p.wants(".timeline .day", "Friday, 20 November 2026")
 	p.wants(".timeline li", "published dev: 1111111")
-	p.wants(".timeline li", "◐ deploying dev: 1111111")
+	p.wants(".timeline li", "◐ applying dev: 1111111")
 	p.wants(".command code", "kalypso history environment dev")
 	if a := w.ask("/history?environment=dev&asOf=2026-11-20T11:00"); a.Code != http.StatusSeeOther || a.Header().Get("Location") != "/environments/dev?asOf=2026-11-20T11%3A00%3A00Z" {
 		t.Errorf("got %d to %q", a.Code, a.Header().Get("Location"))

@@ -39,7 +39,7 @@ func TestRingsAreDrawnInOrder(t *testing.T) {
 	for _, path := range []string{"/environments/prod", "/promotions", "/promotions?environment=prod"} {
 		p := ringed(t).see(path)
 		names := strings.Join(p.texts(".rings h3"), "; ")
-		if names != "canary ✓ deployed; early ◐ deploying; others ✓ deployed ▲ paused" {
+		if names != "canary ✓ good; early ◐ applying; others ✓ good ▲ paused" {
 			t.Errorf("%s: got %q", path, names)
 		}
 		p.wants(".rings li", "10 clusters, in 2 batches")

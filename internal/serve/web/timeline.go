@@ -59,7 +59,8 @@ func timelineOf(events []query.Event, here string) []eventView {
 
 // repeats reports whether an event is the step that the status after it, which has the reason, reports.
 func repeats(status, step *query.Event) bool {
-	return status.Step == string(promote.StateChanged) && step.Step != "" && label(step.Step) == label(status.Phase) &&
+	same := label(step.Step) == label(status.Phase) || step.Step == string(decide.StepDeployed) && status.Phase.Deployed()
+	return status.Step == string(promote.StateChanged) && step.Step != "" && same &&
 		status.Commit == step.Commit && status.Revision == step.Revision && status.Environment == step.Environment && status.Ring == step.Ring &&
 		status.Workload == step.Workload && status.At.Sub(step.At) < time.Second
 }

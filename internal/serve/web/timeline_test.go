@@ -25,7 +25,7 @@ func TestAStepAndItsStatusAreOneEvent(t *testing.T) {
 	for _, v := range views {
 		got = append(got, v.Commit+" "+label(v.State))
 	}
-	want := []string{"2222222 failed", "1111111 deployed", "3333333 deployed", "2222222 failed"}
+	want := []string{"2222222 failed", "1111111 good", "3333333 deployed", "2222222 failed"}
 	if len(got) != len(want) {
 		t.Fatalf("got %q", got)
 	}

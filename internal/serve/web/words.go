@@ -34,15 +34,17 @@ const (
 
 // stateStyles has the style of every state, phase, result and step.
 var stateStyles = map[string]stateStyle{
-	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""},
+	"good": {good, "✓", ""}, "soaking": {good, "✓", ""}, "reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""},
 	"healthy": {good, "✓", ""}, "degraded": {bad, "✕", ""},
-	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "deploying": {move, "◐", ""}, "verifying": {move, "◐", ""},
-	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
+	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "applying": {move, "◐", ""}, "checking": {move, "◐", ""},
+	"awaiting": {move, "◐", ""}, "goingBack": {move, "◐", ""}, "verifying": {move, "◐", ""},
+	"proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
 	"open": {move, "◐", ""}, "started": {move, "◐", ""}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
-	"failed": {bad, "✕", ""}, "timedOut": {bad, "✕", "timed out"}, "error": {bad, "✕", ""}, "refuse": {bad, "✕", ""}, "aborted": {bad, "✕", ""},
+	"failed": {bad, "✕", ""}, "timedOut": {bad, "✕", "timed out"}, "error": {bad, "✕", ""}, "refuse": {bad, "✕", ""}, "takenBack": {bad, "✕", ""}, "rolledBack": {bad, "✕", ""}, "aborted": {bad, "✕", ""},
+	"rejected": {warn, "▲", ""}, "unproven": {warn, "▲", ""}, "drifted": {warn, "▲", ""},
 	"held": {warn, "▲", ""}, "refused": {warn, "▲", ""}, "paused": {warn, "▲", ""}, "warning": {warn, "▲", ""}, "warn": {warn, "▲", ""}, "closed": {warn, "▲", ""},
-	"noClusters": {warn, "▲", "no clusters yet"}, "withdrawn": {warn, "▲", ""},
-	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "no commit yet"},
+	"noClusters": {warn, "▲", ""}, "withdrawn": {warn, "▲", ""}, "emptied": {off, "·", ""},
+	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "outside": {off, "○", ""}, "superseded": {off, "○", ""},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
 	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
 	"stateChanged": {off, "·", ""}, "statusPosted": {off, "·", ""}, "verified": {off, "·", ""}, "ran": {off, "·", ""}, "resumed": {off, "·", ""}, "requested": {move, "◐", ""}, "done": {good, "✓", ""},

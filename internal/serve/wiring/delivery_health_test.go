@@ -51,7 +51,7 @@ func TestWhatCrashesIsNotPromoted(t *testing.T) {
 	s.health["dev-1"] = hub.HealthProgressing
 	commit := s.built("1.4.0")
 	d := s.minutes(20)
-	s.wantStatus(commit, "dev", "pending Deploying 0/1")
+	s.wantStatus(commit, "dev", "pending Applying 0/1")
 	if story := s.story(d); !strings.Contains(story, "is not healthy yet") || !strings.Contains(story, "Deployment shop/web is progressing: container web: CrashLoopBackOff") {
 		t.Errorf("dev does not say what is not healthy:\n%s", story)
 	}

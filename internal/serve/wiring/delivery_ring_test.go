@@ -113,7 +113,7 @@ func TestAVersionGoesThroughTheRingsOfAnApplication(t *testing.T) {
 	if s.Head(shopGitOps, "dev-ring-canary") != published || s.Head(shopGitOps, "dev-ring-others") == published {
 		t.Fatal("the canary does not soak alone")
 	}
-	if got := s.status(shopSource, second, "dev"); !strings.HasPrefix(got, "pending Deploying 1/3") {
+	if got := s.status(shopSource, second, "dev"); !strings.HasPrefix(got, "pending Applying 1/3") {
 		t.Errorf("dev shows %q while the canary soaks", got)
 	}
 	s.pass(20, "")

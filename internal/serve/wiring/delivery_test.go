@@ -132,7 +132,7 @@ func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
 	s.Push(shopSource, "main", map[string]string{"main.go": "package wiring // newer\n"})
 	commit := s.built("1.4.1")
 	d := s.quiet()
-	if got, want := s.status(shopSource, commit, "dev"), "pending Deploying 0/1"; got != want {
+	if got, want := s.status(shopSource, commit, "dev"), "pending Applying 0/1"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }

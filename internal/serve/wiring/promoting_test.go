@@ -86,7 +86,7 @@ func TestASilentClusterIsNotGreen(t *testing.T) {
 	if s := standing(o, "dev"); s.Phase != decide.Applying || !strings.Contains(s.Reason, "dev-1 offline since") {
 		t.Errorf("dev: %s %s", s.Phase, s.Reason)
 	}
-	if got := w.status(commit, "dev"); got != "pending Deploying 1/2" {
+	if got := w.status(commit, "dev"); got != "pending Applying 1/2" {
 		t.Errorf("status %q", got)
 	}
 }
