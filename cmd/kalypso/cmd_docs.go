@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ func newDocs() *cobra.Command {
 	return newGenerator("docs", "Write the reference of the commands to a folder", writeReference)
 }
 
+// headings are those of Cobra's pages, whose title is a heading of the second level.
+var headings = regexp.MustCompile(`(?m)^##(#*) `)
+
 // writeReference writes a page for a command, and for those below it.
 func writeReference(cmd *cobra.Command, dir string) error {
 	for _, sub := range cmd.Commands() {
@@ -47,6 +51,7 @@ func writeReference(cmd *cobra.Command, dir string) error {
 	flags := cmd.NonInheritedFlags()
 	grouped := strings.TrimPrefix(cli.FlagsByGroup(flags), "Flags:\n")
 	text := strings.Replace(page.String(), "```\n"+flags.FlagUsages()+"```\n", "```\n"+grouped+"```\n", 1)
+	text = headings.ReplaceAllString(text, "#$1 ")
 	return os.WriteFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "_")+".md"), []byte(text), 0o644)
 }
 

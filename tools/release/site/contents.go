@@ -47,6 +47,13 @@ func (s *site) groups() []group {
 			return ast.WalkContinue, nil
 		})
 	}
+	commands := group{Title: "Commands"}
+	for _, p := range s.ordered() {
+		if strings.HasPrefix(p.source, docs+"/cli/") {
+			commands.Pages = append(commands.Pages, p)
+		}
+	}
+	groups = append(groups, commands)
 	return slices.DeleteFunc(groups, func(g group) bool { return len(g.Pages) == 0 })
 }
 

@@ -44,7 +44,7 @@ const (
 	contents = docs + "/README.md"
 )
 
-//go:embed page.html search.html site.css search.js
+//go:embed page.html search.html site.css page.js search.js
 var embedded embed.FS
 
 var templates = template.Must(template.ParseFS(embedded, "*.html"))
@@ -151,7 +151,7 @@ func (s *site) files() ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("render %s: %w", p.source, err)
 		}
-		content, err := s.execute("page.html", p.name, p.title, groups, map[string]any{"Body": body, "Sections": p.outline(), "Edit": s.blob(p.source)})
+		content, err := s.execute("page.html", p.name, p.title, groups, s.around(groups, p, map[string]any{"Body": body, "Sections": p.outline(), "Edit": s.blob(p.source)}))
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (s *site) files() ([]File, error) {
 		return nil, err
 	}
 	files = append(files, File{"search.html", search}, File{"search-index.js", index})
-	for _, name := range []string{"site.css", "search.js"} {
+	for _, name := range []string{"site.css", "page.js", "search.js"} {
 		content, err := embedded.ReadFile(name)
 		if err != nil {
 			return nil, err
@@ -175,6 +175,29 @@ func (s *site) files() ([]File, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
+}
+
+// around adds the pages before and after a page, in the order of the navigation.
+func (s *site) around(groups []group, at *page, data map[string]any) map[string]any {
+	var before *page
+	found := false
+	for _, g := range groups {
+		for _, p := range g.Pages {
+			switch {
+			case found:
+				data["Next"] = p
+				return data
+			case p == at:
+				found = true
+				if before != nil {
+					data["Previous"] = before
+				}
+			default:
+				before = p
+			}
+		}
+	}
+	return data
 }
 
 // execute fills a template for the page with this name. Links in it are relative, so that a site can be in any folder, or on a disk.

@@ -64,6 +64,7 @@ func TestLinksLeadToPages(t *testing.T) {
 		"docs/install.html": {
 			`href="https://git.example/tool/blob/1a2b3c/main.go#L3"`, `href="data.json"`, `href="../notes/index.html"`, `src="images/a.png"`,
 			`href="https://git.example/tool/tree/1a2b3c/other"`, `id="with-go-install--more"`, `id="check-1"`, "tool &lt;name&gt;", `aria-current="page"`, `href="../site.css"`,
+			`rel="prev" href="../docs/index.html"`, `src="../page.js"`,
 		},
 		"search.html": {`href="docs/install.html#with-go-install--more"`},
 	} {
