@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/editing"
@@ -90,7 +92,7 @@ func (d *Drafter) Set(ctx context.Context, commits pullrequest.Committer, r SetR
 	if err != nil {
 		return nil, err
 	}
-	is, err := setData(was, at.Line, r)
+	is, err := setData(was, at.Line, r, structures(loaded.Snapshot, r.ConfigMap))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at.File, err)
 	}
@@ -130,6 +132,11 @@ func editable(s *fleet.Snapshot, r SetRequest) (fleet.Position, error) {
 			names = append(names, c.Name)
 		}
 	}
+	for _, u := range s.Unreadable {
+		if u.Ref == (fleet.Ref{Kind: "ConfigMap", Name: r.ConfigMap}) {
+			return u.Position, fmt.Errorf("the ConfigMap %s cannot be read: %s", r.ConfigMap, u.Position)
+		}
+	}
 	near := fleet.Nearest(r.ConfigMap, names)
 	if near == "" {
 		near = strings.Join(names[:min(len(names), 10)], ", ")
@@ -150,24 +157,65 @@ func (l *Loader) content(ctx context.Context, at Location, file string) ([]byte,
 	return source.Files[i].Read()
 }
 
-// setData sets and removes values of the ConfigMap that begins at a line.
-func setData(text []byte, line int, r SetRequest) ([]byte, error) {
+// structures returns the keys that other ConfigMaps have as maps or lists, so that a path can lead into them.
+func structures(s *fleet.Snapshot, besides string) map[string]bool {
+	keys := map[string]bool{}
+	for _, c := range s.Configs {
+		for _, e := range c.Entries {
+			if c.Name != besides && !c.Store && !c.Expressions && isStructure(e.Value) {
+				keys[e.Key] = true
+			}
+		}
+	}
+	return keys
+}
+
+// isStructure reports whether a value is a map or a list, or a text that is one.
+func isStructure(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode {
+		return true
+	}
+	roots, _, err := fleet.ParseYAML([]byte(n.Value), 2)
+	return err == nil && len(roots) == 1 && roots[0].Kind != yaml.ScalarNode
+}
+
+// setData sets and removes values of the ConfigMap that begins at a line. others are the keys that are maps or lists in other ConfigMaps.
+func setData(text []byte, line int, r SetRequest, others map[string]bool) ([]byte, error) {
 	for _, v := range r.Values {
 		document, data, err := dataAt(text, line, r.ConfigMap)
 		if err != nil {
 			return nil, err
 		}
-		if first, rest, nested := strings.Cut(v.Key, "."); nested && data[v.Key] == nil && data[first] != nil {
-			if v, err = inText(data[first], first, rest, v); err != nil {
+		path := []string{"data", v.Key}
+		node := &yaml.Node{}
+		node.SetString(v.Text)
+		if key, rest := splitKey(v.Key, data, others); rest != "" {
+			if numbered(rest) && others[key] {
+				return nil, fmt.Errorf("%s: other ConfigMaps have %s, too, and the elements of all are numbered together; write it by hand", v.Key, key)
+			}
+			steps, err := editing.Path("key" + rest)
+			if err != nil {
 				return nil, err
 			}
+			switch steps = steps[1:]; {
+			case data[key] != nil && data[key].Kind != yaml.ScalarNode:
+				path = append([]string{"data", key}, steps...)
+				if node, err = editing.Value(v.Text); err != nil && !v.Remove {
+					return nil, fmt.Errorf("the value of %s cannot be read as YAML: %w", v.Key, err)
+				}
+			default:
+				if v, err = inText(data[key], key, steps, v); err != nil {
+					return nil, err
+				}
+				path = []string{"data", key}
+				node.SetString(v.Text)
+			}
+		} else if data[v.Key] == nil && len(validation.IsConfigMapKey(v.Key)) > 0 {
+			return nil, fmt.Errorf("%q cannot be a key of a ConfigMap, and no ConfigMap has a map or list that it leads into", v.Key)
 		}
-		path := []string{"data", v.Key}
 		if v.Remove {
 			text, err = editing.Remove(text, document, path)
 		} else {
-			node := &yaml.Node{}
-			node.SetString(v.Text)
 			text, err = editing.Set(text, document, path, node)
 		}
 		if err != nil {
@@ -177,16 +225,40 @@ func setData(text []byte, line int, r SetRequest) ([]byte, error) {
 	return text, nil
 }
 
-// inText sets or removes a value within a text that is a map, and returns what that does to the text.
-func inText(text *yaml.Node, key, rest string, v SetValue) (SetValue, error) {
-	if text.Kind != yaml.ScalarNode {
-		return v, fmt.Errorf("%s is not a text; write it by hand", key)
+// splitKey returns the key of a ConfigMap that a path begins with, and the path in its value; it is empty for the whole value. A key of
+// the ConfigMap itself comes before those of others, and a longer one before a shorter one.
+func splitKey(path string, data map[string]*yaml.Node, others map[string]bool) (key, rest string) {
+	if data[path] != nil {
+		return path, ""
 	}
-	path, err := editing.Path(rest)
-	if err != nil {
-		return v, err
+	for _, known := range []func(string) bool{func(k string) bool { return data[k] != nil }, func(k string) bool { return others[k] }} {
+		for i := len(path) - 1; i > 0; i-- {
+			if (path[i] == '.' || path[i] == '[') && known(path[:i]) {
+				return path[:i], path[i:]
+			}
+		}
+	}
+	return path, ""
+}
+
+// numbered reports whether a path has an element of a list that is given by its number.
+func numbered(path string) bool {
+	for part := range strings.SplitSeq(path, "[") {
+		number, _, closed := strings.Cut(part, "]")
+		if _, err := strconv.Atoi(number); closed && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// inText sets or removes a value within a text that is a map or list, and returns what that does to the text. There is no text yet if it is nil.
+func inText(text *yaml.Node, key string, path []string, v SetValue) (SetValue, error) {
+	if text == nil {
+		text = &yaml.Node{Kind: yaml.ScalarNode}
 	}
 	var inner []byte
+	var err error
 	if v.Remove {
 		inner, err = editing.Remove([]byte(text.Value), 0, path)
 	} else {
@@ -199,8 +271,11 @@ func inText(text *yaml.Node, key, rest string, v SetValue) (SetValue, error) {
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", key, err)
 	}
-	none := v.Remove && strings.TrimSpace(string(inner)) == "{}"
-	return SetValue{Key: key, Text: string(inner), Remove: none}, nil
+	if text.Value != "" && !strings.HasSuffix(text.Value, "\n") {
+		inner = bytes.TrimRight(inner, "\n")
+	}
+	left := strings.TrimSpace(string(inner))
+	return SetValue{Key: key, Text: string(inner), Remove: v.Remove && (left == "{}" || left == "[]")}, nil
 }
 
 // maxDocuments is the maximum number of documents in a file that is edited.

@@ -58,6 +58,10 @@ empty: {}
 		{name: "new maps", path: []string{"a", "b"}, value: "1", was: "empty: {}\n", is: "empty: {}\na:\n  b: 1\n"},
 		{name: "a comment below a key without a value", path: []string{"later", "x"}, value: "1", was: "later:\n", is: "later:\n  x: 1\n"},
 		{name: "a comment beside a key without a value", path: []string{"soon"}, value: "now", was: "soon:   # or not\n", is: "soon: now # or not\n"},
+		{name: "a new key of a flow map", path: []string{"image", "pull"}, value: "always", was: `tag: "1.3"}`, is: `tag: "1.3", pull: always}`},
+		{name: "a text with a comma in a flow map", path: []string{"image", "tag"}, value: `"1, 2"`, was: `tag: "1.3"}`, is: `tag: "1, 2"}`},
+		{name: "a map in a flow map", path: []string{"image", "repository"}, value: "{a: [1]}", was: `{repository: shop,`, is: `{repository: {a: [1]},`},
+		{name: "an element by index", path: []string{"database", "users", "[1]"}, value: "bea", was: "    - ben\n", is: "    - bea\n"},
 		{name: "below an empty map", path: []string{"empty", "x"}, value: "true", was: "empty: {}\n", is: "empty:\n  x: true\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,7 +100,8 @@ func TestSetKeepsLineEnds(t *testing.T) {
 func TestPathsAndValues(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a": {"a"}, "a.b/c": {"a", "b/c"}, `a."b.c/d"`: {"a", "b.c/d"}, `"a.b".c`: {"a.b", "c"}, `a"b`: {`a"b`}, "'a'": {"'a'"},
-		"": nil, ".": nil, "a.": nil, "a..b": nil, `""`: nil, `"a"b`: nil,
+		"a[x].b": {"a", "[x]", "b"}, "a[0][1]": {"a", "[0]", "[1]"}, `a["b.c"].d`: {"a", "[b.c]", "d"}, `"a[x]"`: {"a[x]"},
+		"": nil, ".": nil, "a.": nil, "a..b": nil, `""`: nil, `"a"b`: nil, "a[]": nil, "a[x": nil, "a[x]b": nil,
 	} {
 		if got, err := editing.Path(text); cmp.Diff(want, got) != "" || (err == nil) != (want != nil) {
 			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
@@ -198,6 +203,10 @@ func TestRemove(t *testing.T) {
 		"a long text":                 {"a: |\n  x\n  y\nb: 1\n", []string{"a"}, "b: 1\n"},
 		"a list":                      {"a:\n- 1\n- 2\nb: 1\n", []string{"a"}, "b: 1\n"},
 		"with CRLF":                   {"a: 1\r\nb: 2\r\n", []string{"a"}, "b: 2\r\n"},
+		"of three in one line":        {"a: {x: 1, y: 2, z: 3}\n", []string{"a", "y"}, "a: {x: 1, z: 3}\n"},
+		"the last in one line":        {"a: {x: 1, y: 2}   # why\n", []string{"a", "y"}, "a: {x: 1}   # why\n"},
+		"an element":                  {"a:\n- name: x\n  v: 1\n- 2\n", []string{"a", "[x]"}, "a:\n- 2\n"},
+		"in an element":               {"a:\n- name: x\n  v: 1\n- 2\n", []string{"a", "[x]", "v"}, "a:\n- name: x\n- 2\n"},
 		"nothing there":               {"a: 1\n", []string{"b"}, "b is not set in this file"},
 		"nothing below":               {"a: {}\n", []string{"a", "b"}, "a.b is not set in this file"},
 		"below a text":                {"a: 1\n", []string{"a", "b"}, "line 1: a is not a map, so that nothing below it can be set"},
@@ -213,4 +222,80 @@ func TestRemove(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// Elements of lists are set by name or index, and added by name.
+func TestSetInLists(t *testing.T) {
+	const file = `hosts:
+# the first
+- name: west
+  port: 80   # http
+- name: east
+  deep: {a: 1, b: [x, y]}
+
+- 5
+flow: [{name: a, v: 1}, 2]
+`
+	for _, test := range []struct {
+		path         []string
+		value        string
+		was, is, err string
+	}{
+		{path: []string{"hosts", "[west]", "port"}, value: "81", was: "port: 80 ", is: "port: 81 "},
+		{path: []string{"hosts", "[0]", "port"}, value: "81", was: "port: 80 ", is: "port: 81 "},
+		{path: []string{"hosts", "[west]", "name"}, value: "north", was: "- name: west", is: "- name: north"},
+		{path: []string{"hosts", "[west]", "tls"}, value: "true", was: "port: 80   # http\n", is: "port: 80   # http\n  tls: true\n"},
+		{path: []string{"hosts", "[east]", "deep", "b", "[1]"}, value: "z", was: "[x, y]", is: "[x, z]"},
+		{path: []string{"hosts", "[2]"}, value: "6", was: "- 5\n", is: "- 6\n"},
+		{path: []string{"hosts", "[south]", "port"}, value: "82", was: "- 5\n", is: "- 5\n- name: south\n  port: 82\n"},
+		{path: []string{"flow", "[a]", "v"}, value: "2", was: "v: 1}", is: "v: 2}"},
+		{path: []string{"flow", "[b]", "v"}, value: "2", was: "}, 2]", is: "}, 2, {name: b, v: 2}]"},
+		{path: []string{"added", "[b]", "v"}, value: "2", was: ", 2]\n", is: ", 2]\nadded:\n  - name: b\n    v: 2\n"},
+		{path: []string{"hosts", "[9]", "v"}, value: "2", err: "line 3: the list has no element 9"},
+		{path: []string{"hosts", "[south]"}, value: "2", err: "line 3: the list has no element with the name south"},
+		{path: []string{"hosts", "west"}, value: "2", err: "line 3: hosts is not a map, so that nothing below it can be set"},
+	} {
+		got, err := editing.Set([]byte(file), 0, test.path, valueOf(t, test.value))
+		want := test.err
+		if err != nil {
+			got = []byte(err.Error())
+		} else if test.err == "" {
+			want = replaceOnce(t, file, test.was, test.is)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%v: -want +got:\n%s", test.path, diff)
+		}
+	}
+}
+
+// JSON stays JSON, and texts that YAML 1.1 reads as booleans are in quotes.
+func TestSetKeepsTheForm(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		path  []string
+		value *yaml.Node
+		want  string
+	}{
+		{`{"a": 1}`, []string{"b"}, valueOf(t, "x"), `{"a": 1, "b": "x"}`},
+		{`{"a": 1}`, []string{"a"}, valueOf(t, "x"), `{"a": "x"}`},
+		{"{\n  \"a\": 1\n}\n", []string{"b"}, valueOf(t, "2"), "{\n  \"a\": 1,\n  \"b\": 2\n}\n"},
+		{"a: x\n", []string{"a"}, text("yes"), "a: \"yes\"\n"},
+		{"a: {b: x}\n", []string{"a", "c"}, text("off"), "a: {b: x, c: \"off\"}\n"},
+		{"a: |\n    x: 1\n    y: 2\nb: 1\n", []string{"a"}, text("x: 3\ny: 2\n"), "a: |\n    x: 3\n    y: 2\nb: 1\n"},
+		{"a: |-\n  x: 1\n  y: 2\n", []string{"a"}, text("x: 1\ny: 2\nz: 3"), "a: |-\n  x: 1\n  y: 2\n  z: 3\n"},
+	} {
+		got, err := editing.Set([]byte(test.text), 0, test.path, test.value)
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+		}
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("%q: -want +got:\n%s", test.text, diff)
+		}
+	}
+}
+
+func text(value string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(value)
+	return n
 }
