@@ -171,6 +171,9 @@ func (v Plan) operation(g plan.Group) []terminal.Cell {
 		return []terminal.Cell{terminal.Plain("held: " + WithPosition(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
+	for _, source := range c.Sources {
+		lines = append(lines, terminal.Plain("reconciler: "+terminal.Printable(source.String())))
+	}
 	for i, key := range c.Config {
 		if g.Differ && i < maxKeys {
 			lines = append(lines, terminal.Plain(key.Key+"  another value for each cluster"))
@@ -203,7 +206,7 @@ func (v Plan) operation(g plan.Group) []terminal.Cell {
 // otherFiles returns changed files that the configuration keys do not cover.
 func otherFiles(c *plan.Change) []plan.FileChange {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(f plan.FileChange) bool {
-		return len(c.Config) > 0 && bundle.IsConfig(f.Path)
+		return len(c.Config) > 0 && bundle.IsConfig(f.Path) || len(c.Sources) > 0 && path.Base(f.Path) == "reconciler.yaml"
 	})
 }
 

@@ -96,6 +96,9 @@ func (g Group) shape() (string, bool) {
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "\x00%s %t %t", k.Key, k.Old == nil, k.New == nil)
 	}
+	for _, s := range c.Sources {
+		fmt.Fprintf(&b, "\x00%s", s)
+	}
 	for _, f := range c.Files {
 		fmt.Fprintf(&b, "\x00%s %s", f.Op, path.Base(f.Path))
 	}

@@ -58,6 +58,7 @@ func (d *details) add(c *Change) error {
 		if strings.HasSuffix(f.Path, ".yaml") {
 			was, is = append(was, old), append(is, now)
 		}
+		c.addSources(f.Path, old, now)
 		if c.Op == Changed && bundle.IsConfig(f.Path) {
 			c.Config = append(c.Config, d.configChanges(old, now, d.composed(c))...)
 		}

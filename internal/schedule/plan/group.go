@@ -84,6 +84,9 @@ func (c *Change) content() string {
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)
 	}
+	for _, s := range c.Sources {
+		fmt.Fprintf(&b, "%s\x00", s)
+	}
 	for _, r := range c.MayStay {
 		fmt.Fprintf(&b, "%s stays\x00", r.place())
 	}

@@ -107,12 +107,15 @@ func mainDetail(g Group) string {
 		return deletes(g)
 	case len(c.Retired) > 0:
 		return "clusters delete " + objectList(g.Retired()) + ", which have been handed over, and nothing with them"
-	case len(c.Config) > 0:
-		keys := make([]string, len(c.Config))
-		for i, k := range c.Config {
-			keys[i] = k.Key
+	case len(c.Config)+len(c.Sources) > 0:
+		var parts []string
+		for _, s := range c.Sources {
+			parts = append(parts, s.String())
 		}
-		return List(keys)
+		for _, k := range c.Config {
+			parts = append(parts, k.Key)
+		}
+		return List(parts)
 	case g.Op == Changed:
 		files := make([]string, len(c.Files))
 		for i, f := range c.Files {

@@ -49,10 +49,9 @@ func (p *Plan) addMoves(after *bundle.Bundle) {
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
 		switch {
-		case c.Cluster != "":
-		case c.Op == Removed && c.Cause == NoPolicy && len(lost) < maxRemoved:
+		case c.Op == Removed && c.Cause == NoPolicy && len(lost) < maxRemoved: // that of a cluster is decided with its type
 			lost[placement.Pair{Target: c.Target, ClusterType: c.ClusterType}] = c.Policies
-		case c.Op == Added:
+		case c.Op == Added && c.Cluster == "":
 			joins[c.Target] = append(joins[c.Target], c)
 		}
 	}
@@ -64,7 +63,7 @@ func (p *Plan) addMoves(after *bundle.Bundle) {
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
 		loss, known := losses[placement.Pair{Target: c.Target, ClusterType: c.ClusterType}]
-		if c.Op != Removed || c.Cause != NoPolicy || c.Cluster != "" || !known || loss.Step == placement.StepSelectors {
+		if c.Op != Removed || c.Cause != NoPolicy || !known || loss.Step == placement.StepSelectors {
 			continue
 		}
 		c.Cause, c.Step, c.StepReason = Rules, loss.Step, loss.Reason
@@ -72,8 +71,9 @@ func (p *Plan) addMoves(after *bundle.Bundle) {
 			if !slices.Contains(joined.Policies, loss.Policy) {
 				continue
 			}
-			c.MovesTo = append(c.MovesTo, joined.ClusterType)
-			p.addMove(moves, Move{From: c.ClusterType, To: joined.ClusterType, Step: loss.Step}, c.Target)
+			if c.MovesTo = append(c.MovesTo, joined.ClusterType); c.Cluster == "" {
+				p.addMove(moves, Move{From: c.ClusterType, To: joined.ClusterType, Step: loss.Step}, c.Target)
+			}
 		}
 	}
 	slices.SortStableFunc(p.Moves, func(a, b Move) int {

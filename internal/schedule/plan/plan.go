@@ -114,6 +114,8 @@ type Change struct {
 	Files []FileChange `json:"files,omitempty"`
 	// Config are the configuration keys that differ, sorted.
 	Config []ConfigChange `json:"config,omitempty"`
+	// Sources is what differs in what the reconciler applies: its repository, branch or path.
+	Sources []SourceChange `json:"sources,omitempty"`
 	// Gone are the objects that are no longer written. Reconcilers that prune delete them: a namespace with everything in it, a
 	// reconciler's object with everything it applied. An assignment that remains and loses objects counts as a removal.
 	// Of removed assignments, the first 1000 list theirs.
