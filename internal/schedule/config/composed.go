@@ -16,9 +16,12 @@ type Composed struct {
 	// Data is ConfigData in templates: at the top level strings ("3306"), maps and lists.
 	// Values inside maps and lists have their YAML types. Never nil.
 	Data map[string]any
+	// Texts are those of keys whose values are maps or lists, where formatting Data would not give what was written: the text as it is, if one
+	// layer sets it, or else with numbers as they were written. It is shared.
+	Texts map[string]string
 	// Layers are those that apply.
 	Layers *Layers
-	// Digest identifies Data.
+	// Digest identifies Data and Texts.
 	Digest fleet.Digest
 	// Lacks are the problems about required values that are missing. The slice is shared; do not change it.
 	Lacks []fleet.Problem
@@ -82,14 +85,20 @@ func (r *Result) add(errors []fleet.Problem) {
 type part struct {
 	fields map[string]*node
 	data   map[string]any
+	texts  map[string]string
 }
 
-func newPart() *part { return &part{fields: map[string]*node{}, data: map[string]any{}} }
+func newPart() *part {
+	return &part{fields: map[string]*node{}, data: map[string]any{}, texts: map[string]string{}}
+}
 
 // add adds a key with its value.
 func (p *part) add(key string, n *node) {
 	p.fields[key] = n
 	p.data[key] = n.data()
+	if text, ok := n.writtenText(); ok {
+		p.texts[key] = text
+	}
 }
 
 // compose merges the keys that have templates, using the results, and adds the other keys.
@@ -100,6 +109,7 @@ func (set *layerSet) compose(results map[string]string, computed map[*node]*node
 	p := &part{
 		fields: maps.Clone(set.static.fields),
 		data:   maps.Clone(set.static.data),
+		texts:  maps.Clone(set.static.texts),
 	}
 	for key, values := range set.dynamic {
 		if value := fold(values, results, computed); value != nil { // nil if no expression has a result
@@ -127,7 +137,7 @@ type checked struct {
 func newComposition(set *layerSet, results map[string]string, computed map[*node]*node) *composition {
 	p := set.compose(results, computed)
 	return &composition{
-		Composed: &Composed{Data: p.data, Digest: digest(p.data), Layers: set.Layers, results: results, computed: computed},
+		Composed: &Composed{Data: p.data, Texts: p.texts, Digest: digest(p.data, p.texts), Layers: set.Layers, results: results, computed: computed},
 		fields:   p.fields,
 		checked:  map[string]checked{},
 	}
@@ -168,9 +178,13 @@ func (c *composition) check(sel *selection) checked {
 	return of
 }
 
-// digest identifies data. Digests are equal if templates would print the same.
-func digest(data map[string]any) fleet.Digest {
-	return sha256.Sum256(appendValue(make([]byte, 0, 1024), data))
+// digest identifies data with its texts. Digests are equal if templates would print the same.
+func digest(data map[string]any, texts map[string]string) fleet.Digest {
+	b := appendValue(make([]byte, 0, 1024), data)
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		b = appendText(appendText(b, key), texts[key])
+	}
+	return sha256.Sum256(b)
 }
 
 // appendValue encodes a value unambiguously: its type, its length and its content.

@@ -25,7 +25,7 @@ func merge(a, b *node) *node {
 // mergeMaps merges key by key. The result has a's position; only the positions of leaves matter.
 func mergeMaps(a, b *node) *node {
 	c := *a
-	c.fields = maps.Clone(a.fields)
+	c.fields, c.written, c.literal = maps.Clone(a.fields), "", a.literal || b.literal
 	for key, field := range b.fields {
 		c.fields[key] = merge(c.fields[key], field)
 	}
@@ -35,7 +35,7 @@ func mergeMaps(a, b *node) *node {
 // mergeLists merges maps with the same name, and appends in order what the list does not have yet.
 func mergeLists(a, b *node) *node {
 	c := *a
-	c.items = slices.Clone(a.items)
+	c.items, c.written, c.literal = slices.Clone(a.items), "", a.literal || b.literal
 	at := make(map[string]int, len(c.items))
 	for i, item := range c.items {
 		if name, named := item.name(); named {

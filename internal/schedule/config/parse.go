@@ -101,6 +101,9 @@ func readStructure(l *layer, y *yaml.Node) (*node, error) {
 	}
 	r := valueReader{layer: l, line: lineWithin(y)}
 	n, err := r.node(root, 0)
+	if n != nil {
+		n.written = y.Value
+	}
 	if err != nil && !errors.Is(err, errBounds) {
 		return nil, nil // for example, a duplicate key
 	}
@@ -154,7 +157,7 @@ func (r *valueReader) list(y *yaml.Node, depth int) (*node, error) {
 			return nil, err
 		}
 		n.items = append(n.items, item)
-		n.dynamic = n.dynamic || item.dynamic
+		n.dynamic, n.literal = n.dynamic || item.dynamic, n.literal || item.literal
 	}
 	return n, nil
 }
@@ -187,7 +190,7 @@ func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
 		return nil, err
 	}
 	for _, field := range n.fields {
-		n.dynamic = n.dynamic || field.dynamic
+		n.dynamic, n.literal = n.dynamic || field.dynamic, n.literal || field.literal
 	}
 	return n, nil
 }
@@ -227,7 +230,7 @@ func (r *valueReader) scalar(y *yaml.Node) *node {
 	case "!!bool", "!!int", "!!float":
 		var typed any
 		if y.Decode(&typed) == nil {
-			n.value = typed
+			n.value, n.literal = typed, !isCanonical(typed, y.Value)
 		}
 	default:
 		if y.Style == 0 {

@@ -180,11 +180,11 @@ func TestDigestIdentifiesData(t *testing.T) {
 	}
 	seen := map[fleet.Digest]int{}
 	for i, data := range all {
-		if j, taken := seen[digest(data)]; taken {
+		if j, taken := seen[digest(data, nil)]; taken {
 			t.Errorf("%v and %v have one digest", all[j], data)
 		}
-		seen[digest(data)] = i
-		if digest(data) != digest(maps.Clone(data)) {
+		seen[digest(data, nil)] = i
+		if digest(data, nil) != digest(maps.Clone(data), nil) {
 			t.Errorf("the digest of %v varies", data)
 		}
 	}

@@ -29,6 +29,8 @@ type node struct {
 	raw      string           // the scalar as written
 	template bool             // the text has to be evaluated
 	replaces bool             // the value of a key replaces others instead of merging
+	literal  bool             // formatting the value, or one below it, would not give what is written
+	written  string           // the text that a map or list was read from, as long as nothing was merged with it
 	boolean  *bool            // what a plain scalar is in YAML 1.1, if that differs
 	dynamic  bool             // the node, or one below it, is a template
 	formula  *formula.Formula // computes the value, or computed it
@@ -113,7 +115,7 @@ func (n *node) evaluated(results map[string]string) *node {
 		return n
 	}
 	c := *n
-	c.template, c.dynamic = false, false
+	c.template, c.dynamic, c.written = false, false, ""
 	switch n.kind {
 	case mapping:
 		c.fields = make(map[string]*node, len(n.fields))

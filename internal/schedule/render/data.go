@@ -35,6 +35,13 @@ type Data struct {
 	Wave int
 	// Repo, Branch and Path are short for Manifests.repo, Manifests.branch and Manifests.path.
 	Repo, Branch, Path string
+
+	texts map[string]string
+}
+
+// Configure sets ConfigData, and the texts that stringify returns for its keys instead of formatting their values. Neither is changed any more.
+func (d *Data) Configure(data map[string]any, texts map[string]string) {
+	d.ConfigData, d.texts = data, texts
 }
 
 // NewData returns the data of an assignment, without ConfigData. Namespace and ClusterType are those of the type also for a cluster

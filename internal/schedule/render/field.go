@@ -21,7 +21,9 @@ func dataFields() []string {
 	t := reflect.TypeFor[Data]()
 	names := make([]string, 0, t.NumField())
 	for i := range t.NumField() {
-		names = append(names, t.Field(i).Name)
+		if f := t.Field(i); f.IsExported() {
+			names = append(names, f.Name)
+		}
 	}
 	return names
 }

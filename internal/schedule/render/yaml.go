@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -89,7 +90,16 @@ func (w *Worker) stringify(v any) (any, error) {
 	if err := w.admitValue(v); err != nil {
 		return nil, err
 	}
-	return w.remember("stringify", v, stringify)
+	return w.remember("stringify", v, func(v any) (any, error) {
+		made, err := stringify(v)
+		if _, isShared := w.shared(v); !isShared || err != nil {
+			return made, err
+		}
+		if texts, ok := made.(map[string]string); ok {
+			maps.Copy(texts, w.data.texts)
+		}
+		return made, nil
+	})
 }
 
 // hash returns the hash of a value by mitchellh/hashstructure, format 1.
