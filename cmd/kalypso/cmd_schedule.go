@@ -101,7 +101,7 @@ GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
 	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
 	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
-	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "approve more removals than the deletion budget allows")
+	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "approve removals: more than the deletion budget allows, of what others need, or that look like typos")
 	flags.StringVar(&c.plan, "plan", "", "carry out the plan of this `file` of kalypso plan --out, or nothing")
 	flags.BoolVar(&c.strict, "strict", false, "exit with 3 for errors and held assignments")
 	c.pullRequest.bind(cmd)
@@ -215,7 +215,7 @@ func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled,
 }
 
 func (c *scheduleCommand) attempt(ctx context.Context, s *session) (*scheduled, error) {
-	draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: s.request, Folder: c.out})
+	draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: s.request, Folder: c.out, Approved: c.allowDeletions && c.saved == nil})
 	if err != nil {
 		return nil, err
 	}

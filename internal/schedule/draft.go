@@ -2,9 +2,11 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -107,8 +109,12 @@ type DraftRequest struct {
 	// Unpublished compares with nothing and does not read the GitOps branch. The draft has no plan and no findings, but its
 	// bundle holds the assignments with credentials, as for an empty branch.
 	Unpublished bool
+	// Lenient drafts for an empty branch, as with Unpublished, if the GitOps branch cannot be read.
+	Lenient bool
 	// WhatIf are imagined changes of the environment. The draft must not be written then.
 	WhatIf []fleet.WhatIf
+	// Approved means that a user approved removals, also of what others need, and of what may be missing because of a typo.
+	Approved bool
 }
 
 // Draft reads an environment, and builds, compares and checks its files.
@@ -137,6 +143,9 @@ type drafting struct {
 	// standing is what the GitOps branch has, for drafts that are not compared with it; nil unless decisions depend on it.
 	standing   *bundle.Published
 	standingAt string // its commit
+	unread     error  // why the branch could not be read, see [DraftRequest.Lenient]
+	// published is what baseBundle publishes.
+	published *bundle.Published
 	// asked and baseAsked are the answers of external schedulers.
 	asked, baseAsked external.Asked
 	checker          *check.Checker
@@ -163,6 +172,9 @@ func (w *drafting) read(ctx context.Context) (err error) {
 	default:
 		w.draft.GitOps, err = w.Loader.gitOps(ctx, w.draft.Loaded, w.request.Folder, w.Memory.published(w.request.Request))
 	}
+	if err != nil && w.request.Lenient && w.request.Base == nil && ctx.Err() == nil {
+		w.unread, w.draft.GitOps, w.request.Unpublished, err = err, nil, true, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -176,16 +188,8 @@ func (w *drafting) settle(ctx context.Context) error {
 	var published *bundle.Published
 	if w.draft.GitOps != nil {
 		published = w.draft.GitOps.Published
-	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 || w.stateful() {
-		gitOps, err := w.Loader.gitOps(ctx, w.draft.Loaded, "", w.Memory.published(w.request.Request))
-		if err == nil {
-			published, w.standingAt = gitOps.Published, gitOps.Head.Commit
-		} else if w.stateful() {
-			w.draft.Loaded.Snapshot.Problems = fleet.SortProblems(append(w.draft.Loaded.Snapshot.Problems, fleet.Problem{
-				Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Position: fleet.Position{Source: "gitops"},
-				Message: "decisions may differ from those of a schedule, which prefers what is published: " + secret.Redact(err.Error()),
-			}))
-		}
+	} else if len(w.draft.Loaded.Snapshot.Contests) > 0 || w.stateful() || w.imagines() || w.unread != nil {
+		published = w.readStanding(ctx)
 	}
 	w.standing = published
 	owners := published.Owners
@@ -200,6 +204,33 @@ func (w *drafting) settle(ctx context.Context) error {
 	}
 	w.draft.Loaded.Snapshot = w.draft.Loaded.Snapshot.Settle(owners)
 	return ctx.Err()
+}
+
+// imagines reports whether the draft is compared with the environment without imagined changes.
+func (w *drafting) imagines() bool { return w.request.Base == nil && len(w.request.WhatIf) > 0 }
+
+// readStanding reads the GitOps branch for a draft that is not compared with it. If that is not possible, a problem says what is not known.
+func (w *drafting) readStanding(ctx context.Context) *bundle.Published {
+	err := w.unread
+	if err == nil {
+		var gitOps *GitOps
+		if gitOps, err = w.Loader.gitOps(ctx, w.draft.Loaded, "", w.Memory.published(w.request.Request)); err == nil {
+			w.standingAt = gitOps.Head.Commit
+			return gitOps.Published
+		}
+	}
+	message := "it is not known what is published and stays: "
+	switch {
+	case w.stateful():
+		message = "decisions may differ from those of a schedule, which prefers what is published: "
+	case errors.Is(err, ErrNoGitOpsRepo), !w.imagines() && w.unread == nil:
+		return nil
+	}
+	w.draft.Loaded.Snapshot.Problems = fleet.SortProblems(append(slices.Clone(w.draft.Loaded.Snapshot.Problems), fleet.Problem{
+		Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Position: fleet.Position{Source: "gitops"},
+		Message: message + secret.Redact(err.Error()),
+	}))
+	return nil
 }
 
 // stateful reports whether decisions depend on what is published.
@@ -234,7 +265,7 @@ func (w *drafting) build(ctx context.Context) error {
 		if w.base != nil && s == w.base.Snapshot {
 			asked = w.baseAsked
 		}
-		o := bundle.Options{Charts: chartsOf(ctx, w.Charts), Standing: standing, Answers: asked.Answers, Recorded: asked.Recorded, Problems: asked.Problems}
+		o := bundle.Options{Charts: chartsOf(ctx, w.Charts), Standing: standing, Answers: asked.Answers, Recorded: asked.Recorded, Problems: asked.Problems, Approved: w.request.Approved}
 		if w.Settled != nil && w.draft.GitOps != nil {
 			o.Settled = w.Settled.Known(w.request.Request)
 		}
@@ -242,13 +273,17 @@ func (w *drafting) build(ctx context.Context) error {
 	}
 	switch {
 	case w.base != nil:
-		w.baseBundle = build(w.base.Snapshot, nil, w.Memory.get(w.request.Request), w.standing)
+		var published *bundle.Published
+		if w.imagines() { // what is held now stays
+			published = w.standing
+		}
+		w.baseBundle = build(w.base.Snapshot, published, w.Memory.get(w.request.Request), w.standing)
 		// What the base has counts as published, so that what cannot be read any more is held.
-		published, err := w.baseBundle.AsPublished()
-		if err != nil {
+		var err error
+		if w.published, err = w.baseBundle.AsPublished(); err != nil {
 			return fmt.Errorf("read the base: %w", err)
 		}
-		w.draft.Bundle = build(snapshot, published, w.baseBundle, w.baseBundle)
+		w.draft.Bundle = build(snapshot, w.published, w.baseBundle, w.baseBundle)
 	case w.request.Unpublished:
 		w.draft.Bundle = build(snapshot, nil, nil, w.standing)
 	default:
@@ -356,7 +391,7 @@ func (w *drafting) plan(context.Context) (err error) {
 	case w.request.Base != nil:
 		before = plan.BundleState(w.base.Name(), w.baseBundle)
 	case w.base != nil:
-		before = plan.BundleState("the same without what is imagined", w.baseBundle)
+		before = plan.PublishedState("the same without what is imagined", w.published)
 	default:
 		before = plan.PublishedState(d.GitOps.String(), d.GitOps.Published)
 	}

@@ -61,18 +61,14 @@ type Outcome struct {
 
 // Round updates an environment's pull request.
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
-	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: request})
-	r := &round{Proposer: p, Draft: draft, environment: request.Environment, outcome: draft.Outcome()}
-	if err == nil && p.Accept != nil {
-		err = p.Accept(draft)
-	}
-	if err != nil {
+	r := &round{Proposer: p, environment: request.Environment}
+	if err := r.draft(ctx, DraftRequest{Request: request}); err != nil {
 		return r.outcome, err
 	}
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"find the pull request", r.find}, {"propose", r.propose}, {"report", r.report}} {
+	}{{"find the pull request", r.find}, {"approve", r.approve}, {"propose", r.propose}, {"report", r.report}} {
 		if err := p.Drafter.Trace.run(ctx, step.name, step.do); err != nil {
 			return r.outcome, err
 		}
@@ -108,9 +104,32 @@ type round struct {
 	*Proposer
 	*Draft
 	environment string
+	request     Request
 	outcome     *Outcome
 
 	pull *pullrequest.PullRequest
+}
+
+// draft makes the draft of the round.
+func (r *round) draft(ctx context.Context, request DraftRequest) (err error) {
+	r.Draft, err = r.Drafter.Draft(ctx, request)
+	r.request, r.outcome = request.Request, r.Draft.Outcome()
+	if err == nil && r.Accept != nil {
+		err = r.Accept(r.Draft)
+	}
+	return err
+}
+
+// approve makes the draft again, if users approved with the label what is held only because nobody has.
+func (r *round) approve(ctx context.Context) error {
+	open := r.outcome.PullRequest
+	if open == nil || !open.HasLabel(pullrequest.LabelAllowDeletions) || !r.Bundle.Approvable() {
+		return nil
+	}
+	if err := r.draft(ctx, DraftRequest{Request: r.request, Approved: true}); err != nil {
+		return err
+	}
+	return r.find(ctx) // the branch may have moved
 }
 
 // find finds the environment's pull request.

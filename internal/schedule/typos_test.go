@@ -120,7 +120,7 @@ func (w *typoWalk) opaque(path []string) bool {
 	joined := strings.Join(path, ".")
 	last := path[len(path)-1]
 	switch {
-	case joined == "metadata.name", last == "name", path[0] == "data", last == "repo", last == "path", last == "branch", last == "autoMerge":
+	case joined == "metadata.name", last == "name", path[0] == "data" && len(path) > 1, last == "repo", last == "path", last == "branch", last == "autoMerge":
 		return true
 	}
 	return joined == "spec.manifests" || joined == "spec.schema" || joined == "spec.keys"
@@ -167,24 +167,30 @@ func (s *shelf) bundle(t *testing.T, published *bundle.Published) *bundle.Bundle
 	return bundle.Build(s.load(t, Request{Environment: "dev"}).Snapshot, published, nil)
 }
 
-// differences lists the published files of assignments that are gone or changed.
+// differences lists the published files of assignments that are gone, or lack a line.
 func differences(base, now *bundle.Bundle) []string {
-	files := map[string]bundle.Hash{}
+	files := map[string]bundle.File{}
 	for f := range now.Files {
-		files[f.Path] = f.Hash
+		files[f.Path] = f
 	}
 	var all []string
 	for f := range base.Files {
-		hash, there := files[f.Path]
+		is, there := files[f.Path]
 		switch {
 		case strings.Contains(f.Path, ".kalypso/") || strings.HasSuffix(f.Path, "README.md"):
 		case !there:
 			all = append(all, "- "+f.Path)
-		case hash != f.Hash:
+		case is.Hash != f.Hash && !hasLines(is, f):
 			all = append(all, "~ "+f.Path)
 		}
 	}
 	return all
+}
+
+// hasLines reports whether a file has all lines of another one: a mistyped key of a value that others override anyway is only added.
+func hasLines(is, was bundle.File) bool {
+	lines := strings.Split(string(is.Content()), "\n")
+	return is.Written() && !slices.ContainsFunc(strings.Split(string(was.Content()), "\n"), func(line string) bool { return !slices.Contains(lines, line) })
 }
 
 // heldIn returns the assignments that are held.

@@ -116,31 +116,46 @@ func (w *walk) unknownEnvironments(s *fleet.Snapshot) []fleet.Problem {
 		return nil
 	}
 	var problems []fleet.Problem
+	add := func(environment string, target fleet.Unreadable, p fleet.Problem) {
+		if environment == "" || environment == w.request.Environment || slices.Contains(w.known, environment) {
+			return
+		}
+		p.Severity, p.Kind, p.Hint = fleet.SeverityWarning, fleet.KindMissingObject, "the environments are "+strings.Join(w.known, ", ")
+		if nearest.IsTypo(environment, w.request.Environment) {
+			p.Severity = fleet.SeverityError
+			s.Unreadable = append(s.Unreadable, target)
+		}
+		problems = append(problems, p)
+	}
+	direct := func(o *fleet.Objects, registration string) {
+		for _, target := range o.Targets {
+			ref := fleet.Ref{Kind: "DeploymentTarget", Name: target.Value.Name}
+			environment := target.Value.Spec.Environment
+			add(environment, fleet.Unreadable{Ref: ref, Owner: fleet.Owner{Registration: registration}, Position: target.Position}, fleet.Problem{
+				Object: ref, Position: target.Position, Message: fmt.Sprintf("it is for environment %q, which does not exist", environment),
+			})
+		}
+	}
+	for _, o := range []*fleet.Objects{w.in.Main, w.in.Branch} {
+		if o != nil {
+			direct(o, "")
+		}
+	}
 	for _, registration := range slices.Sorted(maps.Keys(w.in.Workloads)) {
 		fetched := w.in.Workloads[registration]
 		if fetched.Objects == nil {
 			continue
 		}
+		direct(fetched.Objects, registration)
 		for _, workload := range fetched.Objects.Workloads {
+			name := workload.Value.Name
 			for _, target := range workload.Value.Spec.DeploymentTargets {
-				if target.Environment == "" || target.Environment == w.request.Environment || slices.Contains(w.known, target.Environment) {
-					continue
-				}
-				severity := fleet.SeverityWarning
-				if nearest.IsTypo(target.Environment, w.request.Environment) {
-					severity = fleet.SeverityError
-					s.Unreadable = append(s.Unreadable, fleet.Unreadable{
-						Ref:      fleet.Ref{Kind: "DeploymentTarget", Name: fleet.TargetName(workload.Value.Name, target.Name)},
-						Owner:    fleet.Owner{Registration: registration, Workload: workload.Value.Name},
-						Position: workload.Position,
-					})
-				}
-				problems = append(problems, fleet.Problem{
-					Severity: severity, Kind: fleet.KindMissingObject,
-					Object:   fleet.Ref{Kind: "Workload", Name: workload.Value.Name},
-					Position: workload.Position,
-					Message:  fmt.Sprintf("target %q is for environment %q, which does not exist", target.Name, target.Environment),
-					Hint:     "the environments are " + strings.Join(w.known, ", "),
+				add(target.Environment, fleet.Unreadable{
+					Ref:   fleet.Ref{Kind: "DeploymentTarget", Name: fleet.TargetName(name, target.Name)},
+					Owner: fleet.Owner{Registration: registration, Workload: name}, Position: workload.Position,
+				}, fleet.Problem{
+					Object: fleet.Ref{Kind: "Workload", Name: name}, Position: workload.Position,
+					Message: fmt.Sprintf("target %q is for environment %q, which does not exist", target.Name, target.Environment),
 				})
 			}
 		}

@@ -61,8 +61,8 @@ var mutants = []mutant{
 	{
 		3, "an object with a mistake is forgotten",
 		"internal/fleet/parse.go",
-		"\tif d.failed {\n\t\tp.unreadable = append(p.unreadable, h.unreadable())\n\t\treturn",
-		"\tif d.failed {\n\t\treturn",
+		"\t\tp.unreadable = append(p.unreadable, u)\n",
+		"",
 		"internal/fleet", "TestNothingIsLost",
 	},
 	{
@@ -90,9 +90,16 @@ var mutants = []mutant{
 	{
 		4, "an assignment is removed although what scheduled it cannot be read",
 		"internal/schedule/bundle/finish.go",
-		"if reason := f.lost.removal(before); reason != nil {",
-		"if reason := f.lost.removal(before); reason != nil && reason.Message == \"\" {",
+		"\t\treason, typo := f.lost.removal(before), false\n",
+		"\t\treason, typo := (*fleet.Problem)(nil), false\n",
 		"internal/schedule/bundle", "TestAbsenceIsNotIntent",
+	},
+	{
+		4, "what others need is removed",
+		"internal/schedule/bundle/needed.go",
+		"\tif len(leaving) == 0 || f.options.Approved {\n",
+		"\tif len(leaving) >= 0 {\n",
+		"internal/schedule/bundle", "TestNeededStays",
 	},
 	{
 		4, "a source that was not read counts as empty",

@@ -59,13 +59,13 @@ type step struct {
 	assignment Assignment
 	published  *Assignment
 	target     *fleet.Target
-	// mistyped means that a typo holds it, which the folder's inputs do not tell.
-	mistyped bool
-	grants   []*fleet.Grant
-	data     render.Data
-	needs    []*fleet.Target // that it depends on
-	composed config.Result
-	reason   *fleet.Problem // it is blocked
+	// mistyped means that a typo holds it, which the folder's inputs do not tell, approvable that a user can approve what it removes.
+	mistyped, approvable bool
+	grants               []*fleet.Grant
+	data                 render.Data
+	needs                []*fleet.Target // that it depends on
+	composed             config.Result
+	reason               *fleet.Problem // it is blocked
 }
 
 // prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
@@ -146,16 +146,23 @@ func (f *folderBuild) assignment(w *worker, n int) {
 		Registration: wanted.Target.Registration,
 		Policies:     f.lost.policies(wanted.Policies, published),
 	}
+	for _, dep := range wanted.Target.DependsOn {
+		a.needs = append(a.needs, dep.String())
+	}
 	data := render.NewData(f.snapshot.Environment, f.clusterType, wanted.Target)
 	grants := f.snapshot.GrantsOf(wanted.Target)
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
-	data.ConfigData, data.Grants = composed.Data, render.GrantsIn(data.Namespace, grants)
+	data.Configure(composed.Data, composed.Texts)
+	data.Grants = render.GrantsIn(data.Namespace, grants)
 	data.DependsOn, data.Wave = render.DependenciesOf(f.snapshot.Environment, f.clusterType, wanted.DependsOn), wanted.Wave
 	s := step{index: n, assignment: a, published: published, target: wanted.Target, grants: grants, data: data, needs: wanted.DependsOn, composed: composed}
 	s.reason = cmp.Or(wanted.Held, f.blocked(composed, published), f.mayBeExcluded(&a, published))
 	if s.reason == nil {
-		s.reason = cmp.Or(f.lost.unlabelled(published), f.strippedBy(published, composed.Composed, wanted.Target))
+		if s.reason = f.lost.unlabelled(published); s.reason == nil {
+			s.reason = f.strippedBy(published, composed.Composed, wanted.Target)
+			s.approvable = s.reason != nil
+		}
 		s.mistyped = s.reason != nil
 	}
 	if s.reason == nil && f.charted && !f.unchanged(&s) {
@@ -174,7 +181,11 @@ func (f *folderBuild) complete(s *step, w *worker) {
 	var found []fleet.Problem
 	a, reason := &s.assignment, s.reason
 	if reason == nil {
-		if reason = cmp.Or(f.contents(s, w), f.secrets(s), f.handOver(a, s.published), f.foreign(a, s.published)); reason != nil {
+		if reason = cmp.Or(f.contents(s, w), f.secrets(s), f.handOver(a, s.published), f.foreign(a, s.published)); reason == nil {
+			reason = f.renamedKeys(s)
+			s.approvable = reason != nil
+		}
+		if reason != nil {
 			found = []fleet.Problem{*reason}
 		}
 	}
@@ -184,6 +195,7 @@ func (f *folderBuild) complete(s *step, w *worker) {
 	}
 	if reason != nil {
 		hold(a, s.published, reason)
+		a.approvable = s.approvable
 	}
 	f.result.Assignments[s.index] = *a
 }
@@ -247,7 +259,7 @@ func firstError(problems []fleet.Problem) *fleet.Problem {
 func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
 	a.Held, a.Files, a.digest = reason, nil, fleet.Digest{}
 	if published != nil {
-		a.Files, a.Sources = published.Files, published.Sources
+		a.Files, a.Sources, a.needs = published.Files, published.Sources, published.needs
 	}
 }
 

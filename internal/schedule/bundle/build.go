@@ -70,6 +70,8 @@ type Options struct {
 	Problems []fleet.Problem
 	// Decisions are used instead of deciding, if they are known already. Standing and Answers are ignored then.
 	Decisions *placement.Decisions
+	// Approved means that a user approved removals: nothing stays only because others need it, or because its removal may be a mistake.
+	Approved bool
 	// Workload restricts the build to the assignments of one workload. Default: all.
 	Workload string
 	// Settled reports whether an earlier build of the same program has returned the digest of a folder's inputs with [Bundle.Settled]. Such a folder
@@ -343,6 +345,13 @@ func (b *Bundle) Count() int {
 		n += len(f.Assignments)
 	}
 	return n
+}
+
+// Approvable reports whether something is held that a build with [Options.Approved] would remove.
+func (b *Bundle) Approvable() bool {
+	return slices.ContainsFunc(b.Folders, func(f *Folder) bool {
+		return slices.ContainsFunc(f.Assignments, func(a Assignment) bool { return a.approvable })
+	})
 }
 
 // Assignment returns the assignment of a target in a folder: that of a cluster type, or [fleet.ClusterFolder].

@@ -67,6 +67,9 @@ func (f *folderBuild) inputs(name string) inputs {
 func (f *folderBuild) sharedDigest(problems []fleet.Problem) fleet.Digest {
 	var d digester
 	d.digest(f.lost.digest)
+	if f.options.Approved {
+		d.texts("approved")
+	}
 	for _, g := range f.snapshot.Grants {
 		d.digest(g.Digest)
 	}

@@ -54,27 +54,50 @@ func (f *folderBuild) unwanted() {
 		return
 	}
 	var kept []Assignment
+	var leaving []*Assignment
 	for i := range f.published.Assignments {
 		before := &f.published.Assignments[i]
 		if _, wanted := f.result.Assignment(before.Target); wanted {
 			continue
 		}
-		reason := f.lost.removal(before)
+		reason, typo := f.lost.removal(before), false
 		if reason == nil {
 			if reason = f.removedBy(before, f.clusterType); reason != nil {
-				f.result.problems = append(f.result.problems, *reason)
-				f.result.inputs = inputs{} // the words of other objects count
+				typo = true
+				f.report(*reason)
 			}
 		}
-		if reason != nil {
-			a := *before
-			a.Held = reason
-			kept = append(kept, a)
+		if reason == nil {
+			leaving = append(leaving, before)
 			continue
 		}
-		f.result.removed = append(f.result.removed, *before)
+		kept = append(kept, before.heldBy(reason, typo))
 	}
 	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
+	needed := f.neededOf(leaving)
+	kept = nil
+	for _, before := range leaving {
+		if reason := needed[before]; reason != nil {
+			f.report(*reason)
+			kept = append(kept, before.heldBy(reason, true))
+		} else {
+			f.result.removed = append(f.result.removed, *before)
+		}
+	}
+	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
+}
+
+// report adds the problem of an assignment that is held for something that the inputs of the folder do not have.
+func (f *folderBuild) report(reason fleet.Problem) {
+	f.result.problems = append(f.result.problems, reason)
+	f.result.inputs = inputs{}
+}
+
+// heldBy returns the assignment as it is published. approvable means that a user can approve the removal.
+func (a *Assignment) heldBy(reason *fleet.Problem, approvable bool) Assignment {
+	held := *a
+	held.Held, held.approvable = reason, approvable
+	return held
 }
 
 // withheld reports whether a folder without a cluster type or cluster must stay,

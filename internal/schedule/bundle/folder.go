@@ -63,6 +63,10 @@ type Assignment struct {
 	// Held explains why the assignment keeps its published files; nil if it was rendered.
 	Held *fleet.Problem
 
+	// approvable means that it is held because a user has not approved what would be removed, see [Options.Approved].
+	approvable bool
+	// needs are the dependencies that the files were written with, as "<workload>" or "<workload>/<target>", sorted.
+	needs []string
 	// warnings are the warnings from rendering the files.
 	warnings []fleet.Problem
 	// digest identifies the inputs of the rendered files; zero for a held assignment.

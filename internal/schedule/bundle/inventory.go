@@ -52,7 +52,9 @@ type inventoryAssignment struct {
 	Workspace    string
 	Registration string
 	Policies     []string
-	Sources      string
+	// DependsOn is what the files were written to depend on.
+	DependsOn []string
+	Sources   string
 	// Files are sorted by name, and have no path.
 	Files []TreeEntry
 }
@@ -63,6 +65,7 @@ type encodedAssignment struct {
 	Workspace    string            `json:"workspace"`
 	Registration string            `json:"registration"`
 	Policies     []string          `json:"policies"`
+	DependsOn    []string          `json:"dependsOn"`
 	Sources      string            `json:"sources"`
 	Files        map[string]string `json:"files"`
 }
@@ -76,7 +79,7 @@ func (l *inventoryAssignments) UnmarshalJSON(content []byte) error {
 	*l = make(inventoryAssignments, 0, len(entries))
 	for _, target := range slices.Sorted(maps.Keys(entries)) {
 		e := entries[target]
-		a := inventoryAssignment{Target: target, Workload: e.Workload, Workspace: e.Workspace, Registration: e.Registration, Policies: e.Policies, Sources: e.Sources}
+		a := inventoryAssignment{Target: target, Workload: e.Workload, Workspace: e.Workspace, Registration: e.Registration, Policies: e.Policies, DependsOn: e.DependsOn, Sources: e.Sources}
 		for _, name := range slices.Sorted(maps.Keys(e.Files)) {
 			hash, err := ParseHash(e.Files[name])
 			if err != nil {
@@ -235,6 +238,20 @@ func (w *jsonWriter) field(name, value string) *jsonWriter {
 	return w.text(name).raw(": ").text(value).raw(", ")
 }
 
+func (w *jsonWriter) list(name string, values []string) *jsonWriter {
+	if len(values) == 0 {
+		return w
+	}
+	w.text(name).raw(": [")
+	for i, value := range values {
+		if i > 0 {
+			w.raw(", ")
+		}
+		w.text(value)
+	}
+	return w.raw("], ")
+}
+
 func (w *jsonWriter) refs(refs []fleet.Ref) *jsonWriter {
 	w.raw("[")
 	for i, ref := range refs {
@@ -248,16 +265,7 @@ func (w *jsonWriter) refs(refs []fleet.Ref) *jsonWriter {
 
 func (w *jsonWriter) assignment(a *Assignment, drifted map[string]Hash) *jsonWriter {
 	w.raw("{").field("workload", a.Workload).field("workspace", a.Workspace).field("registration", a.Registration)
-	if len(a.Policies) > 0 {
-		w.raw(`"policies": [`)
-		for i, p := range a.Policies {
-			if i > 0 {
-				w.raw(", ")
-			}
-			w.text(p)
-		}
-		w.raw("], ")
-	}
+	w.list("policies", a.Policies).list("dependsOn", a.needs)
 	if a.Sources != nil {
 		w.field("sources", a.Sources.id)
 	}

@@ -149,10 +149,15 @@ func (s *scanner) assignment() inventoryAssignment {
 		return value
 	}
 	a.Workload, a.Workspace, a.Registration = field("workload"), field("workspace"), field("registration")
-	if s.skip(`"policies": `) {
-		a.Policies = s.list()
+	list := func(name string) []string {
+		if !s.skip(`"` + name + `": `) {
+			return nil
+		}
+		values := s.list()
 		s.expect(", ")
+		return values
 	}
+	a.Policies, a.DependsOn = list("policies"), list("dependsOn")
 	a.Sources = field("sources")
 	s.expect(`"files": {`)
 	a.Files = make([]TreeEntry, 0, 3)

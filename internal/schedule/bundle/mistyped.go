@@ -18,6 +18,8 @@ type mistyped struct {
 	mu sync.Mutex
 	// layers are the ConfigMaps that a published assignment was made from, and do not apply any more.
 	layers map[layersKey][]*fleet.ConfigMap
+
+	renames sync.Map // what [mistyped.renamed] found, by the texts
 }
 
 // layersKey are what an assignment was made from, and what it is made from now. Many assignments share both.
@@ -30,13 +32,13 @@ func newMistyped(s *fleet.Snapshot) *mistyped {
 	return &mistyped{words: sync.OnceValue(func() *fleet.Words { return fleet.NewWords(s) }), layers: map[layersKey][]*fleet.ConfigMap{}}
 }
 
-const typoHint = "it stays as published until that is corrected; a label that is renamed on purpose is changed where it is asked for, too"
+const typoHint = "it stays as published until that is corrected, or the label is changed where it is asked for, too; or until removals are approved"
 
 // removedBy explains why a published assignment that is no longer wanted must not be removed: a policy does not select it because of
 // a typo. It returns nil if it can be removed.
 func (b *builder) removedBy(published *Assignment, ct *fleet.ClusterType) *fleet.Problem {
 	t := b.target(published.Target)
-	if t == nil || ct == nil {
+	if t == nil || ct == nil || b.options.Approved {
 		return nil
 	}
 	for _, p := range b.snapshot.Policies {
@@ -62,7 +64,7 @@ func (b *builder) target(name string) *fleet.Target {
 
 // strippedBy explains why a published assignment must not lose the values of a ConfigMap: its labels do not match because of a typo.
 func (f *folderBuild) strippedBy(published *Assignment, composed *config.Composed, t *fleet.Target) *fleet.Problem {
-	if published == nil || published.Sources == nil || composed == nil {
+	if published == nil || published.Sources == nil || composed == nil || f.options.Approved {
 		return nil
 	}
 	for _, c := range f.mistyped.lostLayers(f.snapshot, layersKey{published.Sources, composed.Layers}) {

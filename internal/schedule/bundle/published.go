@@ -39,8 +39,9 @@ type Published struct {
 	answers map[string]*recorded
 	// rings are those of the branch; nil if it has none.
 	rings *publishedRings
-	// undigested means that changes of the branch are not noticed.
+	// undigested means that changes of the branch are not noticed. digests are those of the folders that would be built as they are, by name.
 	undigested bool
+	digests    map[string]fleet.Digest
 }
 
 // ReadPublished determines which files of a branch are ours: those in an inventory and, in folders of the given
@@ -224,8 +225,11 @@ func (p *Published) foreignReadme(clusterType string, readme File) *fleet.Proble
 // digestOf identifies what the branch holds of a cluster type, and how it is interpreted; zero if that is nothing. A folder that is
 // not ours counts, too, because its files can block paths of ours.
 func (p *Published) digestOf(clusterType string) fleet.Digest {
-	if p == nil || p.undigested {
+	if p == nil {
 		return fleet.Digest{}
+	}
+	if p.undigested {
+		return p.digests[clusterType]
 	}
 	t, f, owner := p.paths.top.folder(path.Join(p.branch.Root, clusterType)), p.folderOf(clusterType), p.owners[clusterType]
 	if t == nil && f == nil && owner == nil {
@@ -327,13 +331,26 @@ func sortFiles(files []File) {
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// AsPublished returns a branch that has exactly the files of the bundle, which was built for an empty one. A build for it can reuse
-// the folders of the bundle.
+// AsPublished returns the branch as it is once the bundle is published. A build for it can reuse the folders of the bundle.
 func (b *Bundle) AsPublished() (*Published, error) {
 	files := map[string]File{}
-	branch := Branch{Read: func(path string) ([]byte, error) { return files[path].Content(), nil }}
+	branch := Branch{Read: func(path string) ([]byte, error) {
+		if f, known := files[path]; known && f.Written() {
+			return f.Content(), nil
+		}
+		return b.published.Read(path)
+	}}
 	if b.Snapshot.GitOps != nil {
 		branch.Root = b.Snapshot.GitOps.Path
+	}
+	if b.published != nil {
+		b.published.top().files("", func(f File) bool {
+			files[f.Path] = f
+			return true
+		})
+		for _, change := range b.Changes() {
+			delete(files, change.Path)
+		}
 	}
 	for f := range b.Files {
 		files[f.Path] = f
@@ -343,6 +360,11 @@ func (b *Bundle) AsPublished() (*Published, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.undigested = true
+	p.undigested, p.digests = true, map[string]fleet.Digest{}
+	for _, f := range b.Folders {
+		if f.held == nil && len(f.removed)+len(f.drifted) == 0 {
+			p.digests[f.Name] = f.inputs.published
+		}
+	}
 	return p, nil
 }

@@ -198,7 +198,7 @@ func (r *publishedReader) recorded(f *Folder, at string, inv *inventory, t, befo
 		a := Assignment{
 			ClusterType: f.ClusterType, Cluster: f.Cluster, Target: entry.Target,
 			Workload: entry.Workload, Workspace: entry.Workspace, Registration: entry.Registration,
-			Policies: entry.Policies, Sources: sources[entry.Sources],
+			Policies: entry.Policies, Sources: sources[entry.Sources], needs: entry.DependsOn,
 		}
 		a.Files = f.current(at, &entry, e.Tree)
 		f.Assignments = append(f.Assignments, a)
