@@ -92,7 +92,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	defer session.close()
 	session.noteUncommitted(cmd.Context(), c.t, &c.source, includesUncommitted)
-	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true, WhatIf: c.whatIf})
+	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Lenient: true, WhatIf: c.whatIf})
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,11 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 		lines = append(lines, terminal.Plain("cluster "+p.Cluster+" has no values of its own, and shares the folder of its type"))
 	}
 	if p.Held != nil {
-		lines = append(lines, terminal.Plain("held: "+output.WithPosition(p.Held.Message, p.Held.Position)))
+		stays := "held: "
+		if p.Published {
+			stays = "published, and stays as it is: "
+		}
+		lines = append(lines, terminal.Plain(stays+output.WithPosition(p.Held.Message, p.Held.Position)))
 	}
 	for _, role := range p.Roles {
 		lines = append(lines, terminal.Plain("has the role "+role.String()))
@@ -190,7 +194,7 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	if len(lines) == 0 && len(c.unreadable) == 0 {
 		lines = append(lines, terminal.Plain("no policy in this environment"))
 	}
-	if !p.Assigned {
+	if !p.Assigned && p.Held == nil {
 		for _, u := range c.unreadable {
 			lines = append(lines, terminal.Plain("unknown: "+output.WithPosition(output.Message(u), u.Position)))
 		}

@@ -154,7 +154,7 @@ func (d *documentsOf) Draft(ctx context.Context, r assistant.DraftRequest) (*sch
 	}
 	request.Environment = r.Environment
 	defer d.progress.End()
-	return d.drafter.Draft(ctx, schedule.DraftRequest{Request: request, WhatIf: r.WhatIf, Unpublished: !r.Compare})
+	return d.drafter.Draft(ctx, schedule.DraftRequest{Request: request, WhatIf: r.WhatIf, Lenient: !r.Compare})
 }
 
 // Documents implements [assistant.ControlPlane].

@@ -66,6 +66,7 @@ func Assemble(in Inputs) *Snapshot {
 	a.s.Problems = SortProblems(a.s.Problems)
 	a.sortUnreadable()
 	a.unmarked()
+	a.s.inputs, a.s.assembled, a.s.unreadable = a.Inputs, slices.Clone(a.s.Problems), len(a.s.Unreadable)
 	return a.s
 }
 

@@ -285,8 +285,20 @@ func (p *parsed) object(root *yaml.Node, h header, digest Digest) {
 	p.problems = append(p.problems, d.problems...)
 	p.unreadable = append(p.unreadable, d.parts...)
 	if d.failed {
-		p.unreadable = append(p.unreadable, h.unreadable())
+		u := h.unreadable()
+		u.NoExclusion = h.kind == kindPolicy && !mayHaveKey(root, "mode") // whatever else the file has
+		p.unreadable = append(p.unreadable, u)
 		return
 	}
 	p.documents = append(p.documents, &document{header: h, value: value, lines: d.lines, digest: digest})
+}
+
+// mayHaveKey reports whether a map, or one in it, has a key, or what may be a typo of it.
+func mayHaveKey(n *yaml.Node, key string) bool {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && (child.Value == key || nearest.IsTypo(child.Value, key)) || mayHaveKey(child, key) {
+			return true
+		}
+	}
+	return false
 }

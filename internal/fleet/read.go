@@ -113,7 +113,7 @@ func (f File) parse(cache *Cache) *parsed {
 			if p.opaque {
 				break
 			}
-			p.unreadable[i].NoTemplate, p.unreadable[i].NoExclusion = noTemplate, noExclusion
+			p.unreadable[i].NoTemplate, p.unreadable[i].NoExclusion = noTemplate, noExclusion || p.unreadable[i].NoExclusion
 		}
 	}
 	cache.put(f.ID, p)

@@ -60,6 +60,12 @@ type Snapshot struct {
 	// Contests are the names that several targets have, sorted. Their targets are not in Targets, but unreadable.
 	// See [Snapshot.Settle].
 	Contests []Contest
+
+	// inputs are what it was assembled from, assembled the problems then, and unreadable how many objects were unreadable then. They are
+	// for [Snapshot.WhatIf].
+	inputs     Inputs
+	assembled  []Problem
+	unreadable int
 }
 
 // Unreadable is an object, or a whole file, that exists, but cannot be used.

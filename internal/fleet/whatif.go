@@ -127,72 +127,214 @@ func (w *WhatIf) parseValue(value string) (err error) {
 	return nil
 }
 
-// WhatIf returns the snapshot with changes, in their order. The snapshot itself stays as it is. The error for a name that does
-// not exist suggests a similar one.
+// WhatIf returns the snapshot with changes, in their order: it is assembled again from documents with these changes, so that everything
+// follows that would follow from editing them. The snapshot itself stays as it is. The error for a name that does not exist suggests a
+// similar one.
 func (s *Snapshot) WhatIf(changes []WhatIf) (*Snapshot, error) {
-	if len(changes) == 0 {
-		return s, nil
-	}
-	imagined := *s
+	imagined := s
 	for _, w := range changes {
-		if err := w.apply(&imagined); err != nil {
+		w.resolve(imagined)
+		err := w.check(imagined)
+		if err == nil {
+			imagined = imagined.with(w)
+			err = w.inherited(imagined)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("what if %s: %w", w, err)
 		}
 	}
-	return &imagined, nil
+	return imagined, nil
 }
 
-func (w WhatIf) apply(s *Snapshot) (err error) {
+// resolve reads the label of a target that is written as its workload and its short name.
+func (w *WhatIf) resolve(s *Snapshot) {
+	short, key, ok := strings.Cut(w.key, "/")
+	if w.kind != "target" || w.what != "label" || !ok {
+		return
+	}
+	if name := w.name + "/" + short; slices.ContainsFunc(s.Targets, func(t *Target) bool { return t.String() == name }) {
+		w.name, w.key = name, key
+	}
+}
+
+// inherited returns an error if a label that should be absent is still there, because something else gives it.
+func (w WhatIf) inherited(imagined *Snapshot) error {
+	if w.what != "label" || w.value != "" {
+		return nil
+	}
+	for _, t := range imagined.Targets {
+		if _, has := t.Labels[w.key]; has && w.kind == "target" && w.names(t) {
+			return fmt.Errorf("the label is that of the Workload %s: imagine another value", t.Workload)
+		}
+	}
+	for _, ct := range imagined.ClusterTypes {
+		if _, has := ct.Labels[w.key]; has && w.kind == "clusterType" && ct.Name == w.name {
+			return errors.New("the label is that of a cluster type that it extends: imagine another value")
+		}
+	}
+	return nil
+}
+
+// names reports whether the change is about a target.
+func (w WhatIf) names(t *Target) bool { return t.String() == w.name || t.Name == w.name }
+
+// with returns the snapshot of changed documents. It has the other problems that whoever read the documents found.
+func (s *Snapshot) with(w WhatIf) *Snapshot {
+	imagined := Assemble(w.inputs(s))
+	imagined.PromotedCommit, imagined.unreadable = s.PromotedCommit, len(imagined.Unreadable)
+	has := func(list []Problem) func(Problem) bool {
+		return func(p Problem) bool { return slices.Contains(list, p) }
+	}
+	solved := slices.DeleteFunc(slices.Clone(s.assembled), has(s.Problems))
+	others := slices.DeleteFunc(slices.Clone(s.Problems), has(s.assembled))
+	if imagined.Unreadable = append(imagined.Unreadable, s.Unreadable[s.unreadable:]...); s.GitOps == nil {
+		imagined.GitOps = nil
+	}
+	imagined.Problems = SortProblems(append(slices.DeleteFunc(slices.Clone(imagined.Problems), has(solved)), others...))
+	return imagined
+}
+
+// check returns an error if a snapshot does not have what changes.
+func (w WhatIf) check(s *Snapshot) error {
+	var names []string
+	noun := ""
 	switch w.kind {
 	case "clusterType":
-		s.ClusterTypes, err = imagine(w, s.ClusterTypes, "cluster type", func(ct *ClusterType) []string { return []string{ct.Name} }, w.clusterType)
-		if w.absent && err == nil {
-			s.Clusters = slices.DeleteFunc(slices.Clone(s.Clusters), func(c *Cluster) bool { return c.Type == w.name })
+		noun = "cluster type"
+		for _, ct := range s.ClusterTypes {
+			names = append(names, ct.Name)
 		}
 	case "cluster":
-		s.Clusters, err = imagine(w, s.Clusters, "Cluster object", func(c *Cluster) []string { return []string{c.Name} }, func(c *Cluster) {
-			c.Labels = w.labels(c.Labels)
-			c.Digest = c.Digest.with([]string{w.text})
-		})
+		noun = "Cluster object"
+		for _, c := range s.Clusters {
+			names = append(names, c.Name)
+		}
 	case "target":
-		s.Targets, err = imagine(w, s.Targets, "target", func(t *Target) []string { return []string{t.String(), t.Name} }, func(t *Target) {
-			t.Labels = w.labels(t.Labels)
-			t.Digest = t.Digest.with([]string{w.text})
-		})
+		noun = "target"
+		for _, t := range s.Targets {
+			names = append(names, t.String(), t.Name)
+		}
+	case "policy":
+		noun = "policy"
+		for _, p := range s.Policies {
+			names = append(names, p.Name)
+		}
 	case "configMap":
+		noun = "ConfigMap with platform configuration"
 		for _, c := range s.Configs {
-			if c.Name == w.name && (c.Expressions || c.Store) {
+			if names = append(names, c.Name); c.Name == w.name && (c.Expressions || c.Store) {
 				return errors.New("its values are expressions, or those of a store: only text can be imagined")
 			}
 		}
-		s.Configs, err = imagine(w, s.Configs, "ConfigMap with platform configuration", func(c *ConfigMap) []string { return []string{c.Name} }, w.configMap)
-	case "policy":
-		s.Policies, err = imagine(w, s.Policies, "policy", func(p *Policy) []string { return []string{p.Name} }, nil)
 	}
-	return err
+	if slices.Contains(names, w.name) {
+		return nil
+	}
+	if near := didYouMean(w.name, names); near != "" {
+		return fmt.Errorf("the environment has no %s %s: %s", noun, quoteShort(w.name), near)
+	}
+	return fmt.Errorf("the environment has no %s %s", noun, quoteShort(w.name))
 }
 
-// imagine returns the list without the named object, or with a changed copy of it.
-func imagine[T any](w WhatIf, list []*T, noun string, names func(*T) []string, change func(*T)) ([]*T, error) {
-	var known []string
-	for i, o := range list {
-		if !slices.Contains(names(o), w.name) {
-			known = append(known, names(o)...)
-			continue
+// inputs returns the inputs of a snapshot with changed documents.
+func (w WhatIf) inputs(s *Snapshot) Inputs {
+	in := s.inputs
+	change := w.objects
+	if w.kind == "target" {
+		i := slices.IndexFunc(s.Targets, w.names)
+		target := s.Targets[i]
+		change = func(o *Objects) *Objects { return w.target(o, target, s.Environment) }
+		if fetched, ok := in.Workloads[target.Registration]; ok && fetched.Objects != nil {
+			in.Workloads = maps.Clone(in.Workloads)
+			fetched.Objects = change(fetched.Objects)
+			in.Workloads[target.Registration] = fetched
 		}
-		if w.absent {
-			return slices.Delete(slices.Clone(list), i, i+1), nil
+	}
+	in.Main, in.Branch, in.ConfigRepos = change(in.Main), change(in.Branch), maps.Clone(in.ConfigRepos)
+	for name, fetched := range in.ConfigRepos {
+		if fetched.Objects != nil {
+			fetched.Objects = change(fetched.Objects)
+			in.ConfigRepos[name] = fetched
 		}
-		changed := *o
-		change(&changed)
-		list = slices.Clone(list)
-		list[i] = &changed
-		return list, nil
 	}
-	if near := didYouMean(w.name, known); near != "" {
-		return nil, fmt.Errorf("the environment has no %s %s: %s", noun, quoteShort(w.name), near)
+	return in
+}
+
+// objects returns the objects of a source with the change.
+func (w WhatIf) objects(o *Objects) *Objects {
+	if o == nil {
+		return nil
 	}
-	return nil, fmt.Errorf("the environment has no %s %s", noun, quoteShort(w.name))
+	c := *o
+	switch w.kind {
+	case "clusterType":
+		c.ClusterTypes = imagine(w, o.ClusterTypes, func(ct Object[v1alpha1.ClusterType]) string { return ct.Value.Name }, w.clusterType)
+	case "cluster":
+		c.Clusters = imagine(w, o.Clusters, func(c *Cluster) string { return c.Name }, w.cluster)
+	case "policy":
+		c.Policies = imagine(w, o.Policies, func(p Object[v1alpha1.SchedulingPolicy]) string { return p.Value.Name }, nil)
+	case "configMap":
+		c.Configs = imagine(w, o.Configs, func(c *ConfigMap) string { return c.Name }, w.configMap)
+	}
+	return &c
+}
+
+// imagine returns the list without the named objects, or with changed copies of them.
+func imagine[T any](w WhatIf, list []T, name func(T) string, change func(T) T) []T {
+	var changed []T
+	for _, o := range list {
+		switch {
+		case name(o) != w.name:
+			changed = append(changed, o)
+		case !w.absent:
+			changed = append(changed, change(o))
+		}
+	}
+	return changed
+}
+
+// target returns the objects of a source with a change of a target.
+func (w WhatIf) target(o *Objects, t *Target, environment string) *Objects {
+	if o == nil {
+		return nil
+	}
+	c := *o
+	c.Targets = nil
+	for _, direct := range o.Targets {
+		if direct.Value.Name == t.Name && direct.Value.Labels[workloadLabel] == t.Workload {
+			if w.absent {
+				continue
+			}
+			direct.Value.Labels = w.labels(direct.Value.Labels)
+			direct.Digest = direct.Digest.with([]string{w.text})
+		}
+		c.Targets = append(c.Targets, direct)
+	}
+	c.Workloads = slices.Clone(o.Workloads)
+	for i := range c.Workloads {
+		if c.Workloads[i].Value.Name == t.Workload {
+			c.Workloads[i] = w.workload(c.Workloads[i], t, environment)
+		}
+	}
+	return &c
+}
+
+// workload returns a Workload with a change of one of its targets.
+func (w WhatIf) workload(o Object[v1alpha1.Workload], t *Target, environment string) Object[v1alpha1.Workload] {
+	var targets []v1alpha1.WorkloadTarget
+	var lines []int
+	for i, entry := range o.Value.Spec.DeploymentTargets {
+		if entry.Name == t.ShortName && entry.Environment == environment {
+			if w.absent {
+				continue
+			}
+			entry.Labels = w.labels(entry.Labels)
+		}
+		targets, lines = append(targets, entry), append(lines, o.Lines[i])
+	}
+	o.Value.Spec.DeploymentTargets, o.Lines = targets, lines
+	o.Digest = o.Digest.with([]string{w.text})
+	return o
 }
 
 func (w WhatIf) labels(labels map[string]string) map[string]string {
@@ -205,31 +347,38 @@ func (w WhatIf) labels(labels map[string]string) map[string]string {
 	return changed
 }
 
-func (w WhatIf) clusterType(ct *ClusterType) {
-	ct.Digest = ct.Digest.with([]string{w.text})
+func (w WhatIf) cluster(c *Cluster) *Cluster {
+	changed := *c
+	changed.Labels = w.labels(c.Labels)
+	changed.Digest = c.Digest.with([]string{w.text})
+	return &changed
+}
+
+func (w WhatIf) clusterType(o Object[v1alpha1.ClusterType]) Object[v1alpha1.ClusterType] {
+	o.Digest = o.Digest.with([]string{w.text})
+	spec := &o.Value.Spec
 	switch w.what {
 	case "label":
-		ct.Labels = w.labels(ct.Labels)
+		o.Value.Labels = w.labels(o.Value.Labels)
 	case "capacity":
-		ct.Capacity = maps.Clone(ct.Capacity)
-		if w.value == "" {
-			delete(ct.Capacity, w.key)
-			return
+		capacity := map[string]resource.Quantity{}
+		maps.Copy(capacity, spec.Capacity)
+		if capacity[w.key] = w.quantity; w.value == "" {
+			delete(capacity, w.key)
 		}
-		if ct.Capacity == nil {
-			ct.Capacity = map[string]resource.Quantity{}
-		}
-		ct.Capacity[w.key] = w.quantity
+		spec.Capacity = capacity
 	case "taint":
-		ct.Taints = slices.DeleteFunc(slices.Clone(ct.Taints), func(t v1alpha1.Taint) bool { return t.Key == w.key })
+		spec.Taints = slices.DeleteFunc(slices.Clone(spec.Taints), func(t v1alpha1.Taint) bool { return t.Key == w.key })
 		if w.value != "" {
-			ct.Taints = append(ct.Taints, v1alpha1.Taint{Key: w.key, Effect: v1alpha1.TaintEffect(w.value)})
+			spec.Taints = append(spec.Taints, v1alpha1.Taint{Key: w.key, Effect: v1alpha1.TaintEffect(w.value)})
 		}
 	}
+	return o
 }
 
 // configMap changes a value. It stays where it was written; a new one has no line.
-func (w WhatIf) configMap(c *ConfigMap) {
+func (w WhatIf) configMap(before *ConfigMap) *ConfigMap {
+	c := *before
 	c.Digest = c.Digest.with([]string{w.text})
 	c.Entries = slices.Clone(c.Entries)
 	i, found := slices.BinarySearchFunc(c.Entries, w.key, func(e ConfigEntry, key string) int { return cmp.Compare(e.Key, key) })
@@ -243,4 +392,5 @@ func (w WhatIf) configMap(c *ConfigMap) {
 	case w.value != "":
 		c.Entries = slices.Insert(c.Entries, i, ConfigEntry{Key: w.key, Value: value})
 	}
+	return &c
 }

@@ -40,8 +40,10 @@ type Pair struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Folder is where the files are: that of the cluster type, or of a cluster with values of its own.
 	Folder string `json:"folder"`
-	// Held explains why the assignment cannot be rendered; nil if it can be, or does not exist.
+	// Held explains why the assignment cannot be rendered or removed; nil if it can be, or does not exist.
 	Held *fleet.Problem `json:"held,omitempty"`
+	// Published means that a held assignment is on the GitOps branch, and stays as it is there.
+	Published bool `json:"published,omitempty"`
 	// Roles are the ClusterRoles that the assignment has because of grants, and Secrets those of other namespaces that its reconciler sends to
 	// the application's repository.
 	Roles   []plan.Role   `json:"roles,omitempty"`
@@ -77,10 +79,7 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 		clusterTypes[0] = cluster.Type
 	}
 	if clusterTypes[0] == "" {
-		clusterTypes = clusterTypes[:0]
-		for _, ct := range snapshot.ClusterTypes {
-			clusterTypes = append(clusterTypes, ct.Name)
-		}
+		clusterTypes = draft.clusterTypes(target)
 	}
 	if len(clusterTypes) == 0 {
 		return nil, fmt.Errorf("environment %q has no cluster type", snapshot.Environment)
@@ -93,6 +92,9 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 	files := map[string][]byte{}
 	for _, name := range clusterTypes {
 		reasons, err := b.Decisions.Explain(target, name)
+		if kept := draft.kept(target, name); err != nil && kept != nil {
+			reasons, err = placement.Explanation{Target: kept.Target, ClusterType: name, Policies: []placement.PolicyReason{}}, nil
+		}
 		if err != nil {
 			if environment := elsewhere(snapshot, target); environment != "" && !b.Decisions.Has(target) {
 				return nil, fmt.Errorf("no target %q in environment %q: it is for environment %q", target, snapshot.Environment, environment)
@@ -112,7 +114,9 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 		}
 		if a, ok := b.Assignment(pair.Folder, reasons.Target); ok {
 			for _, f := range a.Files {
-				files[f.Path] = f.Content()
+				if f.Written() { // what stays as published was checked when it was added
+					files[f.Path] = f.Content()
+				}
 			}
 		}
 	}
@@ -122,6 +126,32 @@ func Explain(draft *Draft, q Question) (*Explanation, error) {
 	}
 	e.Findings = checker.Check(maps.All(files))
 	return e, nil
+}
+
+// clusterTypes returns the cluster types, and those on which the target is published and stays although they cannot be read, sorted.
+func (d *Draft) clusterTypes(target string) []string {
+	var names []string
+	for _, ct := range d.Loaded.Snapshot.ClusterTypes {
+		names = append(names, ct.Name)
+	}
+	for _, f := range d.Bundle.Folders {
+		if f.Cluster == "" && d.kept(target, f.Name) != nil {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// kept returns the assignment of a target, given by either name, that stays on a cluster type; nil if there is none.
+func (d *Draft) kept(target, clusterType string) *bundle.Assignment {
+	if workload, short, ok := strings.Cut(target, "/"); ok {
+		target = fleet.TargetName(workload, short)
+	}
+	if a, ok := d.Bundle.Assignment(clusterType, target); ok && a.Held != nil {
+		return a
+	}
+	return nil
 }
 
 // undecided returns why objects that decide about assignments cannot be used.
@@ -218,7 +248,7 @@ func (p Pair) explain(b *bundle.Bundle, key string) Pair {
 	if !ok {
 		return p
 	}
-	p.Held = a.Held
+	p.Held, p.Published = a.Held, a.Held != nil && len(a.Files) > 0
 	p.Roles, p.Secrets = plan.RightsOf(a.Files, render.Namespace(b.Environment, a.ClusterType, a.Target))
 	if a.Config == nil {
 		return p
