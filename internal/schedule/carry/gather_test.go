@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
@@ -309,7 +310,7 @@ metadata:
 	validate(t, files["shop/zarf.yaml"])
 }
 
-func validate(t *testing.T, text []byte) {
+func validate(t rapid.TB, text []byte) {
 	t.Helper()
 	schemaText, err := os.ReadFile("../render/testdata/zarf.schema.json")
 	if err != nil {
