@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -83,7 +85,9 @@ func result(value any) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: notice}, &mcp.TextContent{Text: string(text)}}}, nil
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: notice}, &mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text),
+	}, nil
 }
 
 // failed returns an error as the result of a tool, so that the assistant can correct its question. It has no credentials.
@@ -98,11 +102,18 @@ func marked(err error) error {
 	return fmt.Errorf("%s\n%s", errorNotice, secret.Scrub(err.Error())) //nolint:goerr113 // an error of the protocol has only text
 }
 
+// title returns the name of a tool for people: "List environments" for list_environments.
+func title(name string) string {
+	words := strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
 // addTool adds a tool that only reads.
 func addTool[I, T any](s *mcp.Server, name, description string, handle func(context.Context, I) (T, error)) {
 	closed := false
 	tool := &mcp.Tool{
-		Name: name, Description: description, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
+		Name: name, Title: title(name), Description: description, OutputSchema: answerSchema(reflect.TypeFor[T]()),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 	}
 	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in I) (*mcp.CallToolResult, any, error) {
 		value, err := handle(ctx, in)
