@@ -29,7 +29,24 @@ func markdown(text string) template.HTML {
 	if err := m.Convert([]byte(visible.Text(ours.Rejoin(text))), &out); err != nil {
 		return template.HTML("<pre>" + html.EscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
-	return template.HTML(strings.ReplaceAll(out.String(), "\u200b", "&#8203;")) //nolint:gosec // goldmark escapes, and tamedHTML allows little
+	return template.HTML(strings.ReplaceAll(accessible(out.String()), "\u200b", "&#8203;")) //nolint:gosec // goldmark escapes, and tamedHTML allows little
+}
+
+// headings matches the tags of headings.
+var headings = regexp.MustCompile(`<(/?)h([1-6])\b`)
+
+// accessible makes rendered Markdown fit below the first heading of a page: its own headings begin with the second level, a head of a table
+// without text is no head, and tables can be scrolled with the keyboard.
+func accessible(text string) string {
+	least := 7
+	for _, found := range headings.FindAllStringSubmatch(text, -1) {
+		least = min(least, int(found[2][0]-'0'))
+	}
+	text = headings.ReplaceAllStringFunc(text, func(tag string) string {
+		level := min(6, int(tag[len(tag)-1]-'0')-least+2)
+		return tag[:len(tag)-1] + string(rune('0'+level))
+	})
+	return strings.NewReplacer("<th></th>", "<td></td>", "<table>", `<table tabindex="0">`).Replace(text)
 }
 
 // tamedHTML renders HTML in Markdown.

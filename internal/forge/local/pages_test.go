@@ -453,3 +453,16 @@ func TestPagesThatAreNotThere(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkdownFitsThePage: rendered texts have no first heading of their own, and no empty heads of tables.
+func TestMarkdownFitsThePage(t *testing.T) {
+	got := string(markdown("### A\n\n#### B\n\n| | x |\n|---|---|\n| 1 | 2 |\n"))
+	for _, want := range []string{"<h2>A</h2>", "<h3>B</h3>", `<table tabindex="0">`, "<td></td>\n<th>x</th>"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if deep := string(markdown("# A\n\n###### B")); deep != "<h2>A</h2>\n<h6>B</h6>\n" {
+		t.Errorf("got %s", deep)
+	}
+}

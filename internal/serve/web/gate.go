@@ -16,8 +16,6 @@ type gateView struct {
 	Parts []barPart
 	// Others counts the clusters that do not run the commit, by state, without empty states.
 	Others []stateCount
-	// Field has a square for each cluster; nil without clusters.
-	Field *clusterField
 	// Published is the commit that the gate counts, if it differs from the one on the page: that one
 	// is not published yet. Empty otherwise.
 	Published string
@@ -44,7 +42,7 @@ func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 	all := []stateCount{
 		{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 	}
-	v := &gateView{Gate: g, Parts: barOf(all), Field: fieldOf(worstFirst(c))}
+	v := &gateView{Gate: g, Parts: barOf(all)}
 	ahead := phase == decide.Proposed || phase == decide.Rejected
 	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
 		v.Published = cmp.Or(g.SourceCommit, g.Commit)
@@ -56,6 +54,9 @@ func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 	}
 	return v
 }
+
+// Field has a square for each cluster; nil without clusters.
+func (v *gateView) Field() *clusterField { return fieldOf(worstFirst(v.Counts)) }
 
 // hundredths rounds to two digits.
 func hundredths(x float64) float64 { return math.Round(x*100) / 100 }

@@ -91,12 +91,15 @@ func (s *site) addCurrent(q *pageRequest, view *fleetPage, environments []query.
 	if view.Strip, err = s.strip(q, environments); err != nil {
 		return err
 	}
-	history, err := q.observer.History(q.Context(), query.HistoryQuery{Kinds: kinds, Paging: query.Paging{Limit: 3 * maxActivity}})
+	history, err := q.observer.History(q.Context(), query.HistoryQuery{Kinds: kinds, Paging: query.Paging{Limit: 6 * maxActivity}})
 	if err != nil {
 		return err
 	}
-	view.Activity = timelineOf(history.Items, "")
-	view.Activity = view.Activity[:min(len(view.Activity), maxActivity)]
+	for _, group := range groupsOf(timelineOf(history.Items, "")) {
+		if len(view.Activity) < maxActivity {
+			view.Activity = append(view.Activity, group.eventView)
+		}
+	}
 	return nil
 }
 

@@ -162,8 +162,8 @@ func TestClusterShowsWhatIsNotHealthy(t *testing.T) {
 	}, 5)
 	p := w.see("/clusters/large-01")
 	p.wants("tbody tr", "✕ failed ✕ degraded health check failed")
-	p.wants("tbody li", "✕ degraded Deployment shop/web: pod web-1: CrashLoopBackOff <b>")
-	p.wants("tbody li", "○ unknown Namespace shop")
+	p.wants(".object", "Deployment shop/web ✕ degraded pod web-1: CrashLoopBackOff <b>")
+	p.wants(".object", "Namespace shop ○ unknown")
 }
 
 func TestPromotionShowsEveryStep(t *testing.T) {

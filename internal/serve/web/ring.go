@@ -13,8 +13,6 @@ type ringView struct {
 	query.Ring
 	Environment string
 	Parts       []barPart
-	// Field has a square for each cluster; nil without clusters.
-	Field *clusterField
 	// ControlPlane is that of the environment; empty if the page offers no actions.
 	ControlPlane string
 	// Bypasses means that the user may bypass verifications.
@@ -36,12 +34,14 @@ func ringsOf(q *pageRequest, environment, controlPlane string, rings []query.Rin
 			Parts: barOf([]stateCount{
 				{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
 			}),
-			Field:   fieldOf(worstFirst(c)),
 			History: "/history?environment=" + url.QueryEscape(environment) + "&ring=" + url.QueryEscape(r.Name),
 		})
 	}
 	return views
 }
+
+// Field has a square for each cluster; nil without clusters.
+func (r ringView) Field() *clusterField { return fieldOf(worstFirst(r.Counts)) }
 
 // worstFirst has the counts of clusters, the worst first.
 func worstFirst(c comply.Counts) []stateCount {

@@ -210,7 +210,7 @@
 
   function sortable() {
     if (document.querySelector('a[rel="next"]')) return; // only a part of the rows is here
-    for (const head of document.querySelectorAll("table:not(.flow, .plan) thead th:not(.type)")) {
+    for (const head of document.querySelectorAll("table:not(.flow, .plan, .objects) thead th:not(.type)")) {
       const table = head.closest("table");
       if (head.querySelector("button, a") || head.closest(".matrix, .diff") || !head.textContent.trim() || table.tBodies[0].rows.length < 3) continue;
       const button = document.createElement("button");
