@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/operator"
@@ -88,6 +89,10 @@ func (c *command) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.Failed(err, "run it in a cluster, or use --kubeconfig")
 	}
+	box, err := sandbox.FindBox(c.t.Env)
+	if err != nil {
+		return err
+	}
 	data := c.data
 	if data == "" {
 		if data, err = os.MkdirTemp("", "kalypso-operator-"); err != nil {
@@ -95,11 +100,16 @@ func (c *command) run(cmd *cobra.Command) error {
 		}
 		defer os.RemoveAll(data) //nolint:errcheck // a cache
 	}
+	tenants := tenant.New(tenant.Options{
+		Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, VerifyHosts: c.verifyHosts, Settle: &c.settle, Box: box,
+	})
+	log.Info("limits", "memory", tenants.Limits(c.t.Env))
+	if err := (&sandbox.Runner{}).Probe(cmd.Context()); err != nil {
+		log.Warn("processes that render charts could read files and use the network", "reason", err)
+	}
 	return operator.Run(cmd.Context(), operator.Options{
 		Config: config, Log: log, Namespaces: c.namespaces, LeaseNamespace: c.leaseNamespace, Health: c.health, Metrics: c.metrics,
 		Workers: c.workers, Timeout: c.timeout, MaxAssignments: c.maxAssignments,
-		Tenants: tenant.New(tenant.Options{
-			Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, VerifyHosts: c.verifyHosts, Settle: &c.settle,
-		}),
+		Tenants: tenants,
 	})
 }

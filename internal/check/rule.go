@@ -52,7 +52,7 @@ type Variable struct{ Name, Expression string }
 // Limits of an expression.
 const (
 	maxExpression = 16384
-	maxCost       = 1_000_000 // per object, in CEL's cost units; takes some milliseconds
+	maxCost       = fleet.MaxFormulaCost // per object, in CEL's cost units; takes some milliseconds
 )
 
 // compiledRule is a rule with its programs, or the reason why it cannot be used.

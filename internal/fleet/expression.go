@@ -25,6 +25,9 @@ const (
 	maxExpression = 4096 // bytes
 	// MaxExpressionCost is how much one evaluation may cost, in units of CEL.
 	MaxExpressionCost = 1_000_000
+	// MaxFormulaCost is how much the formulas of one configuration, or a rule for one object, may cost. Others write them, and CEL's count of the
+	// cost itself takes time that grows with the square of it.
+	MaxFormulaCost = 100_000
 
 	maxFacts    = 256  // labels, features or resources
 	maxFactSize = 1024 // bytes of one of their names and values

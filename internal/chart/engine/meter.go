@@ -6,20 +6,23 @@ import (
 	"text/template"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 )
 
-// meter counts the work of the templates of one target. It is used by one goroutine.
-type meter struct {
+// workMeter counts the work of the templates of one target. It is used by one goroutine.
+type workMeter struct {
 	left    int
 	nesting int
+	// values counts the work of functions.
+	values meter.Meter
 	// exceeded is the limit that was reached. The engine wraps it into a less precise text.
 	exceeded error
 }
 
-func newMeter() *meter { return &meter{left: maxWork} }
+func newMeter() *workMeter { return &workMeter{left: maxWork, values: newValues()} }
 
 // functions returns the guards, which guarded templates call.
-func (m *meter) functions() template.FuncMap {
+func (m *workMeter) functions() template.FuncMap {
 	return template.FuncMap{guardStep: m.step, guardEnter: m.enter, guardLeave: m.leave, guardText: m.text}
 }
 
@@ -32,9 +35,9 @@ const (
 )
 
 // step counts a run of a loop body with a length in bytes.
-func (m *meter) step(length int) (string, error) { return m.spend(length + costStep) }
+func (m *workMeter) step(length int) (string, error) { return m.spend(length + costStep) }
 
-func (m *meter) spend(cost int) (string, error) {
+func (m *workMeter) spend(cost int) (string, error) {
 	m.left -= cost
 	if m.left < 0 {
 		return "", m.fail(fmt.Errorf("the templates do more than %d MiB of work: look for an endless loop, or one over too much", maxWork>>20))
@@ -43,7 +46,7 @@ func (m *meter) spend(cost int) (string, error) {
 }
 
 // enter counts a run of a template.
-func (m *meter) enter(length int) (string, error) {
+func (m *workMeter) enter(length int) (string, error) {
 	m.nesting++
 	if m.nesting > maxCalls {
 		return "", m.fail(fmt.Errorf("templates call each other more than %d levels deep: one of them calls itself without end", maxCalls))
@@ -51,13 +54,13 @@ func (m *meter) enter(length int) (string, error) {
 	return m.spend(length + costEnter)
 }
 
-func (m *meter) leave() string {
+func (m *workMeter) leave() string {
 	m.nesting--
 	return ""
 }
 
 // text guards a text that tpl executes. It counts as a separate template even if it only calls tpl.
-func (m *meter) text(text string) (string, error) {
+func (m *workMeter) text(text string) (string, error) {
 	if len(text) > chart.MaxSize {
 		return "", m.fail(errors.New("a text for tpl is too large"))
 	}
@@ -71,7 +74,7 @@ func (m *meter) text(text string) (string, error) {
 	return guarded, nil
 }
 
-func (m *meter) fail(err error) error {
+func (m *workMeter) fail(err error) error {
 	if m.exceeded == nil {
 		m.exceeded = err
 	}

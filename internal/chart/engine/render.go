@@ -125,8 +125,8 @@ func (c *helmChart) checkChart(ch *helm.Chart, visible map[string]any, composed 
 }
 
 // execute runs the templates, and returns the output of each file.
-func execute(ch *helm.Chart, visible common.Values, random *chance, m *meter) (map[string]string, error) {
-	e := engine.Engine{CustomTemplateFuncs: overrides()}
+func execute(ch *helm.Chart, visible common.Values, random *chance, m *workMeter) (map[string]string, error) {
+	e := engine.Engine{CustomTemplateFuncs: m.metered()}
 	maps.Copy(e.CustomTemplateFuncs, random.functions())
 	maps.Copy(e.CustomTemplateFuncs, m.functions())
 	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one needs a context, only for lookups in a cluster

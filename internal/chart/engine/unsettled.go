@@ -70,7 +70,7 @@ func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, one ma
 }
 
 // output returns the output of each file of one side of a chance.
-func (c *helmChart) output(composed *values.Composed, o chart.Options, side *chance, m *meter) (map[string]string, error) {
+func (c *helmChart) output(composed *values.Composed, o chart.Options, side *chance, m *workMeter) (map[string]string, error) {
 	ch, visible, err := c.visible(composed, o)
 	if err != nil {
 		return nil, err

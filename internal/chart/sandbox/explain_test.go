@@ -19,11 +19,11 @@ func TestExplain(t *testing.T) {
 		"panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\n":    "ended early",
 		"panic: invalid memory address\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x0]": "ended early",
 	} {
-		if err := explain(t.Context(), (&Runner{}).limits(), &exec.ExitError{}, said); !strings.Contains(err.Error(), want) {
+		if err := explain(t.Context(), (&Runner{}).limits(), 1, &exec.ExitError{}, said); !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: got %v, want %q", said, err, want)
 		}
 	}
-	if err := explain(t.Context(), Limits{}, errors.New("no such file"), ""); !strings.Contains(err.Error(), "start the process") {
+	if err := explain(t.Context(), Limits{}, 1, errors.New("no such file"), ""); !strings.Contains(err.Error(), "start the process") {
 		t.Errorf("got %v", err)
 	}
 }

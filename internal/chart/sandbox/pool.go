@@ -13,10 +13,13 @@ type Pool struct {
 	Size int
 	// Share is the number of processes of one owner. Default: half of Size.
 	Share int
+	// Limits are those of processes whose runner has none.
+	Limits Limits
 
 	mu      sync.Mutex
 	running map[string]int
 	total   int
+	started int
 	waiting []*waiter
 }
 
@@ -106,6 +109,7 @@ func (p *Pool) next() {
 			p.running = map[string]int{}
 		}
 		p.running[w.owner]++
+		p.started++
 		p.total++
 		close(w.begin)
 	}

@@ -22,13 +22,19 @@ import (
 type Limits struct {
 	// Memory is the maximum data size in bytes. It defaults to 1 GiB.
 	Memory int64
-	// Time is the maximum duration, and the maximum computing time. It defaults to 1 minute.
+	// Time is the maximum duration. It defaults to 1 minute.
 	Time time.Duration
+	// Processor is how long it may keep processors busy, besides a little for each target. It defaults to 7 seconds.
+	Processor time.Duration
 }
 
 const (
 	defaultMemory = 1 << 30
 	defaultTime   = time.Minute
+
+	defaultProcessor = 7 * time.Second
+	// perTarget is what the templates of one target may take more: a tenth of what their meter permits.
+	perTarget = 100 * time.Millisecond
 	// maxCores is the number of cores to use. Each needs threads, and these need memory, so a fixed number makes the limit
 	// independent of the machine.
 	maxCores = 4
@@ -68,10 +74,11 @@ func (r *Runner) Render(ctx context.Context, job *chart.Job, previous *chart.Res
 	return result, nil
 }
 
-// halves renders a job and, if the process fails, each half of its targets. The error means that all of it failed.
+// halves renders a job and, if the process fails, each half of its targets. The error means that all of it failed. A chart that does not come to an
+// end is not tried again: it would take as much time for each half.
 func (r *Runner) halves(ctx context.Context, job *chart.Job) (*chart.Result, error) {
 	result, err := r.process(ctx, job)
-	if err == nil || ctx.Err() != nil || len(job.Targets) < 2 {
+	if err == nil || ctx.Err() != nil || len(job.Targets) < 2 || errors.As(err, new(endlessError)) {
 		return result, err
 	}
 	middle := len(job.Targets) / 2
@@ -118,31 +125,69 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 	if err != nil {
 		return nil, fmt.Errorf("write job: %w", err)
 	}
-	program := r.Program
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find the program: %w", err)
-		}
+	program, err := r.program()
+	if err != nil {
+		return nil, err
 	}
 	release, err := r.Pool.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	return r.run(ctx, program, text, len(job.Targets))
+}
+
+// Probe returns why the processes of a runner can read files and use the network; nil if they cannot.
+func (r *Runner) Probe(ctx context.Context) error {
+	program, err := r.program()
+	if err != nil {
+		return err
+	}
+	process := r.command(ctx, program, 0)
+	process.Env = append(process.Env, probeVariable+"=1")
+	stderr := &bounded{left: maxStderr, silent: true}
+	process.Stdin, process.Stderr = strings.NewReader("{}"), stderr
+	if err := process.Run(); err != nil {
+		return errors.New(strings.Join(strings.Fields(stderr.String()), " "))
+	}
+	return nil
+}
+
+// program returns the program with the command.
+func (r *Runner) program() (string, error) {
+	if r.Program != "" {
+		return r.Program, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program: %w", err)
+	}
+	return program, nil
+}
+
+// command returns a process for a number of targets.
+func (r *Runner) command(ctx context.Context, program string, targets int) *exec.Cmd {
 	limits := r.limits()
-	ctx, cancel := context.WithTimeout(ctx, limits.Time)
-	defer cancel()
 	process := exec.CommandContext(ctx, program, command)
-	answer, stderr := &bounded{left: maxAnswer}, &bounded{left: maxStderr, silent: true}
 	process.Env = []string{
-		memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String(),
+		memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.processorTime(targets).String(),
 		"GOMAXPROCS=" + strconv.Itoa(min(runtime.NumCPU(), maxCores)),
 	}
 	process.Dir = "/"
-	process.Stdin, process.Stdout, process.Stderr = bytes.NewReader(text), answer, stderr
+	return process
+}
+
+// run runs a process with a job, and returns its result.
+func (r *Runner) run(ctx context.Context, program string, job []byte, targets int) (*chart.Result, error) {
+	limits := r.limits()
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
+	process := r.command(ctx, program, targets)
+	answer, stderr := &bounded{left: maxAnswer}, &bounded{left: maxStderr, silent: true}
+	process.Stdin, process.Stdout, process.Stderr = bytes.NewReader(job), answer, stderr
 	process.WaitDelay = 5 * time.Second
 	if err := process.Run(); err != nil {
-		return nil, explain(ctx, limits, err, stderr.String())
+		return nil, explain(ctx, limits, targets, err, stderr.String())
 	}
 	var result chart.Result
 	if err := json.Unmarshal(answer.Bytes(), &result); err != nil {
@@ -152,15 +197,34 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 }
 
 func (r *Runner) limits() Limits {
-	return Limits{Memory: cmp.Or(r.Limits.Memory, defaultMemory), Time: cmp.Or(r.Limits.Time, defaultTime)}
+	var shared Limits
+	if r.Pool != nil {
+		shared = r.Pool.Limits
+	}
+	return Limits{
+		Memory: cmp.Or(r.Limits.Memory, shared.Memory, defaultMemory), Time: cmp.Or(r.Limits.Time, shared.Time, defaultTime),
+		Processor: cmp.Or(r.Limits.Processor, shared.Processor, defaultProcessor),
+	}
+}
+
+// endlessError means that a process took more than its time.
+type endlessError struct{ *chart.LimitError }
+
+// Unwrap returns the error for other packages.
+func (e endlessError) Unwrap() error { return e.LimitError }
+
+func endless(format string, limit time.Duration) error {
+	return endlessError{&chart.LimitError{Message: fmt.Sprintf(format, limit)}}
 }
 
 // explain returns the reason why a process ended. Its own output may contain values, and is not shown.
-func explain(ctx context.Context, limits Limits, err error, stderr string) error {
+func explain(ctx context.Context, limits Limits, targets int, err error, stderr string) error {
 	var exit *exec.ExitError
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "CPU"):
-		return &chart.LimitError{Message: fmt.Sprintf("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)}
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return endless("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)
+	case strings.Contains(stderr, spent):
+		return endless("rendering takes more than %s of a processor: look for templates that do not come to an end", limits.processorTime(targets))
 	case outOfMemory(stderr):
 		return &chart.LimitError{Message: fmt.Sprintf("rendering needs more than %d MiB: look for templates that build without end", limits.Memory>>20)}
 	case strings.Contains(stderr, "stack exceeds"):

@@ -36,8 +36,8 @@ func job(template string, targets ...string) *chart.Job {
 	return j
 }
 
-// doubling builds a text of a petabyte in the target "bad", in at most fifty steps.
-const doubling = `{{ $x := "0123456789" }}{{ if eq .Values.name "bad" }}{{ range until 50 }}{{ $x = cat $x $x }}{{ end }}{{ end }}{{ .Values.name }}`
+// keeping keeps a quarter of a gigabyte in the target "bad", which is less work than its meter permits.
+const keeping = `{{ $l := list }}{{ $a := repeat 1000000 "a" }}{{ if eq .Values.name "bad" }}{{ range until 250 }}{{ $l = append $l (upper $a) }}{{ end }}{{ end }}{{ .Values.name }}`
 
 // A result is the same as in this process, and known targets are not rendered again.
 func TestRender(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("no limit of memory here")
 	}
 	r := sandbox.Runner{Limits: sandbox.Limits{Memory: enough, Time: 5 * time.Minute}}
-	got, err := r.Render(context.Background(), job(doubling, "a", "b", "bad", "c", "d"), nil)
+	got, err := r.Render(context.Background(), job(keeping, "a", "b", "bad", "c", "d"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	// If all of them do, rendering ends soon.
-	all := job(strings.Replace(doubling, `"bad"`, ".Values.name", 1), "a", "b", "c", "d", "e", "f", "g", "h")
+	all := job(strings.Replace(keeping, `"bad"`, ".Values.name", 1), "a", "b", "c", "d", "e", "f", "g", "h")
 	got, err = r.Render(context.Background(), all, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +97,10 @@ func endedForMemory(r chart.Rendered) bool {
 
 // A process that does not end is killed.
 func TestTime(t *testing.T) {
-	slow := job(`{{ range until 1000 }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`, "a")
-	r := sandbox.Runner{Limits: sandbox.Limits{Time: 300 * time.Millisecond}}
+	slow := job("x", "a") // starting the process takes longer
+	r := sandbox.Runner{Limits: sandbox.Limits{Time: 5 * time.Millisecond}}
 	got, err := r.Render(context.Background(), slow, nil)
-	if err != nil || !strings.Contains(fmt.Sprint(got.Targets[0].Problems), "takes longer than 300ms") {
+	if err != nil || !strings.Contains(fmt.Sprint(got.Targets[0].Problems), "takes longer than 5ms") {
 		t.Errorf("got %v and %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -131,5 +131,28 @@ func BenchmarkRender(b *testing.B) {
 		if _, err := r.Render(context.Background(), j, nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A chart that keeps a processor busy is ended by the system, and costs one attempt, however many targets it has.
+func TestProcessor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no limit of processor time here")
+	}
+	// What the meter does not see: a chart with thousands of values, copied for each of thousands of texts.
+	busy := job(`{{ range until 1000 }}{{ range until 100 }}{{ tpl "x" $ }}{{ end }}{{ end }}`, "a", "b", "c", "d", "e", "f", "g", "h")
+	pool := &sandbox.Pool{}
+	r := sandbox.Runner{Pool: pool, Limits: sandbox.Limits{Processor: time.Nanosecond, Time: 5 * time.Minute}}
+	got, err := r.Render(context.Background(), busy, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range got.Targets {
+		if said := fmt.Sprint(target.Problems); !strings.Contains(said, "of a processor: look for templates that do not come to an end") {
+			t.Errorf("%s: got %s", target.Name, said)
+		}
+	}
+	if pool.Started() != 1 {
+		t.Errorf("it was tried %d times", pool.Started())
 	}
 }

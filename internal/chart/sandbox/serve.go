@@ -16,8 +16,12 @@ import (
 // The limits that a process receives, and sets for itself.
 const (
 	memoryVariable = "KALYPSO_RENDER_MEMORY" // bytes
-	timeVariable   = "KALYPSO_RENDER_TIME"   // a duration
+	probeVariable  = "KALYPSO_RENDER_PROBE"  // set by Probe
+	timeVariable   = "KALYPSO_RENDER_TIME"   // of a processor, a duration
 )
+
+// spent is what a process says when its processor time is used up.
+const spent = "the processor time is used up"
 
 // maxJob is the maximum size of a job.
 const maxJob = 256 << 20
@@ -65,5 +69,11 @@ func confine() error {
 		return fmt.Errorf("read %s: %w", timeVariable, err)
 	}
 	debug.SetMemoryLimit(memory / 4 * 3) // collect garbage more often before memory runs out
-	return restrict(memory, limit)
+	if err := restrict(memory, limit); err != nil {
+		return err
+	}
+	if err := isolate(); err != nil && os.Getenv(probeVariable) != "" {
+		return err
+	}
+	return nil
 }

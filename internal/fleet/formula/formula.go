@@ -150,7 +150,7 @@ func (l *Language) Compile(text string) (*Formula, error) {
 
 // program returns the program of an expression, which counts its cost.
 func program(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
-	return fleet.ExpressionProgram(env, ast, append(fleet.ExpressionCost(fleet.MaxExpressionCost), cel.EvalOptions(cel.OptOptimize))...)
+	return fleet.ExpressionProgram(env, ast, append(fleet.ExpressionCost(fleet.MaxFormulaCost), cel.EvalOptions(cel.OptOptimize))...)
 }
 
 // readsOf returns what an expression reads.

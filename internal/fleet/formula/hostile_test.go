@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/cel-go/common/types/ref"
 )
 
 // thousand is a list of a thousand numbers, which costs as much as one of them.
@@ -78,5 +80,21 @@ func TestLimitedFunctionsKeepTheirResults(t *testing.T) {
 		if got := solve(t, "A = "+expression); got != "A: "+want {
 			t.Errorf("%s: %s", expression, got)
 		}
+	}
+}
+
+// Many expensive expressions take as long as one of them: the others are not evaluated.
+func TestCostIsShared(t *testing.T) {
+	f, err := test.Compile("string(lists.range(80000).map(a, environment).size())")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, read := &sheet{results: map[int]any{}}, 0
+	for range 20 {
+		s.cells = append(s.cells, Cell{f, []string{"A"}, 0, "A"})
+	}
+	failures := Solve(s.cells, s, func(name string) (ref.Val, bool) { read++; return facts(name) })
+	if len(failures) != len(s.cells) || read > 2*80_000 {
+		t.Errorf("%d of %d failed, after %d steps", len(failures), len(s.cells), read)
 	}
 }

@@ -153,7 +153,7 @@ func (rules Rules) Check(data any) []Broken {
 			cost += *details.ActualCost()
 		}
 		switch {
-		case cost > fleet.MaxExpressionCost:
+		case cost > fleet.MaxFormulaCost:
 			return append(broken, Broken{r.Path, ErrCost.Error()})
 		case err != nil:
 			broken = append(broken, Broken{r.Path, fmt.Sprintf("breaks the rule %q, which cannot be evaluated: %v", shorten(r.Rule), explain(err))})

@@ -42,7 +42,7 @@ type Failure struct {
 }
 
 // ErrCost is the error of a configuration whose expressions cost too much together.
-var ErrCost = fmt.Errorf("the expressions of the configuration cost too much: more than %d together", fleet.MaxExpressionCost)
+var ErrCost = fmt.Errorf("the expressions of the configuration cost too much: more than %d together", fleet.MaxFormulaCost)
 
 // end is the limit above all layers.
 const end = 1 << 30
@@ -121,6 +121,9 @@ func (s *solver) compute(i int) bool {
 }
 
 func (s *solver) evaluate(i int) error {
+	if s.cost > fleet.MaxFormulaCost {
+		return ErrCost // one more would take as long again
+	}
 	cell := s.cells[i]
 	values := map[string]any{config: map[string]any{}, above: map[string]any{}}
 	for _, r := range cell.reads {
@@ -142,7 +145,7 @@ func (s *solver) evaluate(i int) error {
 	if details != nil && details.ActualCost() != nil {
 		s.cost += *details.ActualCost()
 	}
-	if s.cost > fleet.MaxExpressionCost {
+	if s.cost > fleet.MaxFormulaCost {
 		return ErrCost
 	}
 	if err != nil {

@@ -41,6 +41,8 @@ type Options struct {
 	// VerifyHosts are the private names and addresses that verifications may send requests to, and that charts and digests of images may be read
 	// from. Default: public ones only.
 	VerifyHosts []string
+	// Box is the memory of the operator and its renderers together. Default: each renderer has as much as for a command.
+	Box sandbox.Box
 	// Settle is how long the checks of others may take to appear after a push. Default: [forge.DefaultSettle].
 	Settle *time.Duration
 }
@@ -69,8 +71,13 @@ func New(o Options) *Tenants {
 		o.MaxClones = 1 << 30
 	}
 	o.Answer = cmp.Or(o.Answer, 15*time.Second)
-	return &Tenants{Options: o, charts: sandbox.Pool{Size: chartProcesses, Share: 1}, open: map[types.NamespacedName]*Tenant{}}
+	t := &Tenants{Options: o, charts: sandbox.Pool{Size: chartProcesses, Share: 1}, open: map[types.NamespacedName]*Tenant{}}
+	o.Box.Fit(&t.charts)
+	return t
 }
+
+// Limits limits the memory of this process, and returns a line for the log.
+func (t *Tenants) Limits(env map[string]string) string { return t.Box.Apply(env, &t.charts) }
 
 // Open implements [operator.Tenants].
 func (t *Tenants) Open(a operator.Access) (operator.Tenant, error) {

@@ -27,7 +27,7 @@ func executed(p *program, d *Data, compiled bool) execution {
 	w := new(Library).Worker()
 	w.begin(true)
 	err := w.execute(&own, d)
-	return execution{w.out, err, w.left, w.trace.key, w.trace.words}
+	return execution{w.out, err, w.Left, w.trace.key, w.trace.words}
 }
 
 // sameBothWays compares a compiled template with text/template, and reports whether it was compiled and came to its end.

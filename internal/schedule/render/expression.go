@@ -204,7 +204,7 @@ func (w *Worker) callFunction(name string, t reflect.Type, args []operand) (oper
 		if own := w.functions()[name]; own != nil {
 			function = reflect.ValueOf(own)
 		} else {
-			function = reflect.ValueOf(w.metered(name, library()[name]))
+			function = reflect.ValueOf(w.Metered(name, library()[name]))
 		}
 		w.callable[name] = function
 	}

@@ -164,7 +164,7 @@ func TestWorkDoesNotDependOnHistory(t *testing.T) {
 		if _, _, err := w.Render(parsed, &d); err != nil {
 			t.Fatal(err)
 		}
-		left = append(left, w.left)
+		left = append(left, w.Left)
 	}
 	if left[0] != left[1] || left[1] != left[2] {
 		t.Errorf("work left is %v, want the same each time", left)

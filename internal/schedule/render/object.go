@@ -157,5 +157,5 @@ func (w *Worker) fillText(o *object, d *Data) (string, error) {
 	}
 	text := string(w.out[start:])
 	w.out = w.out[:start]
-	return text, w.charge(float64(len(text)))
+	return text, w.Charge(float64(len(text)))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -62,15 +63,15 @@ func explain(err error, p *program, d *Data, position fleet.Position) fleet.Prob
 		problem.Position.Line += f.line - 1
 	}
 	problem.Message = f.message
-	if bounds := (*boundsError)(nil); errors.As(err, &bounds) {
-		problem.Kind, problem.Message = fleet.KindTemplateBounds, bounds.limit
+	if bounds := (*meter.Error)(nil); errors.As(err, &bounds) {
+		problem.Kind, problem.Message = fleet.KindTemplateBounds, bounds.Limit
 		problem.Hint = "use shorter loops and smaller values"
 		return problem
 	}
 	if keys := f.absent(err, d); keys != nil {
 		problem.Message = fmt.Sprintf(".%s is not set", strings.Join(keys, "."))
 		problem.Hint = absentHint(keys)
-	} else if errors.Is(err, errAbsent) {
+	} else if errors.Is(err, meter.ErrAbsent) {
 		problem.Message, problem.Hint = fmt.Sprintf("%s is not set", f.where()), absentHint([]string{""})
 	}
 	return problem
@@ -86,7 +87,7 @@ type failure struct {
 
 // absent returns the keys that are missing, if that is the reason of the failure.
 func (f failure) absent(err error, d *Data) []string {
-	if f.action == nil || !errors.Is(err, errAbsent) && !strings.Contains(f.message, "invalid value; expected") {
+	if f.action == nil || !errors.Is(err, meter.ErrAbsent) && !strings.Contains(f.message, "invalid value; expected") {
 		return nil
 	}
 	return d.absent(f.action.keys)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 )
 
 // quickCall is a function that compiled templates call without reflection. It charges what the general way charges. If it does not know what to do with
@@ -57,7 +58,7 @@ func quickDefault(w *Worker, args []operand) (operand, error) {
 	if err != nil {
 		return given, err
 	}
-	return given, w.charge(workPerCall)
+	return given, w.Charge(meter.PerCall)
 }
 
 func quickQuote(w *Worker, args []operand) (operand, error) {
@@ -113,12 +114,12 @@ func quickCompare(name string) func(*Worker, []operand) (operand, error) {
 
 func (w *Worker) compareOperands(name string, a, b operand) (bool, error) {
 	if a.kind != textKind || b.kind != textKind {
-		return w.compare(name, reflect.ValueOf(a.value()), reflect.ValueOf(b.value()))
+		return w.Compare(name, reflect.ValueOf(a.value()), reflect.ValueOf(b.value()))
 	}
-	if err := w.charge(workPerCall); err != nil {
+	if err := w.Charge(meter.PerCall); err != nil {
 		return false, err
 	}
-	return w.compareTexts(name, a.text, b.text)
+	return w.CompareTexts(name, a.text, b.text)
 }
 
 func quickCoalesce(w *Worker, args []operand) (operand, error) {
@@ -131,7 +132,7 @@ func quickCoalesce(w *Worker, args []operand) (operand, error) {
 			first = args[i]
 		}
 	}
-	return first, w.charge(workPerCall + float64(len(args))*workPerItem)
+	return first, w.Charge(meter.PerCall + float64(len(args))*meter.PerItem)
 }
 
 func quickPrintf(w *Worker, args []operand) (operand, error) {
@@ -139,7 +140,7 @@ func quickPrintf(w *Worker, args []operand) (operand, error) {
 	if format.kind != textKind {
 		return operand{}, errUnusual
 	}
-	work := workPerCall + float64(len(format.text)) + float64(len(args)-1)*workPerItem
+	work := meter.PerCall + float64(len(format.text)) + float64(len(args)-1)*meter.PerItem
 	values := make([]any, len(args)-1)
 	for i, o := range args[1:] {
 		if o.kind != textKind {
@@ -148,14 +149,14 @@ func quickPrintf(w *Worker, args []operand) (operand, error) {
 		work += float64(len(o.text))
 		values[i] = o.text
 	}
-	if err := w.charge(work + widths(format.text)); err != nil {
+	if err := w.Charge(work + meter.Widths(format.text)); err != nil {
 		return operand{}, err
 	}
 	text, err := chart.Printf(format.text, values...)
 	if err != nil {
 		return operand{}, err
 	}
-	return textOperand(text), w.charge(float64(len(text)))
+	return textOperand(text), w.Charge(float64(len(text)))
 }
 
 func quickList(w *Worker, args []operand) (operand, error) {
@@ -163,7 +164,7 @@ func quickList(w *Worker, args []operand) (operand, error) {
 	for i := range args {
 		list[i] = args[i].value()
 	}
-	return operand{kind: anyKind, any: list}, w.charge(workPerCall + float64(len(args))*workPerItem)
+	return operand{kind: anyKind, any: list}, w.Charge(meter.PerCall + float64(len(args))*meter.PerItem)
 }
 
 func quickSplitList(w *Worker, args []operand) (operand, error) {
@@ -171,12 +172,12 @@ func quickSplitList(w *Worker, args []operand) (operand, error) {
 		return operand{}, errUnusual
 	}
 	separator, text := args[0].text, args[1].text
-	work := workPerCall + float64(len(separator)) + float64(len(text)) + 20*float64(1+strings.Count(text, separator))
-	if err := w.charge(work); err != nil {
+	work := meter.PerCall + float64(len(separator)) + float64(len(text)) + 20*float64(1+strings.Count(text, separator))
+	if err := w.Charge(work); err != nil {
 		return operand{}, err
 	}
 	parts := strings.Split(text, separator)
-	return operand{kind: anyKind, any: parts}, w.charge(float64(len(parts)) * workPerItem)
+	return operand{kind: anyKind, any: parts}, w.Charge(float64(len(parts)) * meter.PerItem)
 }
 
 // quickEnd is the element of a list at an index that depends on its length.
@@ -197,7 +198,7 @@ func quickEnd(at func(length int) int) func(*Worker, []operand) (operand, error)
 		default:
 			return end, errUnusual
 		}
-		return end, w.charge(workPerCall)
+		return end, w.Charge(meter.PerCall)
 	}
 }
 
@@ -215,7 +216,7 @@ func quickToString(w *Worker, args []operand) (operand, error) {
 	default:
 		return operand{}, errUnusual
 	}
-	return textOperand(text), w.charge(workPerCall + work + float64(len(text)))
+	return textOperand(text), w.Charge(meter.PerCall + work + float64(len(text)))
 }
 
 // quickTest is a function of two texts.
@@ -225,7 +226,7 @@ func quickTest(test func(part, text string) bool) func(*Worker, []operand) (oper
 			return operand{}, errUnusual
 		}
 		part, text := args[0].text, args[1].text
-		if err := w.charge(workPerCall + float64(len(part)) + float64(len(text))); err != nil {
+		if err := w.Charge(meter.PerCall + float64(len(part)) + float64(len(text))); err != nil {
 			return operand{}, err
 		}
 		return boolOperand(test(part, text)), nil
@@ -238,10 +239,10 @@ func quickText(change func(string) string) func(*Worker, []operand) (operand, er
 		if args[0].kind != textKind {
 			return operand{}, errUnusual
 		}
-		if err := w.charge(workPerCall + float64(len(args[0].text))); err != nil {
+		if err := w.Charge(meter.PerCall + float64(len(args[0].text))); err != nil {
 			return operand{}, err
 		}
 		text := change(args[0].text)
-		return textOperand(text), w.charge(float64(len(text)))
+		return textOperand(text), w.Charge(float64(len(text)))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"text/template/parse"
+
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 )
 
 // Names of the functions that the rewriter inserts into a tree. The parser does not know them,
@@ -108,7 +110,7 @@ func (r *rewriter) block(list *parse.ListNode, s scope, depth int) int {
 		cost += nodeCost
 	}
 	list.Nodes = r.flush(nodes, &pending)
-	r.program.costs[id] = float64(workPerCall + cost*workPerNode)
+	r.program.costs[id] = float64(meter.PerCall + cost*workPerNode)
 	return id
 }
 

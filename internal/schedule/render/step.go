@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 	"text/template/parse"
+
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 )
 
 // step writes a piece of a template's text or one key of the data.
@@ -240,7 +242,7 @@ func (w *Worker) step(st *step) error {
 		text, found = *st.fallback, true
 	}
 	if !found {
-		return errAbsent
+		return meter.ErrAbsent
 	}
 	return w.printText(text, st.quoted)
 }
@@ -278,7 +280,7 @@ func (w *Worker) stepYAML(st *step) error {
 		return err
 	}
 	lines := 1 + strings.Count(text, "\n")
-	if err := w.charge(workPerCall + float64(2*len(text)+lines*(1+len(st.yaml.indent)))); err != nil {
+	if err := w.Charge(meter.PerCall + float64(2*len(text)+lines*(1+len(st.yaml.indent)))); err != nil {
 		return err
 	}
 	start := len(w.out)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"text/template"
 
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -16,7 +17,7 @@ import (
 //
 // Templates are bound to the worker's functions once, so that an execution copies nothing.
 type Worker struct {
-	meter
+	meter.Meter
 
 	bound    map[*program]*template.Template
 	evals    map[string]*program
@@ -61,10 +62,10 @@ func (w *Worker) functions() template.FuncMap {
 		printFunc: w.print, quoteFunc: w.printQuoted, runFunc: w.run,
 		"toYaml": w.toYAML, "stringify": w.stringify, "hash": w.hash,
 		"quote": w.quote, "default": w.orDefault,
-		"eq": w.equal, "regexMatch": w.regexMatch,
+		"eq": w.Equal, "regexMatch": w.regexMatch,
 	}
 	for _, name := range []string{"ne", "lt", "le", "gt", "ge"} {
-		functions[name] = w.comparison(name)
+		functions[name] = w.Comparison(name)
 	}
 	return functions
 }
@@ -82,7 +83,7 @@ func (w *Worker) bind(p *program) (*template.Template, error) {
 		if function := own[name]; function != nil {
 			functions[name] = function
 		} else if function := library()[name]; function != nil {
-			functions[name] = w.metered(name, function)
+			functions[name] = w.Metered(name, function)
 		}
 	}
 	t := template.New(mainName).Funcs(functions)
@@ -97,7 +98,7 @@ func (w *Worker) bind(p *program) (*template.Template, error) {
 
 // begin prepares the execution of a manifest.
 func (w *Worker) begin(traced bool) {
-	w.left = maxWork
+	w.Left, w.Limit = maxWork, maxWork
 	w.start = len(w.out)
 	w.trace.reset(traced)
 }
@@ -128,10 +129,10 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 
 // runCompiled executes a compiled template, and reports whether it came to its end. If not, nothing has happened.
 func (w *Worker) runCompiled(c *compiled) (done bool) {
-	left, out, key, words := w.left, len(w.out), len(w.trace.key), len(w.trace.words)
+	left, out, key, words := w.Left, len(w.out), len(w.trace.key), len(w.trace.words)
 	defer func() {
 		if recover() != nil || !done {
-			w.left, w.depth, w.out = left, 0, w.out[:out]
+			w.Left, w.depth, w.out = left, 0, w.out[:out]
 			w.trace.key, w.trace.words = w.trace.key[:key], w.trace.words[:words]
 			done = false
 		}
@@ -141,7 +142,7 @@ func (w *Worker) runCompiled(c *compiled) (done bool) {
 
 // private returns a copy of the data that a template can change.
 func (w *Worker) private(d *Data) (*Data, error) {
-	if err := w.measure(reflect.ValueOf(d.ConfigData), 0); err != nil {
+	if err := w.Measure(reflect.ValueOf(d.ConfigData), 0); err != nil {
 		return nil, err
 	}
 	own := *d
@@ -179,7 +180,7 @@ func (w *Worker) Write(text []byte) (int, error) {
 
 func (w *Worker) bounded() error {
 	if len(w.out)-w.start > maxOutput {
-		return &boundsError{fmt.Sprintf("the template writes more than %d bytes", maxOutput)}
+		return &meter.Error{Limit: fmt.Sprintf("the template writes more than %d bytes", maxOutput)}
 	}
 	return nil
 }
@@ -187,7 +188,7 @@ func (w *Worker) bounded() error {
 // enter begins the body of a template.
 func (w *Worker) enter(block int) (none, error) {
 	if w.depth++; w.depth > maxDepth {
-		return none{}, &boundsError{fmt.Sprintf("templates call each other more than %d levels deep", maxDepth)}
+		return none{}, &meter.Error{Limit: fmt.Sprintf("templates call each other more than %d levels deep", maxDepth)}
 	}
 	return w.at(block)
 }
@@ -200,13 +201,13 @@ func (w *Worker) leave() none {
 // at begins a block.
 func (w *Worker) at(block int) (none, error) {
 	w.trace.block(block)
-	return none{}, w.charge(w.program.costs[block])
+	return none{}, w.Charge(w.program.costs[block])
 }
 
 // over charges for sorting a map before a loop's first iteration.
 func (w *Worker) over(v reflect.Value) (reflect.Value, error) {
-	if m := concrete(v); m.Kind() == reflect.Map {
-		return v, w.charge(float64(m.Len()) * 4 * workPerItem)
+	if m := meter.Concrete(v); m.Kind() == reflect.Map {
+		return v, w.Charge(float64(m.Len()) * 4 * meter.PerItem)
 	}
 	return v, nil
 }
@@ -216,11 +217,11 @@ func (w *Worker) print(v any) (none, error) {
 	start := len(w.out)
 	switch v := v.(type) {
 	case nil:
-		return none{}, errAbsent
+		return none{}, meter.ErrAbsent
 	case string:
 		return none{}, w.printText(v, false)
 	default:
-		if err := w.measure(reflect.ValueOf(v), 0); err != nil {
+		if err := w.Measure(reflect.ValueOf(v), 0); err != nil {
 			return none{}, err
 		}
 		w.out = fmt.Append(w.out, printable(v))

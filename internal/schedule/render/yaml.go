@@ -9,6 +9,8 @@ import (
 
 	"github.com/mitchellh/hashstructure"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/chart/meter"
 )
 
 // maxMemo bounds the results that a worker caches.
@@ -36,10 +38,10 @@ func (w *Worker) remember(function string, v any, compute func(any) (any, error)
 	address, isShared := w.shared(v)
 	key := memoKey{function, address}
 	if found, ok := w.memo[key]; ok && isShared {
-		return found.result, w.charge(found.work)
+		return found.result, w.Charge(found.work)
 	}
-	before := w.left
-	if err := w.measure(reflect.ValueOf(v), 0); err != nil {
+	before := w.Left
+	if err := w.Measure(reflect.ValueOf(v), 0); err != nil {
 		return nil, err
 	}
 	result, err := compute(v)
@@ -49,7 +51,7 @@ func (w *Worker) remember(function string, v any, compute func(any) (any, error)
 	if len(w.memo) >= maxMemo {
 		clear(w.memo)
 	}
-	w.memo[key] = memoResult{of: v, result: result, work: before - w.left}
+	w.memo[key] = memoResult{of: v, result: result, work: before - w.Left}
 	return result, nil
 }
 
@@ -119,14 +121,14 @@ func (w *Worker) text(function string, v any, compute func(any) (any, error)) (s
 		return "", err
 	}
 	text, _ := result.(string)
-	return text, w.charge(float64(len(text)))
+	return text, w.Charge(float64(len(text)))
 }
 
 func (w *Worker) admitValue(v any) error {
 	if v == nil {
-		return errAbsent
+		return meter.ErrAbsent
 	}
-	return w.charge(workPerCall)
+	return w.Charge(meter.PerCall)
 }
 
 func marshal(v any) (any, error) {

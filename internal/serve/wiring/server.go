@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/connect"
@@ -179,6 +180,12 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 			Limits: git.Limits{Answer: s.Config.Sources.Answer.Duration, Transfer: s.Config.Sources.Transfer.Duration, Wait: sourceWait},
 		},
 	}
+	box, err := sandbox.FindBox(s.Env)
+	if err != nil {
+		return err
+	}
+	box.Fit(&s.Flows.sandboxes)
+	s.Log.Info("limits", "memory", box.Apply(s.Env, &s.Flows.sandboxes))
 	if open.Shared(s.Config.Ledger) {
 		// Replicas on one machine must not wait for each other: one of them may be paused.
 		s.Flows.Client.CacheDir = filepath.Join(s.Config.Data, "git")
@@ -248,6 +255,11 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	}
 	wait.Go(func() { s.recognition.watch(ctx) })
+	wait.Go(func() {
+		if err := s.Flows.charts().Probe(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("processes that render charts could read files and use the network", "reason", err)
+		}
+	})
 	work(s.compactLedger)
 	work(s.notifications.Run)
 	if s.registry != nil {

@@ -1,4 +1,4 @@
-package render
+package meter
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func (a arguments) length(i int) float64 { return float64(a.list[i].Len()) }
 
 // items returns the length of a list, or 1 for any other value.
 func (a arguments) items(i int) float64 {
-	v := concrete(a.list[i])
+	v := Concrete(a.list[i])
 	if v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
 		return float64(v.Len())
 	}
@@ -30,19 +30,26 @@ func (a arguments) items(i int) float64 {
 // They are upper bounds.
 var estimates = map[string]func(arguments) float64{
 	"repeat":    func(a arguments) float64 { return a.number(0) * a.length(1) },
-	"until":     func(a arguments) float64 { return a.number(0) * workPerItem },
+	"until":     func(a arguments) float64 { return a.number(0) * PerItem },
 	"untilStep": func(a arguments) float64 { return steps(a.list[0].Int(), a.list[1].Int(), a.list[2].Int()) },
 	"seq":       seqSteps,
 	"indent":    func(a arguments) float64 { return a.number(0) * float64(1+strings.Count(a.text(1), "\n")) },
 	"nindent":   func(a arguments) float64 { return a.number(0) * float64(1+strings.Count(a.text(1), "\n")) },
 	"replace":   func(a arguments) float64 { return float64(strings.Count(a.text(2), a.text(0))) * a.length(1) },
-	"join":      func(a arguments) float64 { return a.items(1) * (workPerItem + a.length(0)) },
+	"join":      func(a arguments) float64 { return a.items(1) * (PerItem + a.length(0)) },
 	"wrapWith":  func(a arguments) float64 { return (1 + a.length(2)) * (1 + a.length(1)) },
-	"printf":    func(a arguments) float64 { return widths(a.text(0)) },
+	"printf":    func(a arguments) float64 { return Widths(a.text(0)) },
 
 	"split":     func(a arguments) float64 { return 100 * float64(1+strings.Count(a.text(1), a.text(0))) },
 	"splitList": func(a arguments) float64 { return 20 * float64(1+strings.Count(a.text(1), a.text(0))) },
 	"splitn":    func(a arguments) float64 { return 100 * float64(1+strings.Count(a.text(2), a.text(0))) },
+
+	"toJson": times(8), "mustToJson": times(8), "toPrettyJson": times(8), "mustToPrettyJson": times(8), "toRawJson": times(8), "mustToRawJson": times(8),
+	"fromJson": times(16), "mustFromJson": times(16), "fromJsonArray": times(16), "deepCopy": times(8), "mustDeepCopy": times(8),
+	"toYaml": times(60), "mustToYaml": times(60), "toYamlPretty": times(60), "toToml": times(60),
+	"fromYaml": times(250), "fromYamlArray": times(250), "fromToml": times(100),
+	"sha1sum": times(4), "sha256sum": times(4), "sha512sum": times(4), "sortAlpha": times(8), "plural": times(1),
+	"derivePassword": func(arguments) float64 { return 1 << 27 },
 
 	// Each element is compared with each other one, and a comparison may walk through both.
 	"uniq": pairs, "mustUniq": pairs, "without": pairs, "mustWithout": pairs, "has": pairs, "mustHas": pairs,
@@ -50,15 +57,20 @@ var estimates = map[string]func(arguments) float64{
 	// Exact decimals grow with each operand.
 	"addf": decimals, "subf": decimals, "mulf": decimals, "divf": decimals, "add1f": decimals,
 
-	"mustRegexMatch": matching(0), "regexFind": matching(0), "mustRegexFind": matching(0),
+	"regexMatch": matching(0), "mustRegexMatch": matching(0), "regexFind": matching(0), "mustRegexFind": matching(0),
 	"regexFindAll": matching(20), "mustRegexFindAll": matching(20), "regexSplit": matching(20), "mustRegexSplit": matching(20),
 	"regexReplaceAll": replacing, "mustRegexReplaceAll": replacing,
 	"regexReplaceAllLiteral": replacing, "mustRegexReplaceAllLiteral": replacing,
 }
 
+// times is the cost of functions that do more with each byte and element than read it.
+func times(n float64) func(arguments) float64 {
+	return func(a arguments) float64 { return n * a.size }
+}
+
 // steps is the cost of the numbers from start to stop.
 func steps(start, stop, step int64) float64 {
-	return workPerItem * math.Abs(float64(stop)-float64(start)) / math.Max(1, math.Abs(float64(step)))
+	return PerItem * math.Abs(float64(stop)-float64(start)) / math.Max(1, math.Abs(float64(step)))
 }
 
 func seqSteps(a arguments) float64 {
@@ -91,8 +103,8 @@ func decimals(a arguments) float64 {
 	return operands * operands * 2000
 }
 
-// widths sums the widths and precisions in a format. A width given by an argument counts as the maximum.
-func widths(format string) float64 {
+// Widths sums the widths and precisions in a format. A width given by an argument counts as the maximum.
+func Widths(format string) float64 {
 	const largest = 1e6 // fmt refuses more
 	sum, number := 0.0, 0.0
 	for _, c := range format {
@@ -108,14 +120,14 @@ func widths(format string) float64 {
 	return sum + number
 }
 
-// compiling is the cost of compiling one instruction of a regular expression.
-const compiling = 50
+// Compiling is the cost of Compiling one instruction of a regular expression.
+const Compiling = 50
 
 // matching returns the cost of running a regular expression over a text, with an additional cost per match.
 func matching(perMatch float64) func(arguments) float64 {
 	return func(a arguments) float64 {
-		size := expressionSize(a.text(0))
-		return size*compiling + (1+a.length(1))*(1+size/4+perMatch)
+		size := ExpressionSize(a.text(0))
+		return size*Compiling + (1+a.length(1))*(1+size/4+perMatch)
 	}
 }
 
@@ -123,9 +135,9 @@ func replacing(a arguments) float64 {
 	return matching(0)(a) + (1+a.length(1))*(1+a.length(2))
 }
 
-// expressionSize returns the approximate number of instructions of a compiled regular expression.
+// ExpressionSize returns the approximate number of instructions of a compiled regular expression.
 // Repetitions are copies: (a{100}){10} has a thousand. An invalid expression is refused by the function itself.
-func expressionSize(text string) float64 {
+func ExpressionSize(text string) float64 {
 	expression, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return float64(len(text))

@@ -1,4 +1,4 @@
-package render
+package meter
 
 import (
 	"fmt"
@@ -15,37 +15,39 @@ var comparisons = template.Must(template.New("").Parse(
 
 type operands struct{ A, B any }
 
-// equal implements eq: it reports whether the first value equals one of the others.
-func (m *meter) equal(a reflect.Value, others ...reflect.Value) (bool, error) {
+// Equal implements eq: it reports whether the first value equals one of the others.
+func (m *Meter) Equal(a reflect.Value, others ...reflect.Value) (bool, error) {
 	if len(others) == 0 {
 		return false, fmt.Errorf("missing argument for comparison")
 	}
 	for _, b := range others {
-		if is, err := m.compare("eq", a, b); is || err != nil {
+		if is, err := m.Compare("eq", a, b); is || err != nil {
 			return is, err
 		}
 	}
 	return false, nil
 }
 
-// comparison returns the implementation of ne, lt, le, gt or ge.
-func (m *meter) comparison(name string) func(a, b reflect.Value) (bool, error) {
-	return func(a, b reflect.Value) (bool, error) { return m.compare(name, a, b) }
+// Comparison returns the implementation of ne, lt, le, gt or ge.
+func (m *Meter) Comparison(name string) func(a, b reflect.Value) (bool, error) {
+	return func(a, b reflect.Value) (bool, error) { return m.Compare(name, a, b) }
 }
 
-func (m *meter) compare(name string, a, b reflect.Value) (bool, error) {
-	a, b = concrete(a), concrete(b)
-	if err := m.charge(workPerCall); err != nil {
+// Compare implements eq, ne, lt, le, gt and ge for two values.
+func (m *Meter) Compare(name string, a, b reflect.Value) (bool, error) {
+	a, b = Concrete(a), Concrete(b)
+	if err := m.Charge(PerCall); err != nil {
 		return false, err
 	}
 	if a.Kind() != reflect.String || b.Kind() != reflect.String {
 		return m.compareOther(name, a, b)
 	}
-	return m.compareTexts(name, a.String(), b.String())
+	return m.CompareTexts(name, a.String(), b.String())
 }
 
-func (m *meter) compareTexts(name, a, b string) (bool, error) {
-	if err := m.charge(float64(min(len(a), len(b)))); err != nil {
+// CompareTexts implements them for two texts.
+func (m *Meter) CompareTexts(name, a, b string) (bool, error) {
+	if err := m.Charge(float64(min(len(a), len(b)))); err != nil {
 		return false, err
 	}
 	order := strings.Compare(a, b)
@@ -66,8 +68,8 @@ func (m *meter) compareTexts(name, a, b string) (bool, error) {
 }
 
 // compareOther lets text/template compare values that are not both strings.
-func (m *meter) compareOther(name string, a, b reflect.Value) (bool, error) {
-	if err := m.charge(20 * workPerCall); err != nil {
+func (m *Meter) compareOther(name string, a, b reflect.Value) (bool, error) {
+	if err := m.Charge(20 * PerCall); err != nil {
 		return false, err
 	}
 	var result strings.Builder
@@ -78,8 +80,8 @@ func (m *meter) compareOther(name string, a, b reflect.Value) (bool, error) {
 	return result.String() == "true", nil
 }
 
-// concrete returns the value in an interface, or the zero Value for nil.
-func concrete(v reflect.Value) reflect.Value {
+// Concrete returns the value in an interface, or the zero Value for nil.
+func Concrete(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}

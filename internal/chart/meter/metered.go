@@ -1,4 +1,4 @@
-package render
+package meter
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// errAbsent is the error for printing an absent value.
-var errAbsent = errors.New("the value is not set")
+// ErrAbsent is the error for printing an absent value.
+var ErrAbsent = errors.New("the value is not set")
 
 // cheap functions do not walk through their arguments, and return one of them, a part of one,
 // or a collection of them.
@@ -16,6 +16,15 @@ var cheap = setOf(
 	"int", "int64", "kindIs", "kindOf", "last", "list", "mustFirst", "mustLast", "pluck", "set", "ternary",
 	"tuple", "typeIs", "typeIsLike", "typeOf", "unset",
 )
+
+// shallow functions copy the elements of lists, and not what is in the elements.
+var shallow = setOf(
+	"append", "mustAppend", "push", "mustPush", "prepend", "mustPrepend", "concat", "reverse", "mustReverse", "rest", "mustRest",
+	"initial", "mustInitial", "slice", "mustSlice", "compact", "mustCompact",
+)
+
+// perCopy is the work of copying an element, which has 16 bytes.
+const perCopy = 16
 
 // formatters convert a value to text. Passing an absent value to one is an error, like printing it.
 var formatters = setOf(
@@ -31,9 +40,9 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// metered wraps fn so that it draws from the meter:
+// Metered wraps fn so that it draws from the meter:
 // before the call for its arguments and the estimated work, afterwards for its result.
-func (m *meter) metered(name string, fn any) any {
+func (m *Meter) Metered(name string, fn any) any {
 	function := reflect.ValueOf(fn)
 	t := function.Type()
 	call := function.Call
@@ -69,14 +78,14 @@ func failed(t reflect.Type, err error) []reflect.Value {
 }
 
 // admit charges for a call before it is made.
-func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
-	if err := m.charge(workPerCall); err != nil {
+func (m *Meter) admit(name string, args []reflect.Value, variadic bool) error {
+	if err := m.Charge(PerCall); err != nil {
 		return err
 	}
-	if formatters[name] && anyAbsent(args, variadic) {
-		return errAbsent
+	if !m.Absent && formatters[name] && anyAbsent(args, variadic) {
+		return ErrAbsent
 	}
-	before := m.left
+	before := m.Left
 	for i, arg := range args {
 		if err := m.read(name, arg, variadic && i == len(args)-1); err != nil {
 			return err
@@ -86,19 +95,21 @@ func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 	if estimate == nil {
 		return nil
 	}
-	want := estimate(arguments{list: args, size: before - m.left})
-	if want > m.left {
-		return &boundsError{fmt.Sprintf("%s would need %.0f units of work, but only %.0f of %d are left", name, want, before, maxWork)}
+	want := estimate(arguments{list: args, size: before - m.Left})
+	if want > m.Left {
+		return &Error{fmt.Sprintf("%s would need %.0f units of work, but only %.0f of %.0f are left", name, want, before, m.Limit)}
 	}
-	return m.charge(want)
+	return m.Charge(want)
 }
 
 // read charges for an argument.
-func (m *meter) read(name string, arg reflect.Value, isRest bool) error {
+func (m *Meter) read(name string, arg reflect.Value, isRest bool) error {
 	switch {
+	case shallow[name]:
+		return m.copied(arg)
 	case !cheap[name]:
-		return m.measure(arg, 0)
-	case isRest || concrete(arg).Kind() == reflect.String:
+		return m.Measure(arg, 0)
+	case isRest || Concrete(arg).Kind() == reflect.String:
 		return m.measureTop(arg)
 	default:
 		return nil
@@ -106,11 +117,37 @@ func (m *meter) read(name string, arg reflect.Value, isRest bool) error {
 }
 
 // built charges for a result. A cheap function's result is no larger than its arguments, which are already charged for.
-func (m *meter) built(name string, result reflect.Value) error {
-	if cheap[name] {
+func (m *Meter) built(name string, result reflect.Value) error {
+	before := m.Left
+	if err := m.chargeResult(name, result); err != nil {
+		return err
+	}
+	if m.Result > 0 && before-m.Left > m.Result {
+		return &Error{fmt.Sprintf("%s makes a value of more than %.0f units of work", name, m.Result)}
+	}
+	return nil
+}
+
+func (m *Meter) chargeResult(name string, result reflect.Value) error {
+	switch {
+	case cheap[name]:
 		return nil
+	case shallow[name]:
+		return m.copied(result)
 	}
 	return m.measureTop(result)
+}
+
+// copied charges for the elements of a value that are copied.
+func (m *Meter) copied(v reflect.Value) error {
+	switch v = Concrete(v); v.Kind() {
+	case reflect.String:
+		return m.Charge(float64(v.Len()))
+	case reflect.Slice, reflect.Array:
+		return m.Charge(float64(v.Len()) * perCopy)
+	default:
+		return nil
+	}
 }
 
 // anyAbsent reports whether one of the arguments is an absent value.
