@@ -92,7 +92,7 @@ func (s *bitbucketStep) step(given map[string]string) Step {
 	}
 	var lines []string
 	for _, line := range s.Script {
-		if !strings.HasPrefix(line, "go install ") {
+		if !strings.HasPrefix(line, "go install ") && !strings.HasPrefix(line, "# install kalypso") {
 			lines = append(lines, line)
 		}
 	}

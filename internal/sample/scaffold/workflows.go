@@ -67,7 +67,7 @@ var Forges = []Forge{
 
 // Facts is the data of workflow templates.
 type Facts struct {
-	// Version is the Kalypso version that workflows install with "go install".
+	// Version is the Kalypso version that workflows install: a release, or a commit that is built with "go install".
 	Version string
 	// Go is the Go version that builds it; Image says whether there is an image to build. [Forge.Workflows] sets both.
 	Go    string
@@ -99,6 +99,12 @@ func StepsOf(repository fs.FS) Steps {
 	}
 	return steps
 }
+
+// release matches the versions that have a release. A version of a commit ends with its time and the commit.
+var release = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+\.?[0-9]*)?$`)
+
+// Release reports whether there are programs of this version to download.
+func (d Facts) Release() bool { return release.MatchString(d.Version) }
 
 // Names returns the names of the environments.
 func (d Facts) Names() []string {

@@ -59,7 +59,7 @@ func TestWorkflowsGrantLittle(t *testing.T) {
 				t.Errorf("uses %s: not pinned to a commit, with its version", m[1])
 			}
 		}
-		if strings.Contains(text, "pull_request_target") || strings.Contains(text, "curl") {
+		if strings.Contains(text, "pull_request_target") || regexp.MustCompile(`curl[^\n]*\|`).MatchString(text) {
 			t.Error("runs unreviewed code")
 		}
 		if forge.Name == "github" && !strings.Contains(text, "\npermissions: {}\n") {
@@ -88,6 +88,26 @@ func TestWorkflowsBuildWithTheGoOfTheModule(t *testing.T) {
 	}
 	if mod.Go.Version != goOfCI && !strings.HasPrefix(mod.Go.Version, goOfCI+".") {
 		t.Errorf("workflows build with Go %s, and the module wants %s", goOfCI, mod.Go.Version)
+	}
+}
+
+// TestWorkflowsInstallReleases: a release is downloaded and compared, and only a commit is built.
+func TestWorkflowsInstallReleases(t *testing.T) {
+	for version, isRelease := range map[string]bool{
+		"v1.2.3": true, "v1.2.3-rc.1": true, "v0.0.0-20260102030405-0123456789ab": false, "v1.2.4-0.20260102030405-0123456789ab": false, "0123456789ab": false, "main": false,
+	} {
+		for _, forge := range Forges {
+			files, err := forge.Workflows(Config, Facts{Version: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range files {
+				builds, downloads := strings.Contains(string(text), "go install "), strings.Contains(string(text), "releases/download/")
+				if installs := builds || downloads; installs && (builds == isRelease || downloads != isRelease) {
+					t.Errorf("%s with %s: builds %t, downloads %t", name, version, builds, downloads)
+				}
+			}
+		}
 	}
 }
 
