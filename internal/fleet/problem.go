@@ -160,4 +160,5 @@ const (
 	KindLeftBehind         ProblemKind = "left-behind"
 	KindOtherOwner         ProblemKind = "other-owner"
 	KindNotPublished       ProblemKind = "not-published"
+	KindClockSetBack       ProblemKind = "clock-set-back"
 )

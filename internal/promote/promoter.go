@@ -136,7 +136,11 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 	s := p.subject(reading.Subject)
 	s.Lock()
 	defer s.Unlock()
-	r := &round{Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, at: p.now(), running: p.checks.snapshot(), reviewed: map[string]bool{}}
+	now := p.now()
+	r := &round{
+		Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, clock: now, at: now,
+		running: p.checks.snapshot(), reviewed: map[string]bool{},
+	}
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}
@@ -152,6 +156,17 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 // notBefore sets the time of the round to that of something in the ledger, if the clock was set back since: time stands still until the clock is
 // later again. Otherwise what follows would seem to come before what it followed.
 func (r *round) notBefore(recorded time.Time) { r.at = later(r.at, recorded) }
+
+// clockTolerance is by how much the clocks of servers that share a ledger may differ.
+const clockTolerance = time.Minute
+
+// standsStill returns until when time stands still because the clock was set back; zero if it does not.
+func (r *round) standsStill() time.Time {
+	if r.at.Sub(r.clock) <= clockTolerance {
+		return time.Time{}
+	}
+	return r.at
+}
 
 // Close stops running verifications and waits for them. They have no result, and run again later.
 func (p *Promoter) Close() { p.checks.close() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -21,7 +22,8 @@ type round struct {
 	// running holds the verifications that were running before the journal was read. One that ends in between counts as running,
 	// because its result may be missing from the journal.
 	running map[checkKey]bool
-	at      time.Time
+	// clock is what the clock said when the round began, at the time that the round takes place: see [round.notBefore].
+	clock, at time.Time
 	// lanes holds the chain of environments, and then the rings of each environment that has rings.
 	lanes   []*lane
 	outcome *Outcome
@@ -140,6 +142,14 @@ func (r *round) describe() *Outcome {
 		Subject: r.reading.Subject, At: r.at, Environments: []Standing{},
 		Problems: r.reading.Problems, Line: r.reading.Line, Read: r.reading.Read,
 	}
+	if until := r.standsStill(); !until.IsZero() {
+		o.Problems = append(slices.Clone(o.Problems), fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindClockSetBack,
+			Message: fmt.Sprintf("the server's clock was set back: soaks, windows and timeouts stand still until %s, the latest time in the ledger", clock(until)),
+			Hint:    "correct the server's clock; if it is the ledger that is wrong, restore a backup from before, or accept an empty ledger: kalypso ledger accept",
+		})
+		o.wake(r.clock.Add(clockTolerance))
+	}
 	for _, at := range r.again {
 		o.wake(at)
 	}
@@ -174,6 +184,9 @@ func (r *round) standing(d decide.Decision) Standing {
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {
 		s.After = rules.After
 	}
+	if until := r.standsStill(); !until.IsZero() {
+		s.Reason += fmt.Sprintf("; soaks, windows and timeouts stand still until %s, because the server's clock was set back", clock(until))
+	}
 	if place.Follows && place.Unknown == "" {
 		s.Reason += "; it names no commit and follows the branch until it does"
 	}
@@ -185,6 +198,9 @@ func (r *round) standing(d decide.Decision) Standing {
 	}
 	return s
 }
+
+// clock formats a time.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // behind returns the number of newer commits on the line.
 func (r *round) behind(commit string) int {
