@@ -206,6 +206,8 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 		e.Phase, e.Reason = decide.Outside, "nothing was delivered here yet"
 	case rollout.State == decide.RolloutMerged:
 		e.Phase, e.Reason = "published", "the GitOps branch has it; what clusters run, a ledger knows"
+	case rollout.State == decide.RolloutPinned:
+		e.Phase, e.Reason = decide.NoClusters, rollout.Reason
 	case rollout.State == decide.RolloutRefused:
 		e.Phase, e.Reason = decide.Rejected, rollout.Reason
 	case rollout.State == decide.RolloutClosed:

@@ -158,7 +158,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Envir
 }
 
 // expect returns the reconcilers that must follow the manifests: those of the clusters of the cluster types that the
-// platform assigned the targets to.
+// platform assigned the targets to, without pinned targets.
 func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (func([]comply.Cluster, string) []comply.Expected, error) {
 	workload := p.app.Workload.Name
 	wanted, err := p.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment, Workload: workload})
@@ -174,6 +174,9 @@ func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (
 	var targets []comply.Target
 	if o.Draft != nil && o.Draft.Tree != nil {
 		for _, e := range o.Draft.Tree.Targets {
+			if !e.Pin.IsZero() {
+				continue // it does not run the commit
+			}
 			targets = append(targets, comply.Target{
 				Name: e.Name, ClusterTypes: slices.Concat(types[fleet.TargetName(workload, e.Name)]),
 				Source: hub.Source{

@@ -66,7 +66,7 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 		return decide.Rollout{State: decide.RolloutRefused, Reason: why}
 	}
 	if pins, all := o.GitOps.Published.Pins(), o.GitOps.Published.Targets; len(all) > 0 && len(pins) == len(all) {
-		return decide.Rollout{State: decide.RolloutRefused, Reason: "each target is pinned or uninstalled, so none runs it: deploy one again with kalypso target deploy"}
+		return decide.Rollout{State: decide.RolloutPinned, Reason: "each target is pinned or uninstalled, so none runs it: deploy one again with kalypso target deploy"}
 	}
 	return decide.Rollout{State: decide.RolloutMerged, Commit: o.GitOps.Commit}
 }

@@ -73,7 +73,7 @@ const (
 	TakenBack State = "takenBack"
 	// GoingBack means that the environment returns to it from a newer one, and the gate is not met yet.
 	GoingBack State = "goingBack"
-	// NoClusters means that no cluster is expected.
+	// NoClusters means that no cluster is expected, or that all targets of the application are pinned.
 	NoClusters State = "noClusters"
 )
 

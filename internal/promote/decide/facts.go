@@ -113,7 +113,7 @@ type Rollout struct {
 	Commit string `json:"commit,omitempty"`
 	// Manual is set if an open pull request is not merged automatically.
 	Manual bool `json:"-"`
-	// Reason explains RolloutRefused.
+	// Reason explains RolloutRefused and RolloutPinned.
 	Reason string `json:"reason,omitempty"`
 	URL    string `json:"url,omitempty"`
 }
@@ -126,6 +126,8 @@ const (
 	RolloutNone RolloutState = ""
 	// RolloutRefused means that no pull request is opened until a user approves or a newer commit arrives.
 	RolloutRefused RolloutState = "refused"
+	// RolloutPinned means that no target of the application would run the commit: each is pinned to a revision, or uninstalled.
+	RolloutPinned RolloutState = "pinned"
 	// RolloutOpen means that the pull request is not merged yet.
 	RolloutOpen RolloutState = "open"
 	// RolloutOffered means that the pull request waits for a user to merge it.

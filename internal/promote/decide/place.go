@@ -31,6 +31,8 @@ type place struct {
 	staleBefore time.Time
 	// returned means that the commit is older than the one before.
 	returned bool
+	// stays means that a user aborted the return to the commit: nothing else goes back, and what went back stays where it is.
+	stays bool
 	// why describes the state of the commit, or of the later change. It follows the name of the commit in a sentence.
 	why string
 	// failure is the cause of a failure for its status: it stays the same while more clusters fail in the same way.
@@ -62,6 +64,7 @@ type place struct {
 // assess sets the state of the place.
 func (p *place) assess(r *round) {
 	e := p.env
+	p.stays = e.Rollout.State == RolloutMerged && slices.ContainsFunc(e.Aborts, func(a Abort) bool { return r.id(a.Commit) == r.id(e.Commit) && r.ends(p, &a) })
 	switch {
 	case e.Unknown != "":
 		p.state, p.why = Unknown, "nothing is known: "+e.Unknown
@@ -78,6 +81,8 @@ func (p *place) assessRollout() {
 	switch r := p.env.Rollout; r.State {
 	case RolloutRefused:
 		p.state, p.why = Rejected, "needs approval"+because(r.Reason)
+	case RolloutPinned:
+		p.state, p.why = NoClusters, "waits: "+r.Reason
 	case RolloutClosed:
 		p.state, p.why = Rejected, "was rejected: its pull request was closed without being merged"+at(r.URL)
 	case RolloutOpen, RolloutOffered:
@@ -113,7 +118,7 @@ func (p *place) assessStanding() {
 		p.state, p.why = Unproven, "was deployed, and too few clusters are known to run it"+because(v.Reason)
 	case proven && p.standing == comply.StandingLost:
 		p.state, p.why = Drifted, "was deployed, and clusters do not run it any more"+because(v.Reason)
-	case p.returned && !p.later:
+	case p.returned && !p.later && !p.stays:
 		p.state, p.why = GoingBack, waits
 	default:
 		p.state, p.why = Applying, waits
@@ -193,8 +198,25 @@ func (p *place) free() bool {
 	}
 }
 
+// ends reports whether a command aborted the return to a commit: it was given after a rollback to it, and before the clusters ran it.
+func (r *round) ends(p *place, a *Abort) bool {
+	return slices.ContainsFunc(p.env.Rollbacks, func(b Rollback) bool { return r.aborts(p, a, &b) })
+}
+
+// aborts reports whether a command aborted a rollback.
+func (r *round) aborts(p *place, a *Abort, b *Rollback) bool {
+	ran := func(c Carrier) bool {
+		held := func(s comply.Span) bool { return s.Standing == comply.StandingHolds && s.From.Before(a.At) }
+		return r.id(c.Commit) == r.id(a.Commit) && c.Entered.After(b.At) && slices.ContainsFunc(c.Spans, held)
+	}
+	return a.At.After(b.At) && r.older(a.Commit, b.Commit) && !slices.ContainsFunc(p.carriers, ran)
+}
+
 // aborted returns the command that aborted a commit in a place, or nil.
 func (r *round) aborted(p *place, commit string) *Abort {
+	if p.stays && commit == p.env.Commit {
+		return nil
+	}
 	for i := range p.env.Aborts {
 		if r.id(p.env.Aborts[i].Commit) == r.id(commit) {
 			return &p.env.Aborts[i]
@@ -206,7 +228,9 @@ func (r *round) aborted(p *place, commit string) *Abort {
 // rolledBack returns the command that took a commit back here, or nil.
 func (r *round) rolledBack(p *place, commit string) *Rollback {
 	for i := range p.env.Rollbacks {
-		if b := &p.env.Rollbacks[i]; r.id(b.Commit) == r.id(commit) && !p.env.Requested[commit].After(b.At) {
+		b := &p.env.Rollbacks[i]
+		stopped := func(a Abort) bool { return r.aborts(p, &a, b) }
+		if r.id(b.Commit) == r.id(commit) && !p.env.Requested[commit].After(b.At) && !slices.ContainsFunc(p.env.Aborts, stopped) {
 			return b
 		}
 	}

@@ -123,6 +123,9 @@ var stateCommands = map[string]struct {
 	"register a cluster": {"cluster_register", func(e *decide.Environment, _ string) {
 		e.Verdict.Result, e.Verdict.Counts.Counted = comply.Waiting, 1
 	}},
+	"deploy a target": {"target_deploy", func(e *decide.Environment, _ string) { // that was pinned
+		e.Verdict.Result, e.Verdict.Counts.Counted = comply.Waiting, 1
+	}},
 	"`allowNone`": {"validate", nil}, // a rule
 }
 

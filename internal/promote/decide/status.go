@@ -38,6 +38,9 @@ func (p *place) status() (s Status, ok bool) {
 		}
 		return Status{Pending, "Promoted, " + p.why}, true
 	case NoClusters:
+		if p.env.Rollout.State == RolloutPinned {
+			return Status{Pending, p.sentence()}, true
+		}
 		return Status{Pending, "Waits: no cluster is expected"}, true
 	case Applying, GoingBack:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
