@@ -212,13 +212,9 @@ func (r *round) baseline(a decide.RunCheck) *measure.Comparison {
 		return &measure.Comparison{Missing: fmt.Sprintf("no measurement %q of this commit passed in %s", a.Check.Name, where)}
 	}
 	page := r.journal.page(a.Environment)
-	for i := len(page.records) - 1; i >= 0; i-- {
-		s := page.records[i]
-		if s.Kind != decide.StepDeployed || s.Commit == a.Commit {
-			continue
-		}
-		if value, ok := page.number(a.Check.Name, s.Commit); ok {
-			return &measure.Comparison{With: "commit " + fleet.ShortCommit(s.Commit), Value: &value}
+	for _, c := range slices.Backward(decide.Proven(r.lane(a.Environment).facts, r.environment(a.Environment), r.at)) {
+		if value, ok := page.number(a.Check.Name, c.Commit); ok && c.Commit != a.Commit {
+			return &measure.Comparison{With: "commit " + fleet.ShortCommit(c.Commit), Value: &value}
 		}
 	}
 	return &measure.Comparison{Missing: fmt.Sprintf("no measurement %q of a commit that was deployed in %s before has passed", a.Check.Name, a.Environment)}

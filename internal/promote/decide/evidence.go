@@ -55,7 +55,8 @@ type walk struct {
 	r *round
 	// alive are the proven commits that the present carrier contains: their clocks run while it is healthy.
 	alive []*evidence
-	// last is the carrier before, and lastEvidence that of its commit.
+	// index is the position of the carrier. last is the carrier before, and lastEvidence that of its commit.
+	index        int
 	last         *Carrier
 	lastEvidence *evidence
 }
@@ -87,9 +88,25 @@ func (p *place) read(r *round) {
 	}
 }
 
+// Proven returns the carriers of a place in which the gate, the checks and the approvals held together, oldest first. The other places
+// do not matter.
+func Proven(f Facts, place Environment, now time.Time) []Carrier {
+	f.Environments = []Environment{place}
+	p := newRound(f, now).places[place.Name]
+	if p == nil {
+		return nil
+	}
+	all := make([]Carrier, len(p.proven))
+	for i, at := range p.proven {
+		all[i] = p.carriers[at]
+	}
+	return all
+}
+
 // carrier reads a carrier.
 func (w *walk) carrier(i int) {
 	c := &w.carriers[i]
+	w.index = i
 	present := w.present != nil && i == len(w.carriers)-1
 	if present {
 		c = w.present
@@ -192,6 +209,9 @@ func (w *walk) hold(ev *evidence, from, to time.Time, checks proof) {
 	ev.held = true
 	for _, other := range w.alive {
 		other.run(from, to)
+	}
+	if checks.done && !checks.at.After(to) && !slices.Contains(w.proven, w.index) {
+		w.proven = append(w.proven, w.index)
 	}
 	if !checks.done || checks.at.After(to) || slices.Contains(w.alive, ev) {
 		if checks.done {

@@ -21,6 +21,8 @@ type place struct {
 	carriers []Carrier
 	present  *Carrier
 	evidence map[string]*evidence // by commit
+	// proven are the positions of the carriers in which the gate, the checks and the approvals held together.
+	proven []int
 	// standing is what the gate says of the present carrier now.
 	standing comply.Standing
 	// soak is how long a commit has to run here until it is good.
