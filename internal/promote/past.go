@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -64,17 +63,8 @@ type question struct {
 	verdict  comply.Verdict
 }
 
-// judge sets what the gate said about each carrier.
-func (r *round) judge(ctx context.Context, q question, carriers []decide.Carrier) error {
-	if len(carriers) == 0 {
-		return nil
-	}
-	carriers = carriers[max(len(carriers)-keptCarriers, 0):]
-	p, err := r.pastOf(ctx, q, carriers[0].Entered)
-	if err != nil {
-		return err
-	}
-	changed := p.update(q, r.at)
+// judge sets what the gate said about each carrier. changed means that clusters reported something else since the last round.
+func (r *round) judge(ctx context.Context, p *past, changed bool, q question, carriers []decide.Carrier) error {
 	silent, err := r.listen(ctx, p, q)
 	if err != nil {
 		return err
@@ -160,6 +150,7 @@ func (r *round) relations(ctx context.Context, place EnvironmentState, outcomes 
 	for i := range outcomes {
 		hashes[outcomes[i].Revision.Hash] = true
 		hashes[outcomes[i].Applied.Hash] = true
+		hashes[outcomes[i].BrokeAt.Hash] = true
 	}
 	return r.history(ctx, place, hashes)
 }
@@ -187,7 +178,7 @@ func (r *round) pastOf(ctx context.Context, q question, from time.Time) (*past, 
 	}
 	p := &past{inForce: map[ledger.ReconcilerID]int{}, heard: map[string]time.Time{}, carriers: map[carrierKey]*judged{}}
 	var err error
-	if p.outcomes, p.inForce, err = r.outcomes(ctx, source, from); err != nil {
+	if p.outcomes, p.inForce, err = r.outcomes(ctx, q.place, from); err != nil {
 		return nil, err
 	}
 	if p.silences, err = r.silent(ctx, q, from); err != nil {
@@ -216,9 +207,12 @@ func (p *past) update(q question, now time.Time) bool {
 			delete(seen, s.Reconciler) // it was removed
 			continue
 		}
+		var before *comply.Observation
 		if known {
 			p.outcomes[at].Until = o.Since
+			before = &p.outcomes[at].Observation
 		}
+		o.Follow(before)
 		changed = true
 		p.inForce[s.Reconciler] = len(p.outcomes)
 		p.outcomes = append(p.outcomes, comply.Past{Observation: o})
@@ -231,6 +225,22 @@ func (p *past) update(q question, now time.Time) bool {
 		}
 	}
 	return changed
+}
+
+// observations returns what the clusters say now, with what follows from what they said before.
+func (p *past) observations(states []ledger.ReconcilerState) []comply.Observation {
+	all := Observations(states)
+	next := 0
+	for i := range states {
+		if states[i].Source.Repository == "" {
+			continue
+		}
+		if at, known := p.inForce[states[i].Reconciler]; known {
+			all[next].Ran, all[next].BrokeAt = p.outcomes[at].Ran, p.outcomes[at].BrokeAt
+		}
+		next++
+	}
+	return all
 }
 
 // minCut is how many outcomes are kept at least: cutting less is not worth it.
@@ -367,11 +377,12 @@ func typesOf(g ledger.Registration, environment string, at time.Time, before map
 	return types
 }
 
-// outcomes reads what the reconcilers that follow a source reported since a time.
-func (r *round) outcomes(ctx context.Context, source hub.Source, from time.Time) ([]comply.Past, map[ledger.ReconcilerID]int, error) {
+// outcomes reads what the reconcilers that follow the branch of a place reported since a time.
+func (r *round) outcomes(ctx context.Context, place EnvironmentState, from time.Time) ([]comply.Past, map[ledger.ReconcilerID]int, error) {
+	source := place.GitOps
 	var all []comply.Past
 	inForce := map[ledger.ReconcilerID]int{}
-	transitions, err := r.Ledger.StateHistory(ctx, ledger.StateHistoryQuery{Repository: ledger.CleanRepository(source.Repository), Ref: source.Ref, From: from})
+	transitions, err := r.stateHistory(ctx, place, ledger.StateHistoryQuery{Repository: ledger.CleanRepository(source.Repository), Ref: source.Ref, From: from})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what clusters reported about branch %q: %w", source.Ref, err)
 	}
@@ -380,6 +391,11 @@ func (r *round) outcomes(ctx context.Context, source hub.Source, from time.Time)
 			inForce[t.Reconciler] = len(all)
 		}
 		o := observationOf(&ledger.ReconcilerState{Reconciler: t.Reconciler, Outcome: t.Outcome, Since: t.At, Received: t.Received})
+		var before *comply.Observation
+		if n := len(all); n > 0 && transitions[n-1].Reconciler == t.Reconciler {
+			before = &all[n-1].Observation
+		}
+		o.Follow(before)
 		all = append(all, comply.Past{Observation: o, Until: t.Until})
 	}
 	return all, inForce, nil

@@ -96,6 +96,8 @@ type EnvironmentState struct {
 
 	// exact means that only the commit itself counts as reached, and not a later one: that of a ring that went back.
 	exact bool
+	// wholes are the batches that a stage was a part of until they were divided.
+	wholes []wholeBatch
 	// start is the commit to which the branch of a ring is moved first, outside of rollouts, and startWhy the reason; empty if it takes part
 	// in rollouts.
 	start, startWhy string

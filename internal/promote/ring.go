@@ -131,6 +131,7 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 			ring.start, ring.startWhy = r.startOf(place, s), "it has clusters again, which were in other batches"
 		}
 	}
+	ring.wholes = place.Rings.wholes(place.Environment, s.Stage)
 	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
 }
@@ -344,6 +345,9 @@ func (r *round) ring(place, stage EnvironmentState) decide.Environment {
 	own := r.journal.page(stage.Environment)
 	e := own.environment(stage)
 	e.Proposals = nil
+	for _, whole := range stage.wholes { // it was verified before the batch was divided
+		e.Checks = slices.Concat(r.journal.page(whole.name).checks(stage.Commit, stage.Rollout.Commit), e.Checks)
+	}
 	ringName := fleet.RingOfStage(stage.Environment)
 	ring, environment := r.journal.page(ringName), r.journal.page(place.Environment)
 	if ringName != stage.Environment {

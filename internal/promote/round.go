@@ -81,11 +81,10 @@ func (r *round) gatherPlaces(ctx context.Context, clusters *registry, l *lane, r
 		if !ok {
 			continue
 		}
-		page := r.journal.page(place.Environment)
 		e := read(place)
 		if e.Unknown == "" {
 			var err error
-			e.Carriers = page.carriers(place, r.at)
+			e.Carriers = r.carriers(&place)
 			r.addRecordedReviews(e.Carriers, place)
 			if place.Rings != nil {
 				r.ringVerdict(&e, place)

@@ -13,7 +13,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
-	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // registry loads the registered clusters when they are first needed.
@@ -46,7 +45,7 @@ func (r *registry) members(ctx context.Context) ([]comply.Cluster, error) {
 
 // verdict returns whether the clusters of an environment run the head of its GitOps branch, and sets what its gate said about its carriers.
 func (r *round) verdict(ctx context.Context, clusters *registry, place EnvironmentState, gate comply.Gate, carriers []decide.Carrier) (comply.Verdict, error) {
-	if place.GitOps.Repository == "" || place.Rollout.State != decide.RolloutMerged && len(carriers) == 0 {
+	if place.GitOps.Repository == "" || len(carriers) == 0 {
 		return comply.Verdict{}, nil
 	}
 	source := place.GitOps
@@ -55,29 +54,40 @@ func (r *round) verdict(ctx context.Context, clusters *registry, place Environme
 	if err != nil {
 		return comply.Verdict{}, err
 	}
+	if states, err = r.addWholes(ctx, place, source, states); err != nil {
+		return comply.Verdict{}, err
+	}
 	r.notBefore(clusters.heard)
 	q := question{place: place, expected: place.expect(members, source.Ref), clusters: members, states: states, gate: gate}
+	carriers = carriers[max(len(carriers)-keptCarriers, 0):]
+	p, err := r.pastOf(ctx, q, carriers[0].Entered)
+	if err != nil {
+		return comply.Verdict{}, err
+	}
+	changed := p.update(q, r.at)
 	if place.Rollout.State == decide.RolloutMerged {
-		history, err := r.relationsNow(ctx, place, states)
+		observed := p.observations(states)
+		history, err := r.relationsNow(ctx, place, observed)
 		if err != nil {
 			return comply.Verdict{}, err
 		}
 		q.verdict = comply.Judge(comply.Question{
 			Commit: place.Rollout.Commit, Published: carriers[len(carriers)-1].Entered, Expected: q.expected,
-			Observations: Observations(states), History: history, Gate: gate,
+			Observations: observed, History: history, Gate: gate,
 		}, r.at)
 	}
-	return q.verdict, r.judge(ctx, q, carriers)
+	return q.verdict, r.judge(ctx, p, changed, q, carriers)
 }
 
 // relationsNow looks up which of the revisions that clusters run now contain that of a place.
-func (r *round) relationsNow(ctx context.Context, place EnvironmentState, states []ledger.ReconcilerState) (comply.History, error) {
+func (r *round) relationsNow(ctx context.Context, place EnvironmentState, observed []comply.Observation) (comply.History, error) {
 	if place.exact {
 		return func(hash string) (bool, bool) { return hash == place.Rollout.Commit, true }, nil
 	}
 	hashes := map[string]bool{}
-	for i := range states {
-		hashes[revisions.Parse(states[i].Revision).Hash] = true
+	for i := range observed {
+		hashes[observed[i].Revision.Hash] = true
+		hashes[observed[i].BrokeAt.Hash] = true
 	}
 	return r.history(ctx, place, hashes)
 }

@@ -30,6 +30,8 @@ type Gate struct {
 	MaxFailures Require
 	// MaxDelay is how long after Published a reconciler that is suspended, and behind, is not counted; zero means that it always counts.
 	MaxDelay time.Duration
+	// SparesEarlier means that a failure which began by itself before the commit arrived does not count: see [Observation.Follow].
+	SparesEarlier bool
 	// AllowNone passes the gate if no reconciler is expected.
 	AllowNone bool
 }

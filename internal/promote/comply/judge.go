@@ -42,7 +42,7 @@ func Judge(q Question, now time.Time) Verdict {
 	limit := q.Published.Add(q.Gate.MaxDelay)
 	for _, e := range sortExpected(slices.Clone(q.Expected)) {
 		r := j.reconciler(&e)
-		r.Uncounted = r.State == Offline && q.Gate.Offline == v1alpha1.OfflineIgnore || r.Suspended && now.Before(limit)
+		r.Uncounted = j.uncounted(&r)
 		v.Reconcilers = append(v.Reconcilers, r)
 		v.Counts.add(&r)
 		if !r.Uncounted {

@@ -30,6 +30,41 @@ type Observation struct {
 	Observed time.Time // required
 	// Since is when the reconciler entered this state, by the same clock; optional.
 	Since time.Time
+	// Ran is since when it has run Revision without failing, and BrokeAt the revision at which it began to fail by itself; zero unless
+	// [Observation.Follow] found out.
+	Ran     time.Time
+	BrokeAt revisions.Revision
+}
+
+// failureWindow is how long after a reconciler began to run a revision a failure belongs to that change. Later ones began by themselves.
+const failureWindow = time.Hour
+
+// Follow sets what follows from the observation of the same reconciler before; nil if there is none.
+func (o *Observation) Follow(before *Observation) {
+	o.Ran, o.BrokeAt = time.Time{}, revisions.Revision{}
+	same := before != nil && before.Revision == o.Revision
+	from := o.since(o.Observed)
+	switch {
+	case o.well() && same && !before.Ran.IsZero():
+		o.Ran = before.Ran
+	case o.well():
+		o.Ran = from
+	case before == nil:
+	case before.BrokeAt != (revisions.Revision{}):
+		o.BrokeAt = before.BrokeAt // it has not been well since
+	case !same || before.Ran.IsZero():
+	case !o.failing():
+		o.Ran = before.Ran
+	case from.Sub(before.Ran) > failureWindow:
+		o.BrokeAt = o.Revision
+	}
+}
+
+// well reports whether the reconciler runs its revision, and nothing is known to be wrong with that.
+func (o *Observation) well() bool { return o.State == hub.StateReady && o.Health != hub.HealthDegraded }
+
+func (o *Observation) failing() bool {
+	return o.State == hub.StateFailed || o.Health == hub.HealthDegraded
 }
 
 // branch returns the branch that the reconciler follows. Some report it only as part of the revision.

@@ -19,7 +19,7 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 		return "no cluster is expected to run it, and the gate allows that"
 	case c.Expected == 0:
 		return "no cluster is expected to run it; register one, or set allowNone: true"
-	case c.Counted == 0 && c.Suspended == 0:
+	case c.Counted == 0 && c.Offline > 0 && c.Suspended == 0:
 		return fmt.Sprintf("%d of %d %s offline and ignored: no clusters left to check", c.Offline, c.Expected, what)
 	}
 	parts := v.parts(what, now)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
@@ -56,9 +57,14 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 			r.Health = o.Health
 		}
 		state, reason := j.state(o)
-		if i > 0 && severity(state) <= severity(r.State) {
+		spared := state == Broken && j.spares(o)
+		if spared {
+			state, reason = Behind, reason+"; this began before the commit arrived, and does not count"
+		}
+		if i > 0 && (severity(state) < severity(r.State) || severity(state) == severity(r.State) && !r.Uncounted) {
 			continue
 		}
+		r.Uncounted = spared
 		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
 		r.Since = o.since(j.now)
 		r.Suspended = state == Behind && o.State == hub.StateSuspended
@@ -72,6 +78,16 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 		}
 	}
 	return r
+}
+
+// spares reports whether a failure does not count: it began by itself, at a revision without the commit.
+func (j *judge) spares(o *Observation) bool {
+	return j.Gate.SparesEarlier && o.BrokeAt.Hash != "" && !j.relationOf(o.BrokeAt.Hash).reached
+}
+
+// uncounted reports whether the gate does not count a reconciler.
+func (j *judge) uncounted(r *Reconciler) bool {
+	return r.Uncounted || r.State == Offline && j.Gate.Offline == v1alpha1.OfflineIgnore || r.Suspended && j.now.Before(j.Published.Add(j.Gate.MaxDelay))
 }
 
 // severity orders states from the best to the worst.

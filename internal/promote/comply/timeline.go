@@ -222,7 +222,7 @@ func (t *timeline) at(e *Expected, at time.Time) instant {
 		was.ReadUntil = time.Time{} // the silences say it
 	}
 	r := t.judge.reconciler(&was)
-	r.Uncounted = r.State == Offline && t.Gate.Offline == v1alpha1.OfflineIgnore || r.Suspended && at.Before(t.Published.Add(t.Gate.MaxDelay))
+	r.Uncounted = t.judge.uncounted(&r)
 	is := instant{Reconciler: r, unheard: r.State == Missing && t.judge.observed.heard(&was, at).IsZero()}
 	if r.State == Behind {
 		mine, _ := t.judge.observed.following(&was)

@@ -13,6 +13,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // TestTimeline shows what the gate says over time about commit c2, which was published at 10:00, until 12:00.
@@ -104,6 +105,29 @@ func TestTimeline(t *testing.T) {
 			want:   []string{"10:00-10:40 waiting: 0 of 2 run it, 2 behind (trouble)", "10:40-12:00 holds: 2 of 2 run it"},
 		},
 		{
+			name:   "does not count a cluster that began to fail by itself before the commit came",
+			gate:   comply.Gate{SparesEarlier: true},
+			events: []string{"07:00 a ready c1", "07:00 b ready c1", "09:30 b failed c1", "10:10 a ready c2", "10:15 b progressing c2", "10:20 b failed c2"},
+			want:   []string{"10:00-10:20 waiting: 0 of 2 run it, 2 behind (trouble)", "10:20-12:00 holds: 1 of 2 run it, 1 behind"},
+		},
+		{
+			name:   "counts a cluster that repaired itself and fails with the commit",
+			gate:   comply.Gate{SparesEarlier: true},
+			events: []string{"07:00 a ready c1", "07:00 b ready c1", "09:30 b failed c1", "09:40 b ready c1", "10:10 a ready c2", "10:20 b failed c2"},
+			want:   []string{"10:00-10:20 waiting: 0 of 2 run it, 2 behind", "10:20-12:00 failed: 1 of 2 run it, 1 failed (degraded)"},
+		},
+		{
+			name:   "counts a cluster that fails since it got the commit before, because the commit contains that",
+			gate:   comply.Gate{SparesEarlier: true},
+			events: []string{"09:00 a ready c1", "09:00 b ready c1", "09:30 b failed c1", "10:10 a ready c2", "10:20 b failed c2"},
+			want:   []string{"10:00-10:20 waiting: 0 of 2 run it, 2 behind (trouble)", "10:20-12:00 failed: 1 of 2 run it, 1 failed (degraded)"},
+		},
+		{
+			name:   "counts what fails of an application, also if it failed before",
+			events: []string{"07:00 a ready c1", "07:00 b ready c1", "09:30 b failed c1", "10:10 a ready c2", "10:20 b failed c2"},
+			want:   []string{"10:00-10:20 waiting: 0 of 2 run it, 2 behind (trouble)", "10:20-12:00 failed: 1 of 2 run it, 1 failed (degraded)"},
+		},
+		{
 			name:   "does not mind a failure that the gate accepts",
 			gate:   comply.Gate{Require: comply.Require{Count: 1}},
 			events: []string{"09:00 a ready c1", "10:20 b failed c1", "10:30 a ready c2"},
@@ -157,11 +181,13 @@ func timelineOf(t *testing.T, events []string) comply.TimelineQuestion {
 			Cluster: words[1], Reconciler: "platform", Source: branch, State: hub.State(words[2]), Revision: revision(words[3]), Observed: at(words[0]),
 		}}
 		o.Source.Path = "large"
+		var before *comply.Observation
 		for i := range q.Outcomes {
 			if last := &q.Outcomes[i]; last.Cluster == o.Cluster && last.Until.IsZero() {
-				last.Until = o.Observed
+				last.Until, before = o.Observed, &last.Observation
 			}
 		}
+		o.Follow(before)
 		q.Outcomes = append(q.Outcomes, o)
 	}
 	if len(q.Outcomes) == 0 {
@@ -238,7 +264,7 @@ func knownAt(q *comply.TimelineQuestion, at time.Time) comply.Question {
 // drawTimeline returns random outcomes and silences of the clusters of a small fleet, each with one reconciler from the beginning.
 func drawTimeline(t *rapid.T) comply.TimelineQuestion {
 	q := comply.TimelineQuestion{Question: drawQuestion(t)}
-	q.Published = noon
+	q.Published, q.Gate.SparesEarlier = noon, rapid.Bool().Draw(t, "spares")
 	for i := range q.Expected {
 		e := &q.Expected[i]
 		e.Heard = noon.Add(3 * time.Hour)
@@ -251,6 +277,7 @@ func drawTimeline(t *rapid.T) comply.TimelineQuestion {
 				Source: e.Source, Revision: revision("c2"), State: hub.StateReady,
 			})).Draw(t, "outcome")}
 			o.Cluster, o.Reconciler, o.Observed = e.Cluster, "a", last
+			o.BrokeAt = rapid.SampledFrom([]revisions.Revision{{}, revision("c1"), revision("c2")}).Draw(t, "broke at")
 			last = last.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute)
 			o.Until = last
 			q.Outcomes = append(q.Outcomes, o)

@@ -59,7 +59,8 @@ type Verdict struct {
 // Counts are numbers of reconcilers.
 type Counts struct {
 	Expected int `json:"expected"`
-	// Counted are the expected ones without ignored offline ones, and without suspended ones that the gate does not wait for.
+	// Counted are the expected ones without ignored offline ones, without suspended ones that the gate does not wait for, and without those
+	// that began to fail by themselves before the commit arrived.
 	Counted int `json:"counted"`
 	// Required is how many must have reached the commit.
 	Required int `json:"required"`

@@ -45,6 +45,7 @@ func (r *Rules) byHand() bool { return r.Approval == v1alpha1.ApprovalPullReques
 func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []string) {
 	rules := &Rules{Approval: v1alpha1.ApprovalAutomatic, OnFailure: v1alpha1.FailureStop}
 	rules.Gate.Healthy = state == v1alpha1.GateHealthy
+	rules.Gate.SparesEarlier = state != v1alpha1.GateHealthy
 	if p == nil {
 		return rules, nil
 	}
@@ -67,6 +68,7 @@ func parseRules(p *v1alpha1.Promotion, state v1alpha1.GateState) (*Rules, []stri
 	}
 	rules.Gate, err = comply.ParseGate(p.Gate)
 	wrong("gate", err)
+	rules.Gate.SparesEarlier = state != v1alpha1.GateHealthy // an application has to repair what fails
 	newer, err := choice(p.Newer, v1alpha1.NewerReplaces, v1alpha1.NewerWaits)
 	wrong("newer", err)
 	rules.newerWaits = newer == v1alpha1.NewerWaits
