@@ -7,7 +7,7 @@ CREATE TABLE silence (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX silence_to ON silence (to_time);
 
--- What servers that share this ledger have set: "silence" is how long a silence must be, in microseconds.
+-- What servers that share this ledger have set: "silence SUBJECT" is how short the silences are that the promotion of a subject needs, in microseconds.
 CREATE TABLE setting (
     name  TEXT   PRIMARY KEY,
     value INTEGER NOT NULL
