@@ -36,7 +36,7 @@ func TestACalmFleetSaysSoOnlyIfItIsKnown(t *testing.T) {
 	if len(p.all(".calm")) > 0 {
 		t.Error("the page says that nothing needs the user, and dev was not read")
 	}
-	p.wants(".needs-panel", "Nothing is known to need you, but not everything could be checked")
+	p.wants(".needs-panel", "Could not check everything:")
 	p.wants(".needs-panel li", "dev : its repositories have not been read yet")
 }
 
