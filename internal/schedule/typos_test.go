@@ -18,13 +18,19 @@ import (
 // never removes or changes a published file, and holds only assignments that depend on the document. It tries every eleventh of
 // them, or all if KALYPSO_SWEEP is "all".
 func TestTypoChangesNothing(t *testing.T) {
+	for environment, other := range map[string]string{"dev": "stage", "stage": "dev"} {
+		t.Run(environment, func(t *testing.T) { typosChangeNothing(t, environment, other) })
+	}
+}
+
+func typosChangeNothing(t *testing.T, environment, other string) {
 	s := helloFleet(t, nil)
-	base := s.bundle(t, nil)
+	base := s.bundle(t, environment)
 	published, err := base.AsPublished()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := typosOf(t, s.files)
+	all := typosOf(t, s.files, other)
 	step := 11
 	if os.Getenv("KALYPSO_SWEEP") == "all" {
 		step = 1
@@ -33,7 +39,7 @@ func TestTypoChangesNothing(t *testing.T) {
 	lost, over := 0, 0
 	for i := 0; i < len(all); i += step {
 		typo := all[i]
-		snapshot, err := helloFleet(t, map[string]string{typo.file: typo.text}).tryLoad(t, cache)
+		snapshot, err := helloFleet(t, map[string]string{typo.file: typo.text}).tryLoad(t, environment, cache)
 		if err != nil {
 			continue // nothing is written
 		}
@@ -66,12 +72,12 @@ func (t typo) String() string {
 	return fmt.Sprintf("%s:%d: %s: %q for %q", t.file, t.line, t.path, t.to, t.from)
 }
 
-// typosOf returns the typos in documents of the control plane and in Workloads that concern dev.
-func typosOf(t *testing.T, files map[string]string) []typo {
+// typosOf returns the typos in documents of the control plane and in Workloads, without those of another environment.
+func typosOf(t *testing.T, files map[string]string, other string) []typo {
 	t.Helper()
 	var all []typo
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		if !strings.HasSuffix(file, ".yaml") || strings.Contains(file, "/stage/") || strings.HasSuffix(file, "stage.yaml") {
+		if !strings.HasSuffix(file, ".yaml") || strings.Contains(file, "/"+other+"/") || strings.HasSuffix(file, other+".yaml") {
 			continue
 		}
 		decoder := yaml.NewDecoder(strings.NewReader(files[file]))
@@ -153,18 +159,18 @@ func (w *typoWalk) scalar(n *yaml.Node, path []string) {
 	}
 }
 
-func (s *shelf) tryLoad(t *testing.T, cache *fleet.Cache) (*fleet.Snapshot, error) {
+func (s *shelf) tryLoad(t *testing.T, environment string, cache *fleet.Cache) (*fleet.Snapshot, error) {
 	l := Loader{Repositories: s, Cache: cache}
-	loaded, err := l.Load(t.Context(), Request{ControlPlane: "control-plane", Environment: "dev"})
+	loaded, err := l.Load(t.Context(), Request{ControlPlane: "control-plane", Environment: environment})
 	if err != nil {
 		return nil, err
 	}
 	return loaded.Snapshot, nil
 }
 
-func (s *shelf) bundle(t *testing.T, published *bundle.Published) *bundle.Bundle {
+func (s *shelf) bundle(t *testing.T, environment string) *bundle.Bundle {
 	t.Helper()
-	return bundle.Build(s.load(t, Request{Environment: "dev"}).Snapshot, published, nil)
+	return bundle.Build(s.load(t, Request{Environment: environment}).Snapshot, nil, nil)
 }
 
 // differences lists the published files of assignments that are gone, or lack a line.

@@ -41,10 +41,12 @@ func (b *builder) removedBy(published *Assignment, ct *fleet.ClusterType) *fleet
 	if t == nil || ct == nil || b.options.Approved {
 		return nil
 	}
-	for _, p := range b.snapshot.Policies {
-		if !slices.Contains(published.Policies, p.Name) {
+	for _, name := range published.Policies {
+		i, found := slices.BinarySearchFunc(b.snapshot.Policies, name, func(p *fleet.Policy, name string) int { return cmp.Compare(p.Name, name) })
+		if !found {
 			continue
 		}
+		p := b.snapshot.Policies[i]
 		if typo := b.mistyped.words().Deselected(p, t, ct); typo != "" {
 			problem := withheld(published, "it is no longer scheduled, probably because of a typo: "+typo, fleet.Unreadable{Ref: policyRef(p.Name), Position: p.Position})
 			problem.Hint = typoHint
