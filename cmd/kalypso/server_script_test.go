@@ -294,7 +294,7 @@ func (c *serverCommands) pushFleet(ts *testscript.TestScript, neg bool, args []s
 		do("kalypso", "cluster", "register", environment+"-1", "--member", environment+"/large", "--token-file", "data/admin-token", "--credential", environment+"-1.token")
 		c.logs(ts, false, []string{first + " is published in " + environment})
 		report(ts, false, []string{environment + "-1", "ready"})
-		c.watch(ts, false, []string{"^" + environment + " +" + first + "  deployed"})
+		c.watch(ts, false, []string{"^" + environment + " +" + first + "  good"})
 	}
 }
 
