@@ -70,6 +70,11 @@ mutants: ## break each invariant of ARCHITECTURE.md in three ways, and see that 
 judges: ## compare with the programs that define what is right, such as kstatus
 	for judge in judges/*/; do go -C $$judge test -count=1 -vet=off . || exit 1; done
 
+# It needs Linux, and Git. With a name, such as INPUT="chart: replace", it sends only the inputs whose name contains it.
+.PHONY: hostile
+hostile: build ## send hostile inputs to a server, and fail if one takes more memory or time than it may
+	go -C tools/hostile run . --kalypso ../../bin/kalypso $(if $(INPUT),"$(INPUT)")
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities, where their database can be reached
 	tools/vuln

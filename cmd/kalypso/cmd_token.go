@@ -100,7 +100,7 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made issuedToken
-	err = c.place.WithTokens(cmd, c.t, open.Ledger, func(all backend.Tokens) error {
+	err = c.place.WithTokens(cmd, c.t, open.OfServer, func(all backend.Tokens) error {
 		var err error
 		made.NewToken, err = all.Create(cmd.Context(), *wanted)
 		return err

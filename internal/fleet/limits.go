@@ -18,7 +18,7 @@ type Budget struct {
 
 // The budgets of a control plane and of the repository of an application, which the team of the application writes alone.
 var (
-	ControlPlaneBudget = Budget{Bytes: 256 << 20, Documents: 500_000}
+	ControlPlaneBudget = Budget{Bytes: 128 << 20, Documents: 200_000}
 	ApplicationBudget  = Budget{Bytes: 64 << 20, Documents: 100_000}
 )
 
