@@ -2,6 +2,7 @@ package reconcilers
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
@@ -95,6 +97,33 @@ func TestTemplates(t *testing.T) {
 		agreed += n
 	}
 	t.Logf("%d objects agreed: %v; %d combinations of keys are refused", agreed, checked, all)
+}
+
+// TestPulls checks the objects by which a cluster pulls its folder, with each reconciler.
+func TestPulls(t *testing.T) {
+	defined, checked := definitions(t), map[string]int{}
+	for _, reconciler := range pull.Reconcilers {
+		for _, secret := range []string{"", "git-credentials"} {
+			for _, path := range []string{"", "clusters/eu"} {
+				s := pull.Source{Environment: "dev", ClusterType: "large", URL: "https://git.example.com/platform/gitops", Branch: "dev", Path: path}
+				for _, o := range append(s.Objects(reconciler, secret), s.Installed(reconciler, secret, "edge-1")...) {
+					text, err := json.Marshal(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					check(t, fmt.Sprintf("%s, secret %q, path %q", reconciler, secret, path), text, defined, checked)
+				}
+			}
+		}
+	}
+	agreed := 0
+	for _, n := range checked {
+		agreed += n
+	}
+	if agreed < 20 {
+		t.Errorf("only %d objects were checked: %v", agreed, checked)
+	}
+	t.Logf("%d objects agreed: %v", agreed, checked)
 }
 
 // data returns the data of an assignment.
