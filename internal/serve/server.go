@@ -90,6 +90,10 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("POST /webhooks/{name}", newWebhooks(s.Hooks, s.Keeper.HandleEvent, s.Keeper.Metrics))
+	// Clients of the API and assistants look for metadata of OAuth there. The pages would send them to the form for signing in.
+	mux.HandleFunc("/.well-known/", func(w http.ResponseWriter, _ *http.Request) {
+		text(w, http.StatusNotFound, "There is nothing here: this server takes tokens, and has no metadata for OAuth.\n")
+	})
 	if s.Metrics != nil {
 		mux.Handle("GET /metrics", s.Metrics)
 	}

@@ -117,6 +117,17 @@ func TestTheServerIsReadyWhenItHasReadEverything(t *testing.T) {
 	}
 }
 
+// TestDiscoveryEnds: clients that look for metadata after a 401 want 404, and not a page where people sign in.
+func TestDiscoveryEnds(t *testing.T) {
+	s := newServer(t)
+	s.Pages = func(mux *http.ServeMux) { mux.Handle("/", http.RedirectHandler("/-/sign-in", http.StatusSeeOther)) }
+	for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration"} {
+		if got := ask(s.Handler(), http.MethodGet, "/.well-known/"+path, "", ""); got.Code != http.StatusNotFound {
+			t.Errorf("%s: %d to %s", path, got.Code, got.Header().Get("Location"))
+		}
+	}
+}
+
 func TestReadinessReportsProblems(t *testing.T) {
 	s := newServer(t)
 	if err := s.Keeper.listEnvironments(t.Context(), controlPlane); err != nil {
