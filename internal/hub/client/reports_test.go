@@ -95,7 +95,7 @@ func TestReportRefusalsSayWhatToDo(t *testing.T) {
 		want   string
 		after  time.Duration
 	}{
-		{401, nil, `{"detail":"no token t0ken-one"}`, `401 Unauthorized (no token ***): the token is wrong or revoked; get a new one`, 0},
+		{401, nil, `{"detail":"no token t0ken-one"}`, `401 Unauthorized (no token *********): the token is wrong or revoked; get a new one`, 0},
 		{403, nil, `{"title":"Forbidden"}`, "403 Forbidden (Forbidden): the token belongs to another cluster", 0},
 		{404, nil, "<html>", "404 Not Found: the cluster is not registered", 0},
 		{307, map[string]string{"Location": "https://ann:hunter2@evil.example.com/?x"}, "", "the server redirects to https://evil.example.com/: set --server", 0},
