@@ -205,11 +205,12 @@ func (r *round) ends(p *place, a *Abort) bool {
 	return slices.ContainsFunc(p.env.Rollbacks, func(b Rollback) bool { return r.aborts(p, a, &b) })
 }
 
-// aborts reports whether a command aborted a rollback.
+// aborts reports whether a command aborted a rollback. One that ended, because clusters ran some commit after it, is not aborted any more: neither
+// is it by the abort of a commit that was requested later.
 func (r *round) aborts(p *place, a *Abort, b *Rollback) bool {
 	ran := func(c Carrier) bool {
 		held := func(s comply.Span) bool { return s.Standing == comply.StandingHolds && s.From.Before(a.At) }
-		return r.id(c.Commit) == r.id(a.Commit) && c.Entered.After(b.At) && slices.ContainsFunc(c.Spans, held)
+		return c.Entered.After(b.At) && slices.ContainsFunc(c.Spans, held)
 	}
 	return a.At.After(b.At) && r.older(a.Commit, b.Commit) && !slices.ContainsFunc(p.carriers, ran)
 }
