@@ -100,7 +100,8 @@ func (c *sampleGreetingCommand) show(w io.Writer, g simulate.Greeting) {
 	}
 	for _, s := range g.Settings {
 		if s.From != "" {
-			fmt.Fprintf(w, "  %s=%s\n", terminal.Printable(s.Name), strings.ReplaceAll(terminal.PrintableText(s.Value), "\n", "\n    "))
+			value := strings.TrimSuffix(terminal.PrintableText(s.Value), "\n")
+			fmt.Fprintf(w, "  %s=%s\n", terminal.Printable(s.Name), strings.ReplaceAll(value, "\n", "\n    "))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestPlatformConfigOfADrone(t *testing.T) {
 		"CLUSTER_NAME":                     "Drone",
 		"DATABASE_URL":                     "mysql://restricted-host:3306/mysqlrty123",
 		"ENVIRONMENT":                      "Dev",
-		"LOGGING":                          "format: json\nlevel: debug",
+		"LOGGING":                          "level: debug\nformat: json\n",
 		"REGION":                           "East US",
 		"SOME_COMMON_ENVIRONMENT_VARIABLE": "false",
 	}
