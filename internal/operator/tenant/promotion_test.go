@@ -307,7 +307,7 @@ func TestPromotion(t *testing.T) {
 	p = w.until("prod has the commit", func() { w.report("dev", ""); w.report("prod", "") }, func(p *v1alpha1.ControlPlane) bool {
 		return promotionOf(p, "prod").Commit == one && promotionOf(p, "prod").Phase == "good"
 	})
-	if want := "promotion: 2 deployed"; !strings.Contains(p.Status.Summary, want) {
+	if want := "promotion: 2 good"; !strings.Contains(p.Status.Summary, want) {
 		t.Errorf("the summary is %q, want %q in it", p.Status.Summary, want)
 	}
 	if got := w.seen("Promoted"); len(got) == 0 || !strings.Contains(got[len(got)-1], "prod: "+one) {
