@@ -41,8 +41,6 @@ type Programs struct {
 	ArgoCDDefinitions, FleetDefinitions string
 	// ArgoCDVerifier is a script that repo-server runs.
 	ArgoCDVerifier string
-	// ArgoCDHealthCases is a folder of Argo CD's health tests: objects of other projects and the health that they have.
-	ArgoCDHealthCases string
 }
 
 // Build builds what is not there yet, which takes about twenty minutes on two cores when nothing is.
@@ -78,7 +76,6 @@ func (p *Programs) findFiles(ctx context.Context, dir string) error {
 	source, err = download(ctx, filepath.Join(dir, "argocd"), "github.com/argoproj/argo-cd/v3")
 	p.ArgoCDDefinitions = filepath.Join(source.Dir, "manifests", "crds", "*-crd.yaml")
 	p.ArgoCDVerifier = filepath.Join(source.Dir, "hack", "git-verify-wrapper.sh")
-	p.ArgoCDHealthCases = filepath.Join(source.Dir, "resource_customizations")
 	if err != nil {
 		return err
 	}
