@@ -80,7 +80,7 @@ func (s *spokeStory) join(t *testing.T) {
 	must(t, err)
 	// The commit is deployed on the hub before the spoke is registered.
 	eventually(t, "both clusters run it", func(context.Context) error { return saysAll(s.server.ask(t, 0, "status"), "2/2") })
-	s.wantAnswer(t, head, 0, `passed +2/2`, `deployed +2/2`)
+	s.wantAnswer(t, head, 0, `passed +2/2`, `good +2/2`)
 	wantText(t, s.server.ask(t, 0, "cluster", "show", spokeCluster), `(?m)^reported by +hub$`)
 }
 
@@ -133,10 +133,10 @@ func (s *spokeStory) breakSpoke(t *testing.T) {
 }
 
 func (s *spokeStory) crash(t *testing.T) {
-	s.wantAnswer(t, s.addSidecars(t), 0, `passed +2/2`, `deployed +2/2`)
+	s.wantAnswer(t, s.addSidecars(t), 0, `passed +2/2`, `good +2/2`)
 	s.wantAnswer(t, s.sidecarImage(t, "v1", "crash"), 3, `failed`, `failed`)
 	fixed := s.sidecarImage(t, "crash", "v2")
-	s.wantAnswer(t, fixed, 0, `passed +2/2`, `deployed +2/2`)
+	s.wantAnswer(t, fixed, 0, `passed +2/2`, `good +2/2`)
 }
 
 func (s *spokeStory) leaveOut(t *testing.T) {

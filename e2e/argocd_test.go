@@ -230,7 +230,7 @@ func TestArgoCD(t *testing.T) {
 			}
 			head, err := f.repositories["control-plane"].Head(step.Context(), "main")
 			must(step, err)
-			f.wantAnswer(step, head, 0, `passed +1/1`, `deployed +1/1`)
+			f.wantAnswer(step, head, 0, `passed +1/1`, `good +1/1`)
 		}},
 		{"a change is synced, and a removed object is pruned", func(t *testing.T) {
 			wantObject(t, hub, harness.ConfigMaps, application, "greeting", true)
@@ -269,7 +269,7 @@ func TestArgoCD(t *testing.T) {
 			f.wantState(t, hubCluster, application, ledger.StateReady, push(t, f.manifests, "without it"), "")
 		}},
 		{"a commit of the platform is healthy before its gate passes", func(t *testing.T) {
-			f.wantAnswer(t, f.addSidecars(t), 0, `passed +1/1`, `deployed +1/1`)
+			f.wantAnswer(t, f.addSidecars(t), 0, `passed +1/1`, `good +1/1`)
 			d, err := hub.Get(t.Context(), harness.Deployments, application, "sidecar")
 			must(t, err)
 			wantCondition(t, d, "Available", "True", "MinimumReplicasAvailable")
@@ -280,7 +280,7 @@ func TestArgoCD(t *testing.T) {
 			wantText(t, f.server.ask(t, 0, "status", "-o", "json"), `CrashLoopBackOff`)
 		}},
 		{"and its fix passes", func(t *testing.T) {
-			f.wantAnswer(t, f.sidecarImage(t, "crash", "v2"), 0, `passed +1/1`, `deployed +1/1`)
+			f.wantAnswer(t, f.sidecarImage(t, "crash", "v2"), 0, `passed +1/1`, `good +1/1`)
 		}},
 		{"a removed assignment is pruned, and the others stay", func(t *testing.T) {
 			c := f.checkouts[controlPlaneOfDev]

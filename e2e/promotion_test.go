@@ -119,7 +119,7 @@ func (p *promotion) promote(t *testing.T) {
 // wantAnswers asks about the commit that went through.
 func (p *promotion) wantAnswers(t *testing.T) {
 	short := p.head(t)[:7]
-	wantText(t, p.server.ask(t, 0, "status"), `(?m)^dev +`+short+` +deployed +2/2.*\nstage +`+short+` +deployed +2/2`)
+	wantText(t, p.server.ask(t, 0, "status"), `(?m)^dev +`+short+` +good +2/2.*\nstage +`+short+` +good +2/2`)
 	wantText(t, p.server.ask(t, 0, "compare", dev, stage), `(?m)^commit +`+short+` +`+short+`$`)
 	wantText(t, p.server.ask(t, 0, "history", "environment", stage), `promotion +.*`+short+`(?s:.*)promotion +.*`+short)
 	wantText(t, p.server.ask(t, 0, "history", "cluster", large), `(?m)transition +Kustomization flux-system/platform-stage ready at `)

@@ -318,7 +318,7 @@ func (r *rancher) wantAnswers(t *testing.T) {
 		}
 		return err
 	})
-	wantText(t, r.server.ask(t, 0, "status"), `(?m)^dev +`+commit[:7]+` +deployed +1/1`)
+	wantText(t, r.server.ask(t, 0, "status"), `(?m)^dev +`+commit[:7]+` +good +1/1`)
 	wantText(t, r.server.ask(t, 0, "wait", "-e", dev, "--commit", commit, "--timeout", "1m"), `^dev +`+commit[:7]+` +passed +1/1`)
 	wantText(t, r.server.ask(t, 0, "cluster", "show", r.cluster.Name), `(?m)^dev/`+r.cluster.Name+` +reached `)
 	wantText(t, r.server.ask(t, 0, "history", "cluster", r.cluster.Name), `(?m)transition +GitRepo fleet-local/`+r.namespace+` ready at `)
