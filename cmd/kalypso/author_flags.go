@@ -57,7 +57,7 @@ func (f *authorFlags) read(cmd *cobra.Command) (editing.Author, error) {
 		}
 		return editing.Author{}, cli.Failed(fmt.Errorf("read %s: %w", f.people, err), peopleForm)
 	}
-	if people == nil { // an empty list means that nobody may edit values with editableBy
+	if people == nil { // with an empty list, no user may edit values that have editableBy
 		return editing.Author{}, cli.Failed(fmt.Errorf("%s lists no people", f.people), peopleForm)
 	}
 	var found []forge.Person

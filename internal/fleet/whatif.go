@@ -178,7 +178,7 @@ func (w WhatIf) inherited(imagined *Snapshot) error {
 // names reports whether the change is about a target.
 func (w WhatIf) names(t *Target) bool { return t.String() == w.name || t.Name == w.name }
 
-// with returns the snapshot of changed documents. It has the other problems that whoever read the documents found.
+// with returns the snapshot of changed documents. It keeps the problems that reading the original documents found.
 func (s *Snapshot) with(w WhatIf) *Snapshot {
 	imagined := Assemble(w.inputs(s))
 	imagined.PromotedCommit, imagined.unreadable = s.PromotedCommit, len(imagined.Unreadable)

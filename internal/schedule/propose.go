@@ -120,7 +120,7 @@ func (r *round) draft(ctx context.Context, request DraftRequest) (err error) {
 	return err
 }
 
-// approve makes the draft again, if users approved with the label what is held only because nobody has.
+// approve makes the draft again if a user has set the label that approves what is held only for lack of an approval.
 func (r *round) approve(ctx context.Context) error {
 	open := r.outcome.PullRequest
 	if open == nil || !open.HasLabel(pullrequest.LabelAllowDeletions) || !r.Bundle.Approvable() {

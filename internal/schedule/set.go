@@ -252,7 +252,7 @@ func numbered(path string) bool {
 	return false
 }
 
-// inText sets or removes a value within a text that is a map or list, and returns what that does to the text. There is no text yet if it is nil.
+// inText sets or removes a value within a text that is a map or list, and returns the change of the text. A nil text does not exist yet.
 func inText(text *yaml.Node, key string, path []string, v SetValue) (SetValue, error) {
 	if text == nil {
 		text = &yaml.Node{Kind: yaml.ScalarNode}

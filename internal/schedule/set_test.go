@@ -104,7 +104,7 @@ func (s *shelf) keys(t *testing.T) map[string]config.Key {
 	return keys
 }
 
-// A path leads into a map that only another ConfigMap has, and into no map that nobody has.
+// A path can lead into a map that only another ConfigMap has, but not into a map that no ConfigMap has.
 func TestSetBelowTheValuesOfOthers(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata:\n  A: x\n"
 	others := map[string]bool{"MAP": true, "LIST": true}

@@ -139,7 +139,7 @@ func TestEachStateHasACommand(t *testing.T) {
 			t.Run(string(row.state)+" "+name, func(t *testing.T) {
 				command, known := stateCommands[name]
 				if _, err := os.Stat("../../../docs/cli/kalypso_" + command.page + ".md"); !known || err != nil {
-					t.Fatalf("there is no such command: %v", err)
+					t.Fatalf("the command does not exist: %v", err)
 				}
 				leaves(t, row.state, name)
 			})

@@ -30,7 +30,7 @@ func (f *folderBuild) renamedKeys(s *step) *fleet.Problem {
 		}
 		old, err := f.builder.published.Read(before.Path)
 		if err != nil {
-			return nil // whoever shows the plan reads it again
+			return nil // the caller reports the error when it reads the file again
 		}
 		if gone, now := f.mistyped.renamed(old, file.Content()); gone != "" {
 			p := withheld(s.published, fmt.Sprintf("its configuration would lose %s, probably because of a typo: there is a new key %s", gone, now), fleet.Unreadable{})

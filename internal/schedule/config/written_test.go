@@ -53,6 +53,6 @@ data:
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got.Data["TEXT"] != "1.10" {
-		t.Errorf("a text that is no map became %v", got.Data["TEXT"])
+		t.Errorf("a text that is not a map became %v", got.Data["TEXT"])
 	}
 }

@@ -43,7 +43,7 @@ func Names() []string {
 	return []string{"kalypso.css", "kalypso.svg", "inter.woff2", "mono.woff2", "inter-license.txt", "mono-license.txt"}
 }
 
-// Read returns a static file and its content type; nil if there is no such file.
+// Read returns a static file and its content type; nil if the file does not exist.
 func Read(name string) (content []byte, contentType string) {
 	_, extension, _ := strings.Cut(name, ".")
 	content, err := files.ReadFile("files/" + name)

@@ -10,7 +10,7 @@ type Shell struct {
 	Places []Place
 	// Search is the address of the search; empty for none. Query is what the user searched for.
 	Search, Query string
-	// User and Role are those of the user; empty if nobody is signed in.
+	// User and Role are those of the user; empty without a signed-in user.
 	User, Role string
 	// SignIn and SignOut are addresses; empty if not available.
 	SignIn, SignOut string
