@@ -74,6 +74,7 @@ func TestBriefReasons(t *testing.T) {
 		"Deployment/shop: Back-off pulling image: ErrImagePull":                                                                  "image not found",
 		"dial tcp: lookup git.example.com: no such host":                                                                         "a server cannot be reached",
 		"1830496 waits for its pull request to be merged (https://git.example.com/1)":                                            "waits for its pull request to be merged",
+
 		"it has to run in dev first": "it has to run in dev first",
 		strings.Repeat("long ", 40):  strings.Repeat("long ", 12) + "lon…",
 		"":                           "",

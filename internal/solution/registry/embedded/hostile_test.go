@@ -322,6 +322,7 @@ func TestHostileRequests(t *testing.T) {
 		"null":                http.StatusBadRequest,
 		"[]":                  http.StatusBadRequest,
 		`{"schemaVersion":2}`: http.StatusBadRequest,
+
 		`{"schemaVersion":2,"config":{"digest":"sha256:../../x","size":2}}`:                                                              http.StatusBadRequest,
 		`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","config":` + config + `}`:                              http.StatusBadRequest,
 		`{"schemaVersion":2,"config":` + config + `,"subject":{"digest":"x"}}`:                                                           http.StatusBadRequest,
@@ -334,6 +335,7 @@ func TestHostileRequests(t *testing.T) {
 		`{"schemaVersion":2,"config":` + config + `,"artifactType":"` + strings.Repeat("x", 256) + `"}`:                                  http.StatusBadRequest,
 		`{"schemaVersion":2,"config":{"digest":"` + zeros + `","size":2}}`:                                                               http.StatusNotFound,
 		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":` + config + `}`:                                     http.StatusBadRequest,
+
 		`{"schemaVersion":2,"artifactType":"` + solution.ArtifactType + `","config":{"mediaType":"` + solution.DescriptorType + `",` + config[1:] + `,"layers":[{"mediaType":"` + solution.LayerType + `",` + config[1:] + `]}`: http.StatusBadRequest,
 	} {
 		w.want(status, http.MethodPut, "/v2/a/manifests/v1", text, imageManifest, ocispec.MediaTypeImageManifest)
