@@ -67,6 +67,8 @@ type PromotionStage struct {
 	Failed   time.Time `json:"failed,omitzero"`
 	// Steps are sorted by time; at most the last 500.
 	Steps []ledger.Step `json:"steps"`
+	// RingSteps are those of its rings and their batches for the manifests that were published last, sorted by time; at most the last 500.
+	RingSteps []ledger.Step `json:"ringSteps,omitempty"`
 }
 
 // PromotionsQuery selects promotions. Empty fields match all.
@@ -203,11 +205,47 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 		}
 	}
 	for _, environment := range order {
-		if s := stages[environment]; len(s.Steps) > 0 || s.Current || s.Candidate || d.Title != "" {
-			d.Stages = append(d.Stages, *s)
+		s := stages[environment]
+		if len(s.Steps) == 0 && !s.Current && !s.Candidate && d.Title == "" {
+			continue
 		}
+		if err := o.addRingSteps(ctx, s, id.Subject); err != nil {
+			return PromotionDetail{}, err
+		}
+		d.Stages = append(d.Stages, *s)
 	}
 	return d, nil
+}
+
+// addRingSteps adds the steps of the rings of a stage. Their commits are those of the GitOps branch.
+func (o *Observer) addRingSteps(ctx context.Context, s *PromotionStage, subject string) error {
+	revision := publishedRevision(s.Steps)
+	if len(s.Rings) == 0 || revision == "" {
+		return nil
+	}
+	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{
+		Subject: subject, Environment: s.Environment, Parts: true, Commit: revision, WithoutKind: string(promote.StatusPosted), Limit: maxSteps,
+	})
+	if err != nil {
+		return fmt.Errorf("steps of the rings of %s: %w", s.Environment, err)
+	}
+	for _, step := range slices.Backward(steps) {
+		if isRing(step) {
+			s.RingSteps = append(s.RingSteps, step)
+		}
+	}
+	return nil
+}
+
+// publishedRevision returns the commit of the GitOps branch that was published last; empty if none is known.
+func publishedRevision(steps []ledger.Step) string {
+	for _, step := range slices.Backward(steps) {
+		var detail promote.Detail
+		if step.Kind == string(promote.Published) && json.Unmarshal(step.Detail, &detail) == nil && detail.Revision != "" {
+			return detail.Revision
+		}
+	}
+	return ""
 }
 
 // GoodCommits returns the commits to which an environment of a control plane can be rolled back, the latest first, as the last round found.

@@ -76,6 +76,11 @@ func (s *site) inChain(q *pageRequest, known []string) []string {
 type promotionPage struct {
 	query.PromotionDetail
 	Stages []stageView
+	// Strip has the figures of the commit, and Journey its way; nil if nothing happened yet.
+	Strip   []figure
+	Journey *journey
+	// Evidence is what speaks for and against the commit, and who did what, the newest first; Earlier is what the page folds.
+	Evidence, Earlier []evidenceView
 }
 
 // stageView is the promotion of the commit to one environment.
@@ -84,8 +89,7 @@ type stageView struct {
 	State any
 	Gate  *gateView
 	Rings []ringView
-	// Earlier are the steps before Steps, which the page folds.
-	Earlier, Steps []stepView
+	Steps []stepView
 	// Rollout draws when clusters started to run it; nil if unknown.
 	Rollout *chart
 	// Took is the time from start to deployment; empty until it is deployed.
@@ -117,7 +121,11 @@ func (s *site) promotion(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := promotionPage{PromotionDetail: detail}
+	view := promotionPage{PromotionDetail: detail, Journey: journeyOf(detail.Stages, q.now), Strip: commitStrip(detail.Stages)}
+	view.Evidence = evidenceOf(detail.Stages)
+	if n := len(view.Evidence); n > maxSteps {
+		view.Evidence, view.Earlier = view.Evidence[:maxSteps], view.Evidence[maxSteps:]
+	}
 	for _, stage := range detail.Stages {
 		v := stageOf(stage, detail.Commit)
 		if stage.Current && v.Gate != nil && v.Gate.Published == "" {
@@ -165,7 +173,7 @@ func (s *site) promotionCommand(d query.PromotionDetail) string {
 	return s.command("promote")
 }
 
-// maxSteps limits the steps that are not folded.
+// maxSteps limits the evidence that is not folded.
 const maxSteps = 12
 
 func stageOf(stage query.PromotionStage, commit string) stageView {
@@ -186,9 +194,6 @@ func stageOf(stage query.PromotionStage, commit string) stageView {
 		}
 		last = step.At
 		v.Steps = append(v.Steps, one)
-	}
-	if n := len(v.Steps); n > maxSteps {
-		v.Earlier, v.Steps = v.Steps[:n-maxSteps], v.Steps[n-maxSteps:]
 	}
 	return v
 }

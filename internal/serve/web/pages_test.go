@@ -176,7 +176,7 @@ func TestPromotionShowsEveryStep(t *testing.T) {
 	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
 	p.wants(".steps pre", "<script>200</script>")
 	p.wants("figcaption", "2 of 3")
-	p.wants(".stage p", "1 commit status posted")
+	p.wants(".stage summary", "1 commit status posted")
 	if len(p.all("svg.chart path.line")) != 1 {
 		t.Error("the rollout is not drawn")
 	}
