@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 const (
@@ -146,6 +148,22 @@ func (c *Collector) history(ctx context.Context, at ledger.PromotionID) ([]ledge
 			return nil, fmt.Errorf("read the steps of %q: %w", at.Environment, err)
 		}
 		all = append(all, steps...)
+	}
+	environment, stage := decide.SplitRing(at.Environment)
+	if stage == "" {
+		return all, nil
+	}
+	for _, whole := range []string{environment, fleet.RingOfStage(at.Environment)} {
+		if whole == at.Environment {
+			continue // they are above
+		}
+		for _, kind := range commands {
+			steps, err := c.Ledger.Steps(ctx, ledger.StepQuery{Subject: at.Subject, Environment: whole, Kind: kind, Limit: maxPast})
+			if err != nil {
+				return nil, fmt.Errorf("read the commands for %q: %w", whole, err)
+			}
+			all = append(all, steps...)
+		}
 	}
 	return all, nil
 }

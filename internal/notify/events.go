@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +21,14 @@ import (
 var told = []string{string(decide.StepStarted), string(decide.StepDeployed), string(decide.StepFailed), string(promote.StateChanged)}
 
 // past are the kinds of steps that events depend on.
-var past = []string{string(decide.StepStarted), string(decide.StepDeployed), string(decide.StepFailed), string(promote.Published)}
+var past = append([]string{string(decide.StepStarted), string(decide.StepDeployed), string(decide.StepFailed), string(promote.Published)}, commands...)
+
+// commands are the kinds of users' commands that make a place go back.
+var commands = []string{string(promote.RolledBack), string(promote.Aborted), string(promote.Requested)}
 
 // Events returns what steps of one environment of one subject tell, in the order of the steps. history has all its steps of the kinds
-// started, deployed, failed and published, in any order; others are ignored. It is a pure function; the same steps give the same events with the same IDs,
+// started, deployed, failed, published, rolledBack, aborted and requested, in any order; others are ignored. For a batch of a ring, it also has
+// the commands for the ring and for the environment. It is a pure function; the same steps give the same events with the same IDs,
 // whatever other steps are in the call.
 func Events(steps, history []ledger.Step) []message.Event {
 	h := newHistory(history)
@@ -40,6 +45,8 @@ func Events(steps, history []ledger.Step) []message.Event {
 // history holds steps, oldest first.
 type history struct {
 	steps []ledger.Step
+	// commands are those of users that make an environment go back, oldest first.
+	commands []ledger.Step
 	// versions are those of published commits.
 	versions map[string]string
 }
@@ -50,6 +57,8 @@ func newHistory(all []ledger.Step) *history {
 		switch decide.StepKind(s.Kind) {
 		case decide.StepStarted, decide.StepDeployed, decide.StepFailed:
 			h.steps = append(h.steps, s)
+		case promote.RolledBack, promote.Aborted, promote.Requested:
+			h.commands = append(h.commands, s)
 		case promote.Published:
 			if v := detailOf(s).Version; v != "" {
 				h.versions[s.Commit] = v
@@ -57,6 +66,7 @@ func newHistory(all []ledger.Step) *history {
 		}
 	}
 	slices.SortFunc(h.steps, compareSteps)
+	slices.SortFunc(h.commands, compareSteps)
 	return h
 }
 
@@ -81,8 +91,9 @@ func (h *history) events(s ledger.Step) []message.Event {
 	switch decide.StepKind(s.Kind) {
 	case decide.StepStarted:
 		if from != "" {
-			e := event(message.RolledBack, h.failure(from, s.At), episode)
-			e.From = from
+			reason, by := h.whyBack(from, s)
+			e := event(message.RolledBack, reason, episode)
+			e.From, e.By = from, by
 			return []message.Event{e}
 		}
 	case decide.StepDeployed:
@@ -190,6 +201,43 @@ func (h *history) wentBack(started ledger.Step) (from string) {
 		stack = append(stack, s.Commit)
 	}
 	return ""
+}
+
+// whyBack returns why a place went back from a commit, and the user who wanted that; empty if it was not a user.
+func (h *history) whyBack(from string, started ledger.Step) (reason, by string) {
+	for _, c := range slices.Backward(h.commands) {
+		if c.At.After(started.At) {
+			continue
+		}
+		about, did := from, "taken back"
+		switch decide.StepKind(c.Kind) {
+		case promote.Aborted:
+			did = "aborted"
+		case promote.Requested:
+			about, did = started.Commit, "requested"
+		}
+		// A rollback of the environment, whose commits are those of main, takes its rings with it.
+		whole := c.Environment != started.Environment && c.Kind == string(promote.RolledBack)
+		if c.Commit != about && !whole || c.At.Before(h.lastStarted(from, started.At)) {
+			continue
+		}
+		reason = fmt.Sprintf("%s was %s by %s", fleet.ShortCommit(about), did, c.By)
+		if c.Reason != "" {
+			reason += ": " + c.Reason
+		}
+		return reason, c.By
+	}
+	return h.failure(from, started.At), ""
+}
+
+// lastStarted returns when a commit was last started before a time.
+func (h *history) lastStarted(commit string, before time.Time) time.Time {
+	for _, s := range slices.Backward(h.steps) {
+		if s.Kind == string(decide.StepStarted) && s.Commit == commit && s.At.Before(before) {
+			return s.At
+		}
+	}
+	return time.Time{}
 }
 
 // failure returns why a commit failed before a time; empty if it did not.

@@ -27,6 +27,11 @@ func TestEvents(t *testing.T) {
 	failed := func(minute int, commit, cause string) ledger.Step {
 		return step(minute, decide.StepFailed, commit, promote.Detail{Revision: "r" + commit, Failure: cause})
 	}
+	command := func(minute int, kind decide.StepKind, commit, why string) ledger.Step {
+		s := step(minute, kind, commit, promote.Detail{})
+		s.By, s.Reason = "ada", why
+		return s
+	}
 	asks := func(minute int, commit, candidate string, asks ...string) ledger.Step {
 		return step(minute, promote.StateChanged, commit, promote.Detail{Phase: decide.Good, Candidate: strings.Repeat(candidate, 40), Asks: asks})
 	}
@@ -58,6 +63,29 @@ func TestEvents(t *testing.T) {
 		"rolled back": {
 			[]ledger.Step{started(1, "a"), deployed(2, "a"), started(3, "b"), failed(4, "b", "no image"), started(5, "a"), deployed(6, "a")},
 			[]string{"done aaaaaaa", "failed bbbbbbb: no image", "rolledBack aaaaaaa from bbbbbbb: bbbbbbb failed: no image", "done aaaaaaa"},
+		},
+		"taken back by a user": {
+			[]ledger.Step{
+				started(1, "a"), deployed(2, "a"), started(3, "b"), deployed(4, "b"), command(5, promote.RolledBack, "b", "errors in the shop"), started(6, "a"),
+			},
+			[]string{"done aaaaaaa", "done bbbbbbb", "rolledBack aaaaaaa from bbbbbbb: bbbbbbb was taken back by ada: errors in the shop"},
+		},
+		"taken back after a failure": {
+			[]ledger.Step{started(1, "a"), started(2, "b"), failed(3, "b", "no image"), command(4, promote.RolledBack, "b", ""), started(5, "a")},
+			[]string{"failed bbbbbbb: no image", "rolledBack aaaaaaa from bbbbbbb: bbbbbbb was taken back by ada"},
+		},
+		"an earlier commit is requested": {
+			[]ledger.Step{started(1, "a"), started(2, "b"), command(3, promote.Requested, "a", "b is slow"), started(4, "a")},
+			[]string{"rolledBack aaaaaaa from bbbbbbb: aaaaaaa was requested by ada: b is slow"},
+		},
+		"a command for an earlier rollout of the commit": {
+			[]ledger.Step{
+				started(1, "a"), started(2, "b"), command(3, promote.RolledBack, "b", "once"), started(4, "a"), started(5, "b"), failed(6, "b", "no image"), started(7, "a"),
+			},
+			[]string{
+				"rolledBack aaaaaaa from bbbbbbb: bbbbbbb was taken back by ada: once", "failed bbbbbbb: no image",
+				"rolledBack aaaaaaa from bbbbbbb: bbbbbbb failed: no image",
+			},
 		},
 		"forward again": {
 			[]ledger.Step{started(1, "a"), started(2, "b"), started(3, "a"), started(4, "b")},
@@ -193,5 +221,24 @@ func TestBatchesOfARingTellTheSame(t *testing.T) {
 	kinds := slices.Sorted(maps.Values(ids))
 	if diff := cmp.Diff([]message.Kind{message.Failed, message.RolledBack}, kinds); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestARingTellsWhoRolledItsEnvironmentBack checks that a rollback of the environment, whose commit is one of main, and one of the ring are
+// the reasons why the batches of the ring went back.
+func TestARingTellsWhoRolledItsEnvironmentBack(t *testing.T) {
+	const subject = "https://git.example/control-plane"
+	steps := []ledger.Step{
+		stepIn(subject, "prod/early.0", 1, decide.StepStarted, "a", promote.Detail{}),
+		stepIn(subject, "prod/early.0", 2, decide.StepStarted, "b", promote.Detail{}),
+		stepIn(subject, "prod/early.0", 4, decide.StepStarted, "a", promote.Detail{}),
+	}
+	for _, about := range []struct{ place, commit string }{{"prod", "c"}, {"prod/early", "b"}} {
+		command := stepIn(subject, about.place, 3, promote.RolledBack, about.commit, promote.Detail{})
+		command.By, command.Reason = "ada", "errors in the shop"
+		got := notify.Events(steps, append([]ledger.Step{command}, steps...))
+		if len(got) != 1 || got[0].By != "ada" || got[0].Reason != "bbbbbbb was taken back by ada: errors in the shop" {
+			t.Errorf("%s: %+v", about.place, got)
+		}
 	}
 }

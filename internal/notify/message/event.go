@@ -77,6 +77,8 @@ type Event struct {
 	Revision string `json:"revision,omitempty"`
 	// From is the commit that a rollback replaced.
 	From string `json:"from,omitempty"`
+	// By is the user who took the commit back, aborted it, or requested the earlier one; empty if the rules did it.
+	By string `json:"by,omitempty"`
 	// Reason is why it failed, what a user has to do, or why it went back.
 	Reason string `json:"reason,omitempty"`
 }
@@ -154,6 +156,7 @@ func (e Event) facts() []fact {
 		{"Version", e.Version},
 		{"Commit", e.Commit},
 		{"Was", e.From},
+		{"By", e.By},
 		{"Repository", repository},
 		{"Time", e.At.UTC().Format("2006-01-02 15:04:05 UTC")},
 	} {
