@@ -59,7 +59,7 @@ func (v Printer) memberships(w io.Writer, all []query.Membership) error {
 	t.Row(s.Heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
 	for _, m := range all {
 		t.Row(terminal.Plain(memberOf(m)), standingCell(s, m.State), terminal.Plain(v.When(m.Since)),
-			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")), terminal.Plain(terminal.ShortHashes(m.Reason)))
+			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")+tried(m)), terminal.Plain(terminal.ShortHashes(m.Reason)))
 	}
 	fmt.Fprintln(w)
 	return t.Write(w)
@@ -221,4 +221,12 @@ func unregistered(c query.Cluster) string {
 		return "unknown"
 	}
 	return "-"
+}
+
+// tried names the revision that a reconciler has not applied.
+func tried(m query.Membership) string {
+	if m.Tried == "" {
+		return ""
+	}
+	return ", tried " + terminal.Short(m.Tried)
 }

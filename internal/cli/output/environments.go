@@ -119,7 +119,7 @@ func notesOf(e query.Environment) []string {
 	if e.Gate != nil && e.Gate.Result == comply.NoClusters {
 		add("no clusters; add one with kalypso cluster register NAME --member %s/CLUSTERTYPE", terminal.ShellWord(e.Name))
 	}
-	if e.Gate != nil && e.Gate.Result != comply.Passed {
+	if e.Gate != nil && (e.Gate.Result != comply.Passed || e.Gate.Counts.Reached < e.Gate.Counts.Expected) {
 		notes = append(notes, causesOf(e.Gate, e.Reason)...)
 	}
 	return notes
@@ -131,11 +131,10 @@ func causesOf(g *query.Gate, reason string) []string {
 	for i, c := range g.Causes {
 		var note string
 		switch text := c.String(); {
-		case !strings.Contains(reason, text) && c.State == comply.Broken:
-			note = text
-		case !strings.Contains(reason, text) && i == 0 && c.Count == 1:
+		case strings.Contains(reason, text):
+		case c.State != comply.Broken && c.Count == 1:
 			note = fmt.Sprintf("%s is %s%s", c.Clusters[0], c.State, terminal.Because(c.Reason))
-		case !strings.Contains(reason, text) && i == 0:
+		default:
 			note = text
 		}
 		if i == 0 && len(g.Worst) > 0 {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/schedule/pull"
+	"github.com/kalypso-io/kalypso/internal/text/revisions"
 )
 
 // Cluster summarizes a cluster.
@@ -37,8 +39,10 @@ type Membership struct {
 	ClusterType string `json:"clusterType"`
 	// Wanted is the commit of the GitOps branch that it should run; empty before the first one.
 	Wanted string `json:"wanted,omitempty"`
-	// Running is the revision of its reconciler; empty if no known reconciler follows the branch.
+	// Running is the revision that its reconciler applied last, which is what is in the cluster; empty if that is not known.
 	Running string `json:"running,omitempty"`
+	// Tried is the revision that the reconciler follows, if it has not applied that one.
+	Tried string `json:"tried,omitempty"`
 	// Reconciler is its kind, namespace and name in the cluster.
 	Reconciler string `json:"reconciler,omitempty"`
 	// State is empty before the first commit.
@@ -281,7 +285,10 @@ func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Members
 	m.Wanted, m.Unpublished = j.commit(), j.unpublished
 	for _, r := range reconcilers {
 		if r.ClusterType == m.ClusterType && r.Target == "" {
-			m.Running, m.Reconciler, m.State, m.Reason, m.Since = runs(r), r.Name, r.State, r.Reason, utc(r.Since)
+			m.Running, m.Reconciler, m.State, m.Reason, m.Since = nameOf(r.Applied), r.Name, r.State, r.Reason, utc(r.Since)
+			if r.Applied != r.Revision {
+				m.Tried = nameOf(r.Revision)
+			}
 		}
 	}
 	return nil
@@ -298,13 +305,8 @@ func (v *verdicts) judgeAll(ctx context.Context, environment string) error {
 	return err
 }
 
-// runs returns the revision of a reconciler.
-func runs(r comply.Reconciler) string {
-	if r.Revision.Hash != "" {
-		return r.Revision.Hash
-	}
-	return r.Revision.Name
-}
+// nameOf returns the hash of a revision, or else its name.
+func nameOf(r revisions.Revision) string { return cmp.Or(r.Hash, r.Name) }
 
 // Cluster returns one cluster.
 func (o *Observer) Cluster(ctx context.Context, q ClusterQuery) (ClusterDetail, error) {

@@ -84,7 +84,10 @@ func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) 
 	if err != nil {
 		return nil, err
 	}
-	members := v.membersOf(clusters)
+	members, err := v.membersOf(ctx, clusters)
+	if err != nil {
+		return nil, err
+	}
 	var all []comply.Verdict
 	for _, p := range sc.statuses {
 		head := sc.headOf(p.source)

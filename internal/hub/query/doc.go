@@ -14,8 +14,8 @@
 // are delivered. Their latest results are the [Fleet]. Without it, as for a ledger file, and for all queries about
 // the past, the ledger is the only source: commits with their contents, memberships, observations and steps. In that
 // case a cluster has reached the head of a branch only if it runs exactly that commit, because only Git knows the
-// order of commits. No cluster counts as offline in the past, because the
-// ledger only has the time of each cluster's latest report.
+// order of commits. A cluster was offline in the past
+// if the ledger has a silence at that time that is as long as the present rules of the environment say.
 //
 // Environments of the platform and of applications can have the same names.
 // The subject of a step tells them apart; see [PromotionKind].

@@ -120,7 +120,7 @@ func (d *EnvironmentDetail) addPlan(s *Scheduled) {
 // addDetails adds verifications, proposals and commands.
 func (d *EnvironmentDetail) addDetails(p *promote.Standing) {
 	if p != nil {
-		d.Details = detailsOf(p)
+		d.Details, d.Targets = detailsOf(p), p.Targets
 	}
 }
 

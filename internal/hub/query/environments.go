@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -49,7 +50,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 			return page, err
 		}
 		for i := range e.Rings {
-			e.Rings[i].BatchList = nil
+			e.Rings[i].BatchList, e.Rings[i].Targets = nil, nil
 		}
 		page.Items = append(page.Items, e)
 	}
@@ -136,6 +137,11 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 			e.Commit = decided.Commit
 		}
 	}
+	if !asOf.IsZero() {
+		if err := o.addRecordedRings(ctx, e, s, asOf); err != nil {
+			return err
+		}
+	}
 	paused, err := last(promote.Paused)
 	if err != nil || paused == nil {
 		return err
@@ -145,6 +151,39 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 		e.Paused = &decide.Pause{By: paused.By, Why: paused.Reason, At: utc(paused.At)}
 	}
 	return err
+}
+
+// maxRecordedRings is how many decisions about rings are read, the newest first.
+const maxRecordedRings = 1000
+
+// addRecordedRings adds the rings at a time in the past, by name: their commits and phases. How many clusters they had is not recorded.
+func (o *Observer) addRecordedRings(ctx context.Context, e *Environment, s *standing, asOf time.Time) error {
+	steps, err := o.platformSteps(ctx, s, ledger.StepQuery{
+		Environment: e.Name, Parts: true, Kind: string(promote.StateChanged), To: until(asOf), Limit: maxRecordedRings,
+	})
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	var stages []promote.RingStanding
+	for _, step := range steps {
+		_, stage := decide.SplitRing(step.Environment)
+		if stage == "" || seen[stage] {
+			continue
+		}
+		seen[stage] = true
+		var detail promote.Detail
+		if err := json.Unmarshal(step.Detail, &detail); err != nil {
+			continue // written by another program
+		}
+		stages = append(stages, promote.RingStanding{
+			Name: stage, Ring: fleet.RingOfStage(stage), Branch: fleet.RingBranch(e.Name, stage), Phase: detail.Phase, Commit: step.Commit,
+			Candidate: detail.Candidate, Reason: step.Reason, Since: step.At,
+		})
+	}
+	slices.SortFunc(stages, func(a, b promote.RingStanding) int { return strings.Compare(a.Name, b.Name) })
+	e.Rings = RingsOf(stages)
+	return nil
 }
 
 // addHead adds the recorded head of the branch that clusters follow.

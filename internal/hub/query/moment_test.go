@@ -74,3 +74,51 @@ func TestWorkspacesHaveNoPast(t *testing.T) {
 		})
 	}
 }
+
+// TestThePastKnowsWhoWasOffline: the ledger keeps silences, so that a cluster is offline at a time at which it was, and not before or after.
+func TestThePastKnowsWhoWasOffline(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{
+		"08:00 register c-1 dev/large", "08:00 register c-2 dev/large", "08:10 platform dev a1 b1 large/shop-web",
+		"08:20 report c-1 dev platform a1 ready", "08:20 report c-2 dev platform a1 ready",
+		"10:00 heard c-1", "10:00 heard c-2", "10:30 heard c-1",
+	} {
+		w.fact(line)
+	}
+	o := &query.Observer{Ledger: w, Now: func() time.Time { return clock(t, "12:00") }}
+	for at, want := range map[string]int{"08:30": 0, "10:05": 0, "10:20": 2, "10:35": 1} {
+		e, err := o.Environment(t.Context(), query.EnvironmentQuery{Name: "dev", AsOf: clock(t, at)})
+		if err != nil || e.Gate == nil {
+			t.Fatalf("%s: %+v, %v", at, e, err)
+		}
+		if got := e.Gate.Counts; got.Offline != want || got.Offline+got.Reached != 2 {
+			t.Errorf("at %s: %+v, want %d offline", at, got, want)
+		}
+	}
+}
+
+// TestThePastHasRings: what was recorded about rings by a time is how they were.
+func TestThePastHasRings(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{
+		"08:00 register c-1 dev/large", "08:10 platform dev a1 b1 large/shop-web",
+		`09:00 step dev/canary a1 stateChanged - {"phase":"deploying"} 1 of 1 clusters behind`,
+		`09:10 step dev/canary a1 stateChanged - {"phase":"deployed"} is deployed`,
+	} {
+		w.fact(line)
+	}
+	o := &query.Observer{Ledger: w, Now: func() time.Time { return clock(t, "12:00") }}
+	for at, want := range map[string]string{"08:30": "", "09:05": "deploying", "09:30": "deployed"} {
+		e, err := o.Environment(t.Context(), query.EnvironmentQuery{Name: "dev", AsOf: clock(t, at)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range e.Rings {
+			got += string(r.Phase)
+		}
+		if got != want {
+			t.Errorf("at %s the rings are %q, want %q", at, got, want)
+		}
+	}
+}

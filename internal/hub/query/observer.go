@@ -59,6 +59,7 @@ type Past interface {
 	Promotions(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 	ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledger.ChangeEvent, error)
 	AuditEntries(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditEntry, error)
+	Silences(ctx context.Context, q ledger.SilenceQuery) ([]ledger.Silence, error)
 }
 
 // Delivery returns what the figures are computed from.

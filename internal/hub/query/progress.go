@@ -161,7 +161,7 @@ func (w *progressFinder) find(ctx context.Context) error {
 		return err
 	}
 	if result, step := recordedResult(steps); step != nil {
-		said := fmt.Sprintf("%s on %s", step.Kind, utc(step.At).Format(time.RFC3339))
+		said := fmt.Sprintf("%s on %s", promote.Spaced(step.Kind), utc(step.At).Format(time.RFC3339))
 		if step.Reason != "" {
 			said += ": " + step.Reason
 		}
@@ -194,7 +194,7 @@ func recordedResult(newestFirst []ledger.Step) (ProgressResult, *ledger.Step) {
 		switch decide.StepKind(newestFirst[i].Kind) {
 		case decide.StepDeployed:
 			return ProgressPassed, &newestFirst[i]
-		case decide.StepFailed, promote.Aborted:
+		case decide.StepFailed, promote.Aborted, promote.RolledBack:
 			return ProgressFailed, &newestFirst[i]
 		case promote.Requested:
 			return ProgressWaits, &newestFirst[i]
@@ -231,7 +231,7 @@ func (w *progressFinder) before(ctx context.Context) error {
 			return w.set(ProgressWaits, "%s did not run in %s yet", fleet.ShortCommit(w.commit), name)
 		case result == ProgressFailed:
 			w.failedAt(step)
-			return w.set(ProgressFailed, "%s %s in %s: %s", fleet.ShortCommit(w.commit), step.Kind, name, step.Reason)
+			return w.set(ProgressFailed, "%s %s in %s: %s", fleet.ShortCommit(w.commit), promote.Spaced(step.Kind), name, step.Reason)
 		}
 	}
 	if len(w.s.line) > 0 && !slices.ContainsFunc(w.s.line, func(c promote.Commit) bool { return c.SHA == w.commit }) {

@@ -54,6 +54,9 @@ type Ring struct {
 	Checks []decide.CheckProgress `json:"checks,omitempty"`
 	// BatchList are the batches of a divided ring, in the order of rollouts; only in the details of an environment.
 	BatchList []Batch `json:"batchList,omitempty"`
+	// Targets are the commits to go back to, the newest first, or why they are not good; only in the details of an environment. Batches go
+	// together: they are those of the first one.
+	Targets []decide.RollbackTarget `json:"targets,omitempty"`
 }
 
 // Batch is a part of a ring whose clusters change at the same time.
@@ -91,6 +94,7 @@ func ringOf(batches []promote.RingStanding) Ring {
 	})
 	r := Ring{
 		Name: first.Ring, Batches: len(batches), Commit: first.Commit, Source: first.Source, Behind: first.Behind,
+		Targets: batches[0].Targets,
 	}
 	for i := range batches {
 		b := &batches[i]
@@ -306,7 +310,7 @@ func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress,
 		return p, err
 	}
 	p.Gate = &Gate{Commit: p.Commit, SourceCommit: promotedAs(commits, p.Commit)}
-	p.Result, p.Reason = ProgressPassed, fmt.Sprintf("%s ran it", q.Ring)
+	p.Result, p.Reason = ProgressPassed, ring.Reason
 	var delayed []string
 	for i := range batches {
 		b := &batches[i]
@@ -317,7 +321,7 @@ func (o *Observer) ringProgress(ctx context.Context, q ProgressQuery) (Progress,
 			continue
 		}
 		p.Gate.Counts = sum(p.Gate.Counts, b.Counts, at.has())
-		if result == ProgressPassed && p.Result == ProgressPassed && at.skipped() != nil {
+		if result == ProgressPassed && p.Result == ProgressPassed && (at.skipped() != nil || b.Commit != p.Commit) {
 			p.Reason = reason
 		}
 		if result == ProgressFailed && p.Result != ProgressFailed || result == ProgressWaits && p.Result == ProgressPassed {
@@ -374,21 +378,21 @@ func (f *ringFinder) find() (result ProgressResult, reason string, failed time.T
 		return ProgressPassed, fmt.Sprintf("skipped by %s: %s", s.By, s.Why), failed
 	}
 	reason = b.Name + ": " + b.Reason
-	if b.Commit == f.commit && b.Phase == decide.Failed {
-		return ProgressFailed, reason, b.Since
-	}
-	if b.Commit == f.commit && resultOf(b.Phase) != ProgressWaits {
-		return resultOf(b.Phase), reason, failed
+	if b.Commit == f.commit {
+		if b.Phase == decide.Failed {
+			failed = b.Since
+		}
+		return resultOf(b.Phase), reason, failed // not what was recorded: clusters may have left it since
 	}
 	name := decide.RingName(f.environment, b.Name)
 	own := slices.DeleteFunc(slices.Clone(f.steps), func(s ledger.Step) bool { return s.Environment != name })
-	if result, step := recordedResult(own); step != nil && result != ProgressWaits {
+	if result, step := recordedResult(own); result == ProgressFailed {
 		if step.Kind == string(decide.StepFailed) {
 			failed = step.At
 		}
 		return result, strings.TrimSuffix(fmt.Sprintf("%s: %s %s: %s", b.Name, fleet.ShortCommit(f.commit), step.Kind, step.Reason), ": "), failed
 	}
-	if f.has() && b.Commit != f.commit {
+	if f.has() {
 		return resultOf(b.Phase), fmt.Sprintf("%s: the newer commit %s took its place; %s", b.Name, fleet.ShortCommit(b.Commit), b.Reason), failed
 	}
 	return ProgressWaits, reason, failed

@@ -298,6 +298,16 @@ func (l *visibleLedger) AuditEntries(context.Context, ledger.AuditQuery) ([]ledg
 	return nil, nil
 }
 
+// Silences implements [Past].
+func (l *visibleLedger) Silences(ctx context.Context, q ledger.SilenceQuery) ([]ledger.Silence, error) {
+	clusters, err := l.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.all.Silences(ctx, q)
+	return slices.DeleteFunc(all, func(s ledger.Silence) bool { return !clusters[s.Cluster] }), err
+}
+
 // Deployments implements [Delivery].
 func (l *visibleLedger) Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error) {
 	return kept(q.Limit, func(limit int) ([]ledger.Deployment, error) {

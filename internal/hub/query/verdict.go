@@ -172,19 +172,19 @@ func (v *verdicts) allMembers(ctx context.Context, environment string) (comply.V
 	}
 	var clusters []ledger.Cluster
 	var states []ledger.ReconcilerState
-	group, ctx := errgroup.WithContext(ctx)
+	group, reads := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		clusters, err = v.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: environment, AsOf: v.asOf})
+		clusters, err = v.Ledger.Clusters(reads, ledger.ClusterQuery{Environment: environment, AsOf: v.asOf})
 		return err
 	})
 	group.Go(func() (err error) {
-		states, err = v.followers(ctx, j, "")
+		states, err = v.followers(reads, j, "")
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return comply.Verdict{}, err
 	}
-	return v.judge(environment, j, clusters, states), nil
+	return v.judge(ctx, environment, j, clusters, states)
 }
 
 // followers returns the states of the reconcilers that follow the platform branch, or the branch of a ring; those of one cluster if it
@@ -224,7 +224,8 @@ func (v *verdicts) clusterReconcilers(ctx context.Context, environment string, c
 	if err != nil {
 		return nil, err
 	}
-	return v.judge(environment, j, []ledger.Cluster{cluster}, states).Reconcilers, nil
+	verdict, err := v.judge(ctx, environment, j, []ledger.Cluster{cluster}, states)
+	return verdict.Reconcilers, err
 }
 
 // ofCluster returns the reconcilers of a cluster; all are sorted by cluster.
@@ -237,17 +238,34 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 	return all[i:end]
 }
 
-// judge returns the verdict of the zero gate. The ledger has only the current last reports: in the past, no cluster is offline.
-// It does not have the rings of clusters: a cluster is in the ring whose branch it follows.
-func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
-	expected := comply.ExpectPlatform(v.membersOf(clusters), environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}, comply.Folders{Unknown: true})
+// judge returns the verdict of the zero gate, with the present time after which a cluster is offline. The ledger does not have the rings of
+// clusters: a cluster is in the ring whose branch it follows.
+func (v *verdicts) judge(ctx context.Context, environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) (comply.Verdict, error) {
+	members, err := v.membersOf(ctx, clusters)
+	if err != nil {
+		return comply.Verdict{}, err
+	}
+	expected := comply.ExpectPlatform(members, environment, hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}, comply.Folders{Unknown: true})
 	follows := followedRefs(j.head.Branch, states)
 	for i := range expected {
 		e := &expected[i]
 		e.AnyParent = true // the ledger does not have the path of the GitOps branch, nor the folders of clusters
 		e.Source.Ref = cmp.Or(follows[e.Cluster], e.Source.Ref)
 	}
-	return v.judgeStates(comply.Question{Commit: j.head.SHA, Unpublished: j.unpublished, History: j.history, Expected: expected}, states)
+	return v.judgeStates(comply.Question{
+		Commit: j.head.SHA, Unpublished: j.unpublished, History: j.history, Expected: expected, Gate: v.gate(environment),
+	}, states), nil
+}
+
+// gate returns the zero gate with the time after which a cluster of an environment is offline by its present rules. Earlier rules are not known.
+func (v *verdicts) gate(environment string) comply.Gate {
+	for _, s := range v.standings() {
+		if p := s.promotion; s.name == environment && p != nil && p.Rules != nil {
+			rules, _ := comply.ParseGate(p.Rules.Gate) // the round says what is invalid
+			return comply.Gate{OfflineAfter: rules.OfflineAfter}
+		}
+	}
+	return comply.Gate{}
 }
 
 // followedRefs returns the branch with the manifests that each cluster follows: that of a ring, or else the platform branch, from which
@@ -268,16 +286,45 @@ func followedRefs(platform string, states []ledger.ReconcilerState) map[string]s
 	return refs
 }
 
-// membersOf converts clusters for package comply.
-func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
+// membersOf converts clusters for package comply. For the past, they were heard at that time, unless the ledger knows that they were silent:
+// it keeps silences once they are over, and when a cluster was heard last.
+func (v *verdicts) membersOf(ctx context.Context, clusters []ledger.Cluster) ([]comply.Cluster, error) {
+	silent, err := v.silentSince(ctx, clusters)
+	if err != nil {
+		return nil, err
+	}
 	members := make([]comply.Cluster, len(clusters))
 	for i, c := range clusters {
 		members[i] = promote.ClusterOf(c)
-		if !v.asOf.IsZero() {
-			members[i].Heard, members[i].ReadUntil = v.asOf, time.Time{}
+		if v.asOf.IsZero() {
+			continue
+		}
+		members[i].ReadUntil = time.Time{}
+		if c.LastHeard.IsZero() || c.LastHeard.After(v.asOf) {
+			members[i].Heard = v.asOf
+		}
+		if since, was := silent[c.Name]; was {
+			members[i].Heard = since
 		}
 	}
-	return members
+	return members, nil
+}
+
+// silentSince returns since when clusters were silent at the time; nil for now.
+func (v *verdicts) silentSince(ctx context.Context, clusters []ledger.Cluster) (map[string]time.Time, error) {
+	if v.asOf.IsZero() {
+		return nil, nil
+	}
+	q := ledger.SilenceQuery{From: v.asOf, To: until(v.asOf)}
+	if len(clusters) == 1 {
+		q.Cluster = clusters[0].Name
+	}
+	silences, err := v.Ledger.Silences(ctx, q)
+	since := make(map[string]time.Time, len(silences))
+	for _, s := range silences {
+		since[s.Cluster] = s.From
+	}
+	return since, err
 }
 
 // judgeStates judges states.

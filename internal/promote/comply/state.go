@@ -22,7 +22,7 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 		r.State, r.Since = Offline, heard
 		r.Reason = "no report since " + clock(heard, j.now)
 		if len(mine) > 0 {
-			r.Name, r.Revision = mine[0].Reconciler, mine[0].Revision
+			r.Name, r.Revision, r.Applied = mine[0].Reconciler, mine[0].Revision, mine[0].applied()
 		}
 		return r
 	case len(mine) == 0:
@@ -65,7 +65,7 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 			continue
 		}
 		r.Uncounted = spared
-		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
+		r.Name, r.State, r.Reason, r.Revision, r.Applied = o.Reconciler, state, reason, o.Revision, o.applied()
 		r.Since = o.since(j.now)
 		r.Suspended = state == Behind && o.State == hub.StateSuspended
 		switch {

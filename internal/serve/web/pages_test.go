@@ -139,7 +139,7 @@ func TestClusterWaitsForTheFirstMerge(t *testing.T) {
 	w.report("edge-01", "platform", source, app1, ledger.StateProgressing, "", 29)
 	w.report("edge-01", "platform", source, app1, ledger.StateFailed, "kustomization path not found", 28)
 	p := w.see("/clusters/edge-01")
-	p.wants("tbody tr", "prod edge ◐ behind a111111 a111111 waits for the first merge into branch prod –")
+	p.wants("tbody tr", "prod edge ◐ behind a111111 – tried a111111 waits for the first merge into branch prod –")
 	p.wants("tbody tr", "◐ progressing ○ unknown waits for the first merge into branch prod 28 min ago")
 	p.wants(".timeline li", "waits for the first merge into branch prod")
 	for _, text := range p.texts("main") {

@@ -182,7 +182,7 @@ func TestPromoteShowsConditions(t *testing.T) {
 func TestBypassing(t *testing.T) {
 	const path = "/environments/prod/bypass?check=smoke"
 	w := newWorld(t)
-	if a := w.browser(access.Operator).confirm(path); a.status != http.StatusForbidden || !strings.Contains(a.text, "role operator, and this needs admin") {
+	if a := w.browser(access.Operator).confirm(path); a.status != http.StatusForbidden || !strings.Contains(a.text, "role operator, and this needs break-glass") {
 		t.Errorf("an operator: %d\n%s", a.status, a.text)
 	}
 	b := w.browser(access.Admin)
