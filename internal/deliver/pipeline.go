@@ -402,7 +402,7 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		status.URL = p.Link(environment)
 	}
 	err = on.SetStatus(ctx, s.Commit, status)
-	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {
+	if errors.Is(err, forge.ErrNotFound) {
 		return errors.Join(promote.ErrNoCommit, err)
 	}
 	return err

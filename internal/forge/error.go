@@ -25,6 +25,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrInvalid means that this request can never succeed.
 	ErrInvalid = errors.New("invalid")
+	// ErrTooMany means that the forge stores no more of this kind, such as statuses of one commit.
+	ErrTooMany = errors.New("too many")
 	// ErrUnsupported means that the forge, or the settings of the repository, do not offer this.
 	ErrUnsupported = errors.New("not supported")
 	// ErrRateLimited means too many requests; wait for [Error.RetryAfter].

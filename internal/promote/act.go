@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -42,7 +41,7 @@ func (r *round) act(ctx context.Context) error {
 			failed = errors.Join(failed, err)
 		}
 	}
-	return failed
+	return errors.Join(failed, r.recordWatched(ctx))
 }
 
 // actIn carries out the decision for one environment, in the order of its actions.
@@ -281,40 +280,4 @@ func (r *round) withdraw(ctx context.Context, a decide.Withdraw) error {
 	}
 	r.did(a.String())
 	return nil
-}
-
-// show posts a status. A status that changes only in its details, such as a count or the error of a failure, is delayed.
-// A batch of a ring has no status of its own, because there may be hundreds.
-func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetStatus) error {
-	if _, stage := decide.SplitRing(a.Environment); stage != fleet.RingOfStage(stage) {
-		return nil
-	}
-	last := r.journal.page(a.Environment).shown[decide.CheckCommit{Check: a.Check, Commit: a.Commit}]
-	if soon := last.at.Add(countInterval); last.State == a.State && topic(last.Description) == topic(a.Description) &&
-		r.at.Before(soon) && !r.at.Before(last.at) {
-		r.outcome.wake(soon)
-		return nil
-	}
-	err := r.pipeline.SetStatus(ctx, a)
-	if errors.Is(err, forge.ErrDenied) && r.journal.saidBefore(a.Environment, err.Error(), r.at) {
-		return nil // posted when the token has the right
-	}
-	if err != nil && !errors.Is(err, ErrNoCommit) { // a commit that does not exist is not retried
-		return fmt.Errorf("set the status of %s: %w", fleet.ShortCommit(a.Commit), err)
-	}
-	filed := place.Commit
-	if a.Commit != place.Head && a.Commit != place.Commit {
-		filed = last.filed // the commit was superseded
-	}
-	if err := r.record(ctx, a.Environment, filed, StatusPosted, a.Description, Detail{On: a.Commit, Check: a.Check, Status: a.State}); err != nil {
-		return err
-	}
-	r.did(a.String())
-	return nil
-}
-
-// topic returns the first word of a status, such as "Applying" or "Failed".
-func topic(description string) string {
-	word, _, _ := strings.Cut(description, " ")
-	return strings.TrimSuffix(word, ":")
 }

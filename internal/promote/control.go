@@ -51,6 +51,8 @@ type Command struct {
 	// Now and All are those of [decide.Rollback].
 	To             string
 	Fast, Now, All bool
+	// BreakGlass means that it overrides rules in an emergency; the records say so with the user's name.
+	BreakGlass bool
 	// Check is the name of a verification; required for Approve and Bypass. Groups are those of the user that it names.
 	Check  string
 	Groups []string
@@ -137,6 +139,9 @@ func (c *Control) say(ctx context.Context, kind decide.StepKind, w Command, abou
 	now := time.Now
 	if c.Now != nil {
 		now = c.Now
+	}
+	if w.BreakGlass {
+		w.By += " (break-glass)"
 	}
 	s := ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: ledger.CleanSubject(w.Subject), Commit: w.Commit, Environment: w.Environment},

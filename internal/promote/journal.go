@@ -65,8 +65,9 @@ type page struct {
 	// emptied is when it was last found that this batch has no clusters.
 	emptied time.Time
 	decided recordedDecision
-	// shown holds the last statuses, by verification and commit.
+	// shown holds the last statuses, by verification and commit, and full those of which the forge stores no more.
 	shown map[decide.CheckCommit]postedStatus
+	full  map[decide.CheckCommit]bool
 	// bypasses and approvals are the users' commands for verifications, by commit.
 	bypasses  map[string][]decide.Bypass
 	approvals map[string][]decide.Approval
@@ -111,6 +112,8 @@ type postedStatus struct {
 	decide.Status
 	filed string
 	at    time.Time
+	// percent is how many of the clusters its description counts, posted how many statuses the commit has.
+	percent, posted int
 }
 
 // refresh reads new steps.
@@ -161,7 +164,8 @@ func (j *journal) page(environment string) *page {
 	if p == nil {
 		p = &page{
 			published: map[string]time.Time{}, revisions: map[string]string{}, skips: map[string]decide.Skip{}, aborts: map[string]decide.Abort{}, ordered: map[string]time.Time{},
-			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{}, reviews: map[reviewKey]recordedReview{},
+			fulfilled: map[string]bool{}, shown: map[decide.CheckCommit]postedStatus{}, full: map[decide.CheckCommit]bool{},
+			bypasses: map[string][]decide.Bypass{}, approvals: map[string][]decide.Approval{}, reviews: map[reviewKey]recordedReview{},
 			proposed: map[proposalKey]bool{}, withdrawn: map[proposalKey]bool{}, jobs: map[string]jobAnswers{},
 		}
 		j.pages[environment] = p
@@ -220,9 +224,7 @@ func (p *page) addStep(s ledger.Step, d Detail) bool {
 			p.decided = recordedDecision{d, s.Commit, s.Reason, s.At}
 		}
 	case StatusPosted:
-		if on := (decide.CheckCommit{Check: d.Check, Commit: d.On}); !s.At.Before(p.shown[on].at) {
-			p.shown[on] = postedStatus{decide.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
-		}
+		p.addStatus(s, d)
 	case Proposed:
 		p.proposed[proposalKey{s.Commit, d.URL}] = true
 	case Withdrawn:

@@ -75,6 +75,9 @@ type Standing struct {
 	Rings []RingStanding `json:"rings,omitempty"`
 	// Actions describes the next actions. [Outcome.Did] describes the completed ones.
 	Actions []string `json:"actions,omitempty"`
+
+	// To is that of [Effect].
+	To string `json:"to,omitempty"`
 }
 
 // RingStanding is the state of a ring, or of a batch of a ring.
@@ -114,4 +117,7 @@ type RingStanding struct {
 	Targets   []decide.RollbackTarget `json:"targets,omitempty"`
 	Skips     []decide.Skip           `json:"skips,omitempty"`
 	Actions   []string                `json:"actions,omitempty"`
+
+	// To is that of [Effect].
+	To string `json:"to,omitempty"`
 }

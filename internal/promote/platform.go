@@ -89,7 +89,8 @@ func (p *Platform) Read(ctx context.Context) (*State, error) {
 	var wrong []fleet.Problem
 	r.Chain, wrong = decide.NewChain(r.Stages, p.Chain)
 	r.Problems = fleet.SortProblems(append(problems, wrong...))
-	r.Places = p.places(ctx, r, described)
+	r.Places = p.places(ctx, r, r.Chain.Names(), described)
+	r.Watched = p.places(ctx, r, withoutRules(r.Chain, described), described)
 	p.ringSources, p.gitOpsBranches = map[string]ringSource{}, map[string]hub.Source{}
 	for _, place := range r.Places {
 		p.gitOpsBranches[place.Environment] = place.GitOps
@@ -112,9 +113,19 @@ func (p *Platform) request() schedule.Request {
 	return schedule.Request{ControlPlane: p.ControlPlane}
 }
 
-// places reads the environments of the chain.
-func (p *Platform) places(ctx context.Context, r *State, described []schedule.Description) []EnvironmentState {
-	names := r.Chain.Names()
+// withoutRules returns the names of the environments that are not in the chain.
+func withoutRules(chain *decide.Chain, described []schedule.Description) []string {
+	var names []string
+	for _, d := range described {
+		if _, ok := chain.Rules(d.Environment.Name); !ok && !slices.Contains(names, d.Environment.Name) {
+			names = append(names, d.Environment.Name)
+		}
+	}
+	return names
+}
+
+// places reads environments.
+func (p *Platform) places(ctx context.Context, r *State, names []string, described []schedule.Description) []EnvironmentState {
 	places := make([]EnvironmentState, len(names))
 	limit := make(chan struct{}, maxReaders)
 	var wait sync.WaitGroup
@@ -228,7 +239,7 @@ func (p *Platform) SetStatus(ctx context.Context, s decide.SetStatus) error {
 		status.URL = p.Link(environment)
 	}
 	err = repo.SetStatus(ctx, s.Commit, status)
-	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {
+	if errors.Is(err, forge.ErrNotFound) {
 		return errors.Join(ErrNoCommit, err)
 	}
 	return err

@@ -113,7 +113,7 @@ func (p *Promoter) now() time.Time {
 // Round gathers the facts, decides and carries out the decisions. It returns the outcome even with an error,
 // because an error in one environment does not stop the others. If it did something, another round may be needed at once.
 func (p *Promoter) Round(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
-	return p.work(ctx, pipeline, func(r *round) error {
+	return p.work(ctx, pipeline, nil, func(r *round) error {
 		err := r.act(ctx)
 		if ctx.Err() == nil {
 			p.jobs.replace(r.reading.Subject, r.requests)
@@ -124,11 +124,11 @@ func (p *Promoter) Round(ctx context.Context, pipeline Pipeline) (*Outcome, erro
 
 // Preview gathers the facts and decides, but changes nothing.
 func (p *Promoter) Preview(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
-	return p.work(ctx, pipeline, func(*round) error { return nil })
+	return p.work(ctx, pipeline, nil, func(*round) error { return nil })
 }
 
-// work gathers the facts and decides, and calls do to carry out the decisions.
-func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) error) (*Outcome, error) {
+// work gathers the facts and decides, and calls do to carry out the decisions. imagined are commands that were not given.
+func (p *Promoter) work(ctx context.Context, pipeline Pipeline, imagined []ledger.Step, do func(*round) error) (*Outcome, error) {
 	reading, err := pipeline.Read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read what is promoted: %w", err)
@@ -141,8 +141,14 @@ func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) 
 		Promoter: p, pipeline: pipeline, reading: reading, subject: s, journal: &s.journal, clock: now, at: now,
 		running: p.checks.snapshot(), reviewed: map[string]bool{},
 	}
+	if len(imagined) > 0 {
+		r.journal = &journal{} // that of the subject must not have them
+	}
 	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
+	}
+	for _, s := range imagined {
+		r.journal.absorb(s)
 	}
 	r.notBefore(r.journal.newest)
 	gathered := r.gather(ctx)

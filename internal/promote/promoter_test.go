@@ -407,6 +407,28 @@ func TestRefusedStatusIsReportedOnce(t *testing.T) {
 	}
 }
 
+// TestNoMoreStatusesAreTried: a forge that stores no more statuses of a commit is asked once, and that is neither a missing commit nor a
+// status that was posted.
+func TestNoMoreStatusesAreTried(t *testing.T) {
+	b := newBench(t, alone, "one")
+	b.fakePipeline.refusal = &forge.Error{Kind: forge.ErrTooMany, Op: "set status", Detail: "422"}
+	reported := 0
+	for range 5 {
+		b.now = b.now.Add(time.Minute)
+		now := b.now
+		b.clock.Store(&now)
+		switch _, err := b.promoter.Round(b.Context(), b.fakePipeline); {
+		case errors.Is(err, forge.ErrTooMany):
+			reported++
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if posted := b.reasons("dev", promote.StatusPosted); reported != 1 || len(posted) > 0 {
+		t.Errorf("reported %d times, recorded %q", reported, posted)
+	}
+}
+
 // TestFailureStatusesDoNotGrowWithTheFleet lets 32 clusters fail in the same way, one every two minutes. The first failure
 // changes the statuses of the commit and of the environment's branch; the others add nothing new to them.
 func TestFailureStatusesDoNotGrowWithTheFleet(t *testing.T) {

@@ -502,6 +502,7 @@ func (r *round) ringStanding(d decide.Decision) RingStanding {
 		Name: stage, Ring: fleet.RingOfStage(stage), Branch: place.GitOps.Ref, Phase: d.State, Commit: d.Commit, Authors: l.facts.Authors[d.Commit], Candidate: d.Candidate,
 		Reason: d.Reason, Delayed: d.Delayed, Since: r.since(d), Next: d.Next, Counts: e.Verdict.Counts, Checks: d.Checks, Pause: e.Pause, Request: d.Request,
 		Aborts: e.Aborts, Rollbacks: e.Rollbacks, Targets: d.Targets, Skips: e.Skips, Behind: len(l.facts.Line) - 1 - slices.Index(l.facts.Line, d.Commit),
+		To: goesTo(d),
 	}
 	revisions := r.journal.page(environment).revisions
 	s.Source, s.CandidateSource = revisions[d.Commit], revisions[d.Candidate]

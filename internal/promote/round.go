@@ -27,6 +27,8 @@ type round struct {
 	// lanes holds the chain of environments, and then the rings of each environment that has rings.
 	lanes   []*lane
 	outcome *Outcome
+	// watched are the environments without rules, each a lane of its own.
+	watched []*lane
 	// reviewed are the places whose reviews were read, again when another round may be needed because of reviews.
 	reviewed map[string]bool
 	again    []time.Time
@@ -34,9 +36,9 @@ type round struct {
 	requests []*jobRequest
 }
 
-// lane is a chain of environments, or the rings of one environment, in a round.
+// lane is a chain of environments, the rings of one environment, or an environment without rules, in a round.
 type lane struct {
-	// environment is the environment of rings; empty for the chain of environments.
+	// environment is that of rings, or the one without rules; empty for the chain of environments.
 	environment string
 	places      []EnvironmentState
 	facts       decide.Facts
@@ -70,7 +72,7 @@ func (r *round) gather(ctx context.Context) error {
 		return r.journal.page(place.Environment).environment(place)
 	}))
 	environments.decisions = decide.Decide(environments.facts, r.at)
-	return failed
+	return errors.Join(failed, r.watch(ctx, clusters))
 }
 
 // gatherPlaces collects the facts of a lane. read returns those of a place, without the verdict.
@@ -104,6 +106,11 @@ func (r *round) gatherPlaces(ctx context.Context, clusters *registry, l *lane, r
 func (r *round) lane(name string) *lane {
 	if environment, stage := decide.SplitRing(name); stage != "" {
 		return r.rings(environment)
+	}
+	for _, l := range r.watched {
+		if l.environment == name {
+			return l
+		}
 	}
 	return r.lanes[0]
 }
@@ -179,6 +186,7 @@ func (r *round) standing(d decide.Decision) Standing {
 		Behind: r.behind(d.Commit), Reason: d.Reason, Since: r.since(d), Next: d.Next, Rules: r.rules(d.Environment),
 		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: d.Checks, Proposals: place.Proposals,
 		Pause: e.Pause, Request: d.Request, Aborts: e.Aborts, Rollbacks: e.Rollbacks, Targets: d.Targets,
+		To: goesTo(d),
 	}
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {
 		s.After = rules.After

@@ -83,8 +83,9 @@ type Detail struct {
 	Workspace string `json:"workspace,omitempty"`
 	// On is the commit that has the status, which may be a commit of the environment's branch.
 	On string `json:"on,omitempty"`
-	// Status is the posted state.
-	Status decide.StatusState `json:"status,omitempty"`
+	// Status is the posted state, and Percent how many percent of the clusters its description counts.
+	Status  decide.StatusState `json:"status,omitempty"`
+	Percent int                `json:"percent,omitempty"`
 	// Check is the name of a verification: of a measurement, a status, an approval or a bypass.
 	Check string `json:"check,omitempty"`
 	// Result is the result of a measurement: passed, failed, or waiting for a commit status.

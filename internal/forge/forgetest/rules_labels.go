@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,8 +156,8 @@ var statusRules = []rule{
 	}},
 	{"a commit that does not exist is refused", func(s *suite) {
 		err := s.repo.SetStatus(s.ctx, strings.Repeat("d", 40), forge.Status{Context: "ci", State: forge.Success})
-		if err == nil {
-			s.Fatal("set")
+		if err == nil || errors.Is(err, forge.ErrInvalid) {
+			s.Fatal(err)
 		}
 	}},
 }

@@ -11,13 +11,19 @@ import (
 )
 
 // explain refines an error response: GitHub says which permission it wants, and some failed validations are conflicts.
-func (f *Forge) explain(_ rest.Request, header http.Header, e *forge.Error) {
+func (f *Forge) explain(r rest.Request, header http.Header, e *forge.Error) {
 	e.Detail = secret.Scrub(e.Detail, f.inUse()...)
 	if accepted := header.Get("X-Accepted-Github-Permissions"); accepted != "" && e.Status == http.StatusForbidden && e.Right != "" {
 		e.Right = accepted
 	}
-	if errors.Is(e.Kind, forge.ErrInvalid) && isConflict(e.Detail) {
+	switch {
+	case !errors.Is(e.Kind, forge.ErrInvalid):
+	case isConflict(e.Detail):
 		e.Kind = forge.ErrConflict
+	case r.Op == setStatus.name && strings.Contains(e.Detail, "No commit found"):
+		e.Kind = forge.ErrNotFound
+	case r.Op == setStatus.name && strings.Contains(e.Detail, "maximum number of statuses"):
+		e.Kind = forge.ErrTooMany
 	}
 }
 

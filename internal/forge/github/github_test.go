@@ -236,3 +236,28 @@ func TestChecksWithoutTheRightToReadThem(t *testing.T) {
 		t.Errorf("without any right: %v", err)
 	}
 }
+
+// GitHub answers 422 both if it does not have a commit and if it stores no more statuses of one.
+func TestTooManyStatusesAreNoMissingCommit(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	commit := fake.Commit(url, "dev")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := forge.Status{Context: "dev", State: forge.Pending, Description: "Deploying 12/37"}
+	for err == nil {
+		err = repo.SetStatus(t.Context(), commit, status)
+	}
+	if !errors.Is(err, forge.ErrTooMany) {
+		t.Error(err)
+	}
+	status.Context = "prod"
+	if err := repo.SetStatus(t.Context(), commit, status); err != nil {
+		t.Error(err)
+	}
+	if err := repo.SetStatus(t.Context(), strings.Repeat("d", 40), status); !errors.Is(err, forge.ErrNotFound) {
+		t.Error(err)
+	}
+}

@@ -23,6 +23,8 @@ type SetStatus struct {
 	// Check is the name of the verification; empty for the environment itself.
 	Check string
 	Status
+	// Done and Of are the numbers of clusters in the description; Of is zero if it has none.
+	Done, Of int
 }
 
 // Context returns the context of the status: the name of the environment, and the name of the verification after a slash.

@@ -75,7 +75,7 @@ func (p *place) statuses() []Action {
 	var actions []Action
 	post := func(commit string, s Status) {
 		if commit != "" && e.Statuses[commit] != s {
-			actions = append(actions, SetStatus{Environment: p.name, Commit: commit, Status: s})
+			actions = append(actions, p.countsIn(SetStatus{Environment: p.name, Commit: commit, Status: s}, want))
 		}
 	}
 	switch {
@@ -93,6 +93,15 @@ func (p *place) statuses() []Action {
 		}
 	}
 	return append(actions, p.checkStatuses()...)
+}
+
+// countsIn adds the numbers of clusters to the status of the environment's commit, if it has some.
+func (p *place) countsIn(a SetStatus, want Status) SetStatus {
+	v := p.env.Verdict
+	if a.Status == want && (p.state == Applying || p.state == GoingBack) && v.Commit == p.env.Rollout.Commit {
+		a.Done, a.Of = v.Counts.Reached, v.Counts.Counted
+	}
+	return a
 }
 
 func (p *place) superseded() Status {

@@ -96,7 +96,7 @@ func (p *place) checkStatuses() []Action {
 	e := p.env
 	post := func(at CheckCommit, s Status) {
 		if at.Commit != "" && e.CheckStatuses[at] != s {
-			actions = append(actions, SetStatus{p.name, at.Commit, at.Check, s})
+			actions = append(actions, SetStatus{Environment: p.name, Commit: at.Commit, Check: at.Check, Status: s})
 		}
 	}
 	for i := range p.checks {

@@ -146,6 +146,9 @@ func statusOf(s forge.Status) object {
 }
 
 // setStatus refuses descriptions that are too long, like GitHub.
+// maxStatuses is how many statuses of a commit and context GitHub stores.
+const maxStatuses = 1000
+
 func (c *call) setStatus() {
 	var in struct {
 		Context, Description string
@@ -156,6 +159,18 @@ func (c *call) setStatus() {
 	if len([]rune(in.Description)) > 140 {
 		c.fail(422, "Validation Failed", object{
 			"resource": "Status", "code": "custom", "field": "description", "message": "description is too long (maximum is 140 characters)",
+		})
+		return
+	}
+	same := 0
+	for _, s := range c.Repo.Statuses[c.PathValue("commit")] {
+		if s.Context == in.Context {
+			same++
+		}
+	}
+	if same == maxStatuses {
+		c.fail(422, "Validation Failed", object{
+			"resource": "Status", "code": "custom", "message": "This SHA and context has reached the maximum number of statuses.",
 		})
 		return
 	}
