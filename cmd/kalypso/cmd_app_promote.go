@@ -42,6 +42,7 @@ type appPromoteCommand struct {
 	to, why  string
 	back     bool
 	noGate   bool
+	dryRun   bool
 	timeout  time.Duration
 	// publish says where merged commits are published; nowhere without a place.
 	publish publishFlags
@@ -71,8 +72,9 @@ func newAppPromote(t *terminal.Terminal) *cobra.Command {
 The ledger contains cluster reports, the platform's assignments, and what CI built. The command ends when there is nothing left to do but
 wait; run it again after something has happened. It exits with 3 if a commit failed in an environment; with --to, in that one.
 
-With --to and --version, --commit or --back, the build you choose, even an older one, is the next to enter the environment, by all its rules.
---back chooses the one that last ran there without failing. Without a ledger, Kalypso doesn't know what clusters run: --to then needs --no-gate,
+With --to and --version or --commit, the build you choose, even an older one, is the next to enter the environment, by all its rules.
+--back takes back the present build, for the one that last ran there without failing: pauses, windows and freezes don't delay it, and
+neither the present build nor newer ones enter again until you request one or a newer one is merged. Without a ledger, Kalypso doesn't know what clusters run: --to then needs --no-gate,
 and takes what earlier environments have published.
 
 With --server, the server that delivers the application carries out the request: --to with --version, --commit or --back. You need no
@@ -98,9 +100,10 @@ plane, Kalypso doesn't know what to scan: pull requests keep an existing status 
 	flags := cmd.Flags()
 	flags.StringVar(&c.app.build.Commit, "commit", "", "the `commit` that is to enter")
 	flags.StringVar(&c.app.build.Version, "version", "", "the `version` that is to enter")
-	flags.BoolVar(&c.back, "back", false, "enter what ran there last without failing")
+	flags.BoolVar(&c.back, "back", false, "take back what is there, for what ran there last without failing")
 	flags.StringVar(&c.to, "to", "", "the `name` of the environment that it is to enter")
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what the server would do: in which environments and rings, on how many clusters, and what restarts")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications, scans and publishing may take all in all")
 	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout (default: nowhere)")
@@ -118,6 +121,8 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 	switch {
 	case named > 1:
 		return cli.Usage(cmd, "choose one of --version, --commit and --back")
+	case c.dryRun:
+		return cli.Usage(cmd, "--dry-run shows what a server would do: it needs --server")
 	case named > 0 && c.to == "":
 		return cli.Usage(cmd, "where to? name the environment, as in --to stage")
 	case c.why != "" && (c.to == "" || at == ""):
@@ -229,7 +234,7 @@ func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applicati
 	if err != nil {
 		return err
 	}
-	command := backend.Command{Action: backend.Promote, Environment: c.to, Commit: c.app.build.Commit, Why: c.why}
+	command := backend.Command{Action: backend.Promote, Environment: c.to, Commit: c.app.build.Commit, Why: c.why, DryRun: c.dryRun}
 	if c.back {
 		command.Action = backend.Rollback
 	}
@@ -243,6 +248,9 @@ func (c *appPromoteCommand) request(cmd *cobra.Command, server backend.Applicati
 		return err
 	}
 	return c.output.Write(c.t.Out, accepted, func(w io.Writer) error {
+		if accepted.Rehearsal != nil {
+			return output.NewPrinter(c.t).Rehearsal(w, accepted)
+		}
 		_, err := fmt.Fprintf(w, "requested %s of %s for %s; the server carries it out in its next round\n",
 			fleet.ShortCommit(accepted.Commit), terminal.Printable(accepted.Application), terminal.Printable(accepted.Environment))
 		return err
@@ -262,11 +270,11 @@ func (c *appPromoteCommand) promote(
 	defer chain.Promoter.Close()
 	r := &appPromoted{Subject: a.Subject(), Done: []string{}}
 	if c.to != "" {
-		build, err := c.requested(ctx, s, a, chain)
+		build, present, err := c.requested(ctx, s, a, chain)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.order(ctx, a, l, build); err != nil {
+		if err := c.order(ctx, a, l, present, build); err != nil {
 			return nil, err
 		}
 		r.requested = build.Commit
@@ -295,11 +303,11 @@ func (c *appPromoteCommand) promote(
 	return r, failed
 }
 
-// requested finds the build that is requested, and checks that it can be promoted. Nothing is recorded if it cannot.
-func (c *appPromoteCommand) requested(ctx context.Context, s *appSession, a *deliver.Application, chain *deliver.Chain) (deliver.Build, error) {
+// requested finds the build that is requested, and the commit that is there at present, and checks that it can be promoted. Nothing is recorded if it cannot.
+func (c *appPromoteCommand) requested(ctx context.Context, s *appSession, a *deliver.Application, chain *deliver.Chain) (build deliver.Build, present string, err error) {
 	e, ok := a.Delivery.Environment(c.to)
 	if !ok {
-		return deliver.Build{}, fmt.Errorf("the workload %q is not delivered to %q; there are %s", a.Workload.Name, c.to, strings.Join(a.Environments(), ", "))
+		return build, "", fmt.Errorf("the workload %q is not delivered to %q; there are %s", a.Workload.Name, c.to, strings.Join(a.Environments(), ", "))
 	}
 	concerned := []string{c.to}
 	if e.Promotion != nil {
@@ -308,29 +316,29 @@ func (c *appPromoteCommand) requested(ctx context.Context, s *appSession, a *del
 	found := chain.Deliverer.Preview(ctx, s.request, concerned)
 	for _, name := range concerned {
 		if err := found.Errors[name]; err != nil {
-			return deliver.Build{}, fmt.Errorf("%s: %w", name, err)
+			return build, "", fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	pipeline := chain.Pipeline(s.request, found)
 	reading, err := pipeline.Read(ctx)
 	if err != nil {
-		return deliver.Build{}, err
+		return build, "", err
 	}
 	commit, err := c.commit(ctx, a, chain.Ledger, found)
 	if err != nil {
-		return deliver.Build{}, err
+		return build, "", err
 	}
-	build, err := pipeline.Build(ctx, c.to, commit)
+	build, err = pipeline.Build(ctx, c.to, commit)
 	switch version := c.app.build.Version; {
 	case err != nil:
-		return build, err
+		return build, "", err
 	case !slices.ContainsFunc(reading.Line, func(c promote.Commit) bool { return c.SHA == commit }):
-		return build, fmt.Errorf("commit %s is not among the last ones of the branch", fleet.ShortCommit(commit))
+		return build, "", fmt.Errorf("commit %s is not among the last ones of the branch", fleet.ShortCommit(commit))
 	case version != "" && version != build.Version:
-		return build, cli.Failed(fmt.Errorf("%s would get commit %s as %s, the build that ran, and not as %s", c.to, fleet.ShortCommit(commit), build.Name(), version),
+		return build, "", cli.Failed(fmt.Errorf("%s would get commit %s as %s, the build that ran, and not as %s", c.to, fleet.ShortCommit(commit), build.Name(), version),
 			"kalypso app deploy --commit takes another build of a commit to the first environment")
 	}
-	return build, nil
+	return build, found.Environments[c.to].Current().Commit, nil
 }
 
 // commit finds the commit that is requested.
@@ -359,12 +367,15 @@ func (c *appPromoteCommand) commit(ctx context.Context, a *deliver.Application, 
 	return build.Commit, err
 }
 
-// order records which build is next.
-func (c *appPromoteCommand) order(ctx context.Context, a *deliver.Application, l ledger.Ledger, build deliver.Build) error {
+// order records which build is next; with --back, that the present commit is taken back.
+func (c *appPromoteCommand) order(ctx context.Context, a *deliver.Application, l ledger.Ledger, present string, build deliver.Build) error {
 	control := &promote.Control{Ledger: l, Now: c.t.Now}
-	return control.Order(ctx, promote.Command{
-		Subject: a.Subject(), Environment: c.to, Commit: build.Commit, By: repository.Author(c.t.Env).Name, Why: c.why,
-	})
+	w := promote.Command{Subject: a.Subject(), Environment: c.to, Commit: build.Commit, By: repository.Author(c.t.Env).Name, Why: c.why}
+	if c.back {
+		w.Commit, w.To = present, build.Commit
+		return control.RollBack(ctx, w)
+	}
+	return control.Order(ctx, w)
 }
 
 // withoutGate takes what the environments before have published to another one.

@@ -46,6 +46,7 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
   kalypso promote --to prod/early --commit 3f2a9c1
   kalypso promote pause prod --why "sale until Monday"
   kalypso promote skip prod/canary --commit 3f2a9c1 --why "the canary is being repaired"
+  kalypso promote rollback prod --dry-run
   kalypso promote rollback prod --why "sign-in is broken"
   kalypso promote approve prod release --commit 3f2a9c1
   kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
@@ -73,9 +74,9 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 		newPromoteCheck(t, backend.Approve, "Approve a commit in an environment",
 			"Approve a commit in an environment, for a verification that waits for it. The verification declares who may approve: groups of the sign-on, and\nwhether the commit's author may. Your approval is recorded.", "reviewed the dashboards"),
 		newPromoteCheck(t, backend.Bypass, "Skip a verification for a commit",
-			"Skip a verification for a commit in an environment. The reason is required. The bypass is recorded permanently, with your name: on the\ncommit's statuses, and in the history. On a server, this needs the role admin.", "the load test is broken, see #1234"),
+			"Skip a verification for a commit in an environment. The reason is required. The bypass is recorded permanently, with your name: on the\ncommit's statuses, and in the history. On a server, this needs the role\nadmin or, in an emergency, break-glass with --break-glass.", "the load test is broken, see #1234"),
 		newPromoteAction(t, backend.Rollback, "Roll back an environment to an earlier commit",
-			"Roll back an environment to the last earlier commit that ran well there, or to the one given with --commit.\nThe rules of the environment apply, as for any other commit.", "sign-in is broken"),
+			"Take back the commit of an environment or ring. It returns to the newest earlier commit that ran well there, or to the one given with\n--commit. Pauses, windows and freezes do not delay it. --list shows the commits to go back to, and why others are not offered; --dry-run\nshows which rings and clusters change, and what else waits. The configuration on the environment's own branch goes back with\n\"kalypso platform rollback\".", "sign-in is broken"),
 		newPromoteAction(t, backend.Skip, "Let a commit pass a ring without waiting for it",
 			"Let a commit pass a ring of an environment: later rings do not wait until it has run there. The reason is recorded.\nTo undo it, request the commit for the ring with \"kalypso promote --to\".", "the canary is being repaired"),
 	)
@@ -84,7 +85,7 @@ The server acts on requests within seconds. Without a server, run "kalypso promo
 
 func (c *promoteCommand) run(cmd *cobra.Command) error {
 	switch {
-	case c.to == "" && (c.request.commit != "" || c.request.why != ""):
+	case c.to == "" && (c.request.commit != "" || c.request.why != "" || c.request.dryRun):
 		return cli.Usage(cmd, "no environment given; use --to, for example --to prod")
 	case c.to == "":
 		return c.explain(cmd)

@@ -29,6 +29,9 @@ func newPromoteCheck(t *terminal.Terminal, action, short, long, why string) *cob
 	cmd.ValidArgsFunction = completeFirst(completeFleet(&c.place, t, environmentNames))
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.Accepted{})
 	c.request.bind(cmd, true)
+	if action == backend.Bypass {
+		c.request.bindBreakGlass(cmd)
+	}
 	completeFlag(cmd, "commit", completeFleet(&c.place, t, commitNames))
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
 	cmd.Flags().StringVar(&c.application, "application", "", "the `name` of the application, for a verification of an application's environment; needs a server")

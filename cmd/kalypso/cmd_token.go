@@ -63,7 +63,7 @@ func newTokenCreate(t *terminal.Terminal) *cobra.Command {
 and appears in the audit trail.
 
 With --workspace, the token is only for what belongs to these workspaces, and with --environment only there. The role is then
-reader, approver or operator.
+reader, approver, operator or break-glass.
 
 A token with the role join lets clusters register themselves with the memberships given by --member; * matches any environment
 or cluster type.`,
@@ -76,9 +76,9 @@ or cluster type.`,
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(issuedToken{})
 	flags := cmd.Flags()
-	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join; with --workspace also approver (required)")
+	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, break-glass, admin or join; with --workspace also approver (required)")
 	completeFlag(cmd, "role", cobra.FixedCompletions([]cobra.Completion{
-		string(access.Reader), string(access.Approver), string(access.Operator), string(access.Admin), string(access.Join),
+		string(access.Reader), string(access.Approver), string(access.Operator), string(access.BreakGlass), string(access.Admin), string(access.Join),
 	}, cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.expires, "expires", "", "expire after this `duration`, such as 24h or 90d (default: never; 24h for --role join)")
 	flags.StringArrayVar(&c.members, "member", nil, "with --role join: an allowed `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
@@ -129,12 +129,12 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 	case !limited && len(c.environments) > 0:
 		return nil, cli.Usage(cmd, "--environment requires --workspace")
 	case limited && !slices.Contains(access.GrantRoles(), access.Role(c.role)):
-		return nil, cli.Usage(cmd, "--workspace requires --role reader, approver or operator")
+		return nil, cli.Usage(cmd, "--workspace requires --role reader, approver, operator or break-glass")
 	case !limited && c.role == string(access.Approver):
 		return nil, cli.Usage(cmd, "--role approver requires --workspace")
 	}
 	switch access.Role(c.role) {
-	case access.Reader, access.Approver, access.Operator, access.Admin:
+	case access.Reader, access.Approver, access.Operator, access.BreakGlass, access.Admin:
 		if len(c.members) > 0 || c.uses != 0 {
 			return nil, cli.Usage(cmd, "--member and --uses require --role join")
 		}
@@ -149,9 +149,9 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 		}
 		wanted.Join = &ingest.JoinScope{Memberships: members, Uses: c.uses}
 	case "":
-		return nil, cli.Usage(cmd, "no role given; use --role with reader, operator, admin or join")
+		return nil, cli.Usage(cmd, "no role given; use --role with reader, operator, break-glass, admin or join")
 	default:
-		return nil, cli.Usage(cmd, "--role %q is not one of reader, operator, admin and join; clusters get credentials from kalypso cluster register", c.role)
+		return nil, cli.Usage(cmd, "--role %q is not one of reader, operator, break-glass, admin and join; clusters get credentials from kalypso cluster register", c.role)
 	}
 	if c.expires != "" {
 		life, ok := cli.ParseAge(c.expires)

@@ -216,17 +216,13 @@ func commitNames(ctx context.Context, f *backend.Fleet) (names []string, err err
 	return names, err
 }
 
-// otherCommits are [commitNames] without the one that an environment runs, which is the one to leave.
-func otherCommits(ctx context.Context, f *backend.Fleet, environment string) ([]string, error) {
-	names, err := commitNames(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	page, err := f.Environments(ctx, query.EnvironmentsQuery{Paging: manyNames})
-	environment, _ = decide.SplitRing(environment)
-	for i := range page.Items {
-		if running := terminal.Short(page.Items[i].Commit); page.Items[i].Name == environment && running != "" {
-			names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, running) })
+// goodTargets are the commits that an environment or ring can go back to, in short with how long they ran.
+func goodTargets(ctx context.Context, f *backend.Fleet, place string) ([]string, error) {
+	targets, err := rollbackTargets(ctx, f, "", place)
+	var names []string
+	for _, t := range targets {
+		if t.Good {
+			names = append(names, cobra.CompletionWithDesc(terminal.Short(t.Commit), terminal.Printable(t.Why)))
 		}
 	}
 	return names, err

@@ -29,7 +29,7 @@ func TestStatusesOfACommitAreBounded(t *testing.T) {
 		for i := range 20_000 {
 			now = now.Add(every)
 			done := i * 7919 % 10_000
-			a := decide.SetStatus{Status: decide.Status{State: decide.Pending, Description: fmt.Sprintf("Deploying %d/10000", done)}, Done: done, Of: 10_000}
+			a := decide.SetStatus{Status: decide.Status{State: decide.Pending, Description: fmt.Sprintf("Applying %d/10000", done)}, Done: done, Of: 10_000}
 			if i%fails == 0 {
 				a = decide.SetStatus{Status: decide.Status{State: decide.Failure, Description: fmt.Sprintf("Failed: error %d", i)}}
 			}
@@ -52,12 +52,12 @@ func TestCountsArePostedInSteps(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for done := range 10_001 {
 		now = now.Add(time.Minute)
-		a := decide.SetStatus{Status: decide.Status{State: decide.Pending, Description: fmt.Sprintf("Deploying %d/10000", done)}, Done: done, Of: 10_000}
+		a := decide.SetStatus{Status: decide.Status{State: decide.Pending, Description: fmt.Sprintf("Applying %d/10000", done)}, Done: done, Of: 10_000}
 		if ok, _ := last.allows(a, now); ok {
 			last = postedStatus{Status: a.Status, at: now, percent: percent(a), posted: last.posted + 1}
 		}
 	}
-	if last.posted > 102 || last.Description != "Deploying 10000/10000" {
+	if last.posted > 102 || last.Description != "Applying 10000/10000" {
 		t.Errorf("%d statuses, the last one %q", last.posted, last.Description)
 	}
 }

@@ -198,7 +198,7 @@ type OIDCConfig struct {
 	// Issuer is its URL, Audience the client ID of this server.
 	Issuer   string `json:"issuer"`
 	Audience string `json:"audience"`
-	// Roles are the roles of groups: reader, operator or admin. Users in no listed group have no role, unless access.grants give them one in workspaces.
+	// Roles are the roles of groups: reader, operator, break-glass or admin. Users in no listed group have no role, unless access.grants give them one in workspaces.
 	Roles map[string]string `json:"roles"`
 	// RolesClaim is the claim with the groups. Default: groups.
 	RolesClaim string `json:"rolesClaim,omitempty"`
@@ -388,8 +388,8 @@ func (o *OIDCConfig) check() error {
 		return errors.New("audience: set the client ID of this server")
 	}
 	for _, group := range slices.Sorted(maps.Keys(o.Roles)) {
-		if !slices.Contains([]string{"reader", "operator", "admin"}, o.Roles[group]) {
-			return fmt.Errorf("roles: %q has the role %q, want reader, operator or admin", group, o.Roles[group])
+		if !slices.Contains([]string{"reader", "operator", "break-glass", "admin"}, o.Roles[group]) {
+			return fmt.Errorf("roles: %q has the role %q, want reader, operator, break-glass or admin", group, o.Roles[group])
 		}
 	}
 	return nil

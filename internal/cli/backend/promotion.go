@@ -46,6 +46,10 @@ type Command struct {
 	Commit, Why string
 	// Fast, Now and All are those of a rollback, see [api.RollbackCommand].
 	Fast, Now, All bool
+	// DryRun means that the answer says what the command would do, and that nothing is done. It needs a server.
+	DryRun bool
+	// BreakGlass overrides rules in an emergency, see [api.RollbackCommand].
+	BreakGlass bool
 	// present is the commit that a rollback takes back.
 	present string
 	// Check is the verification to approve or bypass. Application is set if the environment is that of an application.
@@ -62,10 +66,12 @@ type commandBody struct {
 	Fast   bool   `json:"fast,omitempty"`
 	Now    bool   `json:"now,omitempty"`
 	All    bool   `json:"all,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
+	Break  bool   `json:"breakGlass,omitempty"`
 }
 
 func (c *Command) body() commandBody {
-	return commandBody{c.Check, c.Commit, c.Why, c.Fast, c.Now, c.All}
+	return commandBody{c.Check, c.Commit, c.Why, c.Fast, c.Now, c.All, c.DryRun, c.BreakGlass}
 }
 
 // Controller accepts commands: [promote.Control] on a ledger, or a server.
@@ -92,8 +98,11 @@ type localController struct {
 }
 
 func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, error) {
-	if c.Application != "" {
+	switch {
+	case c.Application != "":
 		return api.Accepted{}, cli.Failed(errors.New("applications are known to servers only"), "name a server with --server")
+	case c.DryRun:
+		return api.Accepted{}, cli.Failed(errors.New("a ledger alone does not know what a command would do: rounds decide that"), "name a server with --server")
 	}
 	if err := l.complete(ctx, &c); err != nil {
 		return api.Accepted{}, err

@@ -246,7 +246,7 @@ func TestTooManyStatusesAreNoMissingCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status := forge.Status{Context: "dev", State: forge.Pending, Description: "Deploying 12/37"}
+	status := forge.Status{Context: "dev", State: forge.Pending, Description: "Applying 12/37"}
 	for err == nil {
 		err = repo.SetStatus(t.Context(), commit, status)
 	}

@@ -102,13 +102,13 @@ func TestThePastHasRings(t *testing.T) {
 	w := newWorld(t)
 	for _, line := range []string{
 		"08:00 register c-1 dev/large", "08:10 platform dev a1 b1 large/shop-web",
-		`09:00 step dev/canary a1 stateChanged - {"phase":"deploying"} 1 of 1 clusters behind`,
-		`09:10 step dev/canary a1 stateChanged - {"phase":"deployed"} is deployed`,
+		`09:00 step dev/canary a1 stateChanged - {"phase":"applying"} 1 of 1 clusters behind`,
+		`09:10 step dev/canary a1 stateChanged - {"phase":"good"} is deployed`,
 	} {
 		w.fact(line)
 	}
 	o := &query.Observer{Ledger: w, Now: func() time.Time { return clock(t, "12:00") }}
-	for at, want := range map[string]string{"08:30": "", "09:05": "deploying", "09:30": "deployed"} {
+	for at, want := range map[string]string{"08:30": "", "09:05": "applying", "09:30": "good"} {
 		e, err := o.Environment(t.Context(), query.EnvironmentQuery{Name: "dev", AsOf: clock(t, at)})
 		if err != nil {
 			t.Fatal(err)

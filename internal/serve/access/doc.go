@@ -8,22 +8,24 @@
 //
 // # Roles
 //
-//	reader     reads everything but tokens and the audit trail
-//	operator   also promotes, pauses, resumes, aborts and rolls back
-//	admin      also manages clusters and tokens, and reads the audit trail
-//	cluster    reports about itself, and pulls from the embedded registry
-//	join       registers a new cluster, and nothing else
+//	reader       reads everything but tokens and the audit trail
+//	operator     also promotes, pauses, resumes, aborts and rolls back
+//	break-glass  also overrides rules in an emergency, with a reason and an audit entry of its own
+//	admin        also manages clusters and tokens, and reads the audit trail
+//	cluster      reports about itself, and pulls from the embedded registry
+//	join         registers a new cluster, and nothing else
 //
-// Each of the first three includes those before it. Cluster and join are separate: their tokens are on other machines,
+// Each of the first four includes those before it. Cluster and join are separate: their tokens are on other machines,
 // so a stolen one allows nothing else.
 //
 // # Roles in workspaces
 //
 // A [Grant] gives the members of groups, or a token, a role in workspaces, for all environments or some:
 //
-//	reader     reads what belongs to the workspaces
-//	approver   also approves what verifications of their applications wait for
-//	operator   also steers their applications, and records builds
+//	reader       reads what belongs to the workspaces
+//	approver     also approves what verifications of their applications wait for
+//	operator     also steers their applications, and records builds
+//	break-glass  also overrides rules for them in an emergency
 //
 // A [Rule] says what each operation, page and tool requires, and decides in two steps. [Rule.Admit] lets a client in that has a role of the
 // server or, if the rule is scoped, a grant. What such a client is answered is computed from what its [Scope] sees, so that everything
@@ -38,7 +40,7 @@
 //
 //	kal_o_mzxw6ytboi5gc43tob...
 //
-// Secret scanners can find it by "kal_[roacjs]_[a-z2-7]{58}". The checksum detects mistyped tokens without a request to the ledger,
+// Secret scanners can find it by "kal_[robacjs]_[a-z2-7]{58}". The checksum detects mistyped tokens without a request to the ledger,
 // which has only the SHA-256 of tokens.
 //
 // A revoked token is rejected immediately on the server that revoked it, and within [Freshness] on others.

@@ -12,7 +12,7 @@ import (
 
 // Grant gives the members of groups a role in workspaces.
 type Grant struct {
-	// Role is reader, approver or operator. // required
+	// Role is reader, approver, operator or break-glass. // required
 	Role Role `json:"role"`
 	// Groups are groups of the issuer; a user needs one of them. Grants of tokens have none.
 	Groups []string `json:"groups,omitempty"`
@@ -45,7 +45,7 @@ func (g Grant) Check() error {
 func (g Grant) checkScope() error {
 	var problems []error
 	if !slices.Contains(GrantRoles(), g.Role) {
-		problems = append(problems, fmt.Errorf("role: %q is not reader, approver or operator", g.Role))
+		problems = append(problems, fmt.Errorf("role: %q is not reader, approver, operator or break-glass", g.Role))
 	}
 	if len(g.Workspaces) == 0 {
 		problems = append(problems, errors.New("workspaces: name at least one; for all of them, give the group a role of the server"))

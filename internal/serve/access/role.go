@@ -9,9 +9,11 @@ type Role string
 const (
 	Reader   Role = "reader"
 	Operator Role = "operator"
-	Admin    Role = "admin"
-	Cluster  Role = "cluster"
-	Join     Role = "join"
+	// BreakGlass may override rules in an emergency, with a reason and an audit entry of its own.
+	BreakGlass Role = "break-glass"
+	Admin      Role = "admin"
+	Cluster    Role = "cluster"
+	Join       Role = "join"
 	// Approver approves what a verification waits for. It is a role in workspaces, not of the server.
 	Approver Role = "approver"
 	// Scoped is the role of tokens that are limited to workspaces; their grants say what they allow. It includes nothing.
@@ -19,10 +21,10 @@ const (
 )
 
 // GrantRoles returns the roles that a [Grant] can give, in increasing order.
-func GrantRoles() []Role { return []Role{Reader, Approver, Operator} }
+func GrantRoles() []Role { return []Role{Reader, Approver, Operator, BreakGlass} }
 
 // Roles returns all roles of the server, those of users in increasing order.
-func Roles() []Role { return []Role{Reader, Operator, Admin, Cluster, Join} }
+func Roles() []Role { return []Role{Reader, Operator, BreakGlass, Admin, Cluster, Join} }
 
 // rank orders the roles of users. The others have rank 0: they include only themselves.
 func (r Role) rank() int {
@@ -33,8 +35,10 @@ func (r Role) rank() int {
 		return 2
 	case Operator:
 		return 3
-	case Admin:
+	case BreakGlass:
 		return 4
+	case Admin:
+		return 5
 	case Cluster, Join, Scoped:
 	}
 	return 0
@@ -55,7 +59,7 @@ func ParseRole(name string) (Role, error) {
 			return r, nil
 		}
 	}
-	return "", fmt.Errorf("%q is not a role: want reader, operator, admin, cluster or join", name)
+	return "", fmt.Errorf("%q is not a role: want reader, operator, break-glass, admin, cluster or join", name)
 }
 
 // letter returns the letter of the role in tokens.

@@ -10,13 +10,14 @@ import (
 // TestRoles is the whole table: a row has what a role may do, a column what is needed.
 func TestRoles(t *testing.T) {
 	rows := map[access.Role]string{
-		"":              ".....",
-		"root":          ".....",
-		access.Reader:   "r....",
-		access.Operator: "ro...",
-		access.Admin:    "roa..",
-		access.Cluster:  "...c.",
-		access.Join:     "....j",
+		"":                "......",
+		"root":            "......",
+		access.Reader:     "r.....",
+		access.Operator:   "ro....",
+		access.BreakGlass: "rob...",
+		access.Admin:      "roba..",
+		access.Cluster:    "....c.",
+		access.Join:       ".....j",
 	}
 	for role, row := range rows {
 		for i, needed := range access.Roles() {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var scanned = regexp.MustCompile(`^kal_[roacjs]_[a-z2-7]{58}$`)
+var scanned = regexp.MustCompile(`^kal_[robacjs]_[a-z2-7]{58}$`)
 
 func TestTokensLookLikeTokens(t *testing.T) {
 	seen := map[string]bool{}

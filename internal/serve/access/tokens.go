@@ -27,7 +27,7 @@ var (
 type TokenRequest struct {
 	// Name is the person or program that uses it. // required
 	Name string
-	// Role is reader, operator or admin; with Workspaces, reader, approver or operator. // required
+	// Role is reader, operator, break-glass or admin; with Workspaces, reader, approver, operator or break-glass. // required
 	Role Role
 	// Workspaces limit the token to what belongs to them; empty means no limit. Environments limit it further.
 	Workspaces, Environments []string
@@ -53,7 +53,7 @@ func (t Tokens) Create(ctx context.Context, w TokenRequest, by Identity) (secret
 	case len(w.Workspaces) == 0 && len(w.Environments) > 0:
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: environments limit a token of workspaces: name these, too", ErrInvalidToken)
 	case len(w.Workspaces) == 0 && (w.Role.rank() == 0 || w.Role == Approver):
-		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want the role reader, operator or admin", ErrInvalidToken)
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: want the role reader, operator, break-glass or admin", ErrInvalidToken)
 	case !w.Expires.IsZero() && !w.Expires.After(now):
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: the expiry is in the past", ErrInvalidToken)
 	}

@@ -69,36 +69,35 @@ func registerApplications(s *service) {
 			id: id + "-application", path: "/applications/{name}/environments/{environment}/" + id, summary: summary, about: about, status: http.StatusAccepted,
 		}
 	}
-	// The commit of a command is checked below, so the control does not read the repository.
-	control := &promote.Control{Ledger: s.Ledger, Now: s.now}
 	tell(s, environment("promote", "Promote a commit of an application next", "The rules of the environment apply. It replaces an earlier request."),
 		func(ctx context.Context, in *applicationCommitInput) (Accepted, error) {
-			return s.applicationCommand(ctx, "promote", in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Order)
+			return s.applicationCommand(ctx, "promote", in.ApplicationPath, in.Body.Commit, in.Body.Why, in.Body.DryRun, Control.Order)
 		})
 	tell(s, environment("pause", "Pause promotions of an application to an environment", "A rollout that has started continues."),
 		func(ctx context.Context, in *applicationCommandInput) (Accepted, error) {
-			return s.applicationCommand(ctx, "pause", in.ApplicationPath, "", in.Body.Why, control.Pause)
+			return s.applicationCommand(ctx, "pause", in.ApplicationPath, "", in.Body.Why, in.Body.DryRun, Control.Pause)
 		})
 	tell(s, environment("resume", "Resume promotions of an application to an environment", ""),
 		func(ctx context.Context, in *applicationCommandInput) (Accepted, error) {
-			return s.applicationCommand(ctx, "resume", in.ApplicationPath, "", in.Body.Why, control.Resume)
+			return s.applicationCommand(ctx, "resume", in.ApplicationPath, "", in.Body.Why, in.Body.DryRun, Control.Resume)
 		})
 	tell(s, environment("abort", "Abort the promotion of a commit of an application",
 		"It is not promoted to or beyond this environment. To undo this, promote the commit again."),
 		func(ctx context.Context, in *applicationCommitInput) (Accepted, error) {
-			return s.applicationCommand(ctx, "abort", in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Abort)
+			return s.applicationCommand(ctx, "abort", in.ApplicationPath, in.Body.Commit, in.Body.Why, in.Body.DryRun, Control.Abort)
 		})
 	tell(s, environment("approve", "Approve a commit of an application, for a verification that waits for it", "As for an environment of a control plane."),
 		func(ctx context.Context, in *applicationCheckInput) (Accepted, error) {
-			return s.applicationCheck(ctx, "approve", in.ApplicationPath, in.Body, control.Approve)
+			return s.applicationCheck(ctx, "approve", in.ApplicationPath, in.Body, Control.Approve)
 		})
 	tell(s, environment(bypass, "Do without a verification of a commit of an application", "The reason is required, and shown for ever with who gave it."),
 		func(ctx context.Context, in *applicationCheckInput) (Accepted, error) {
-			return s.applicationCheck(ctx, bypass, in.ApplicationPath, in.Body, control.Bypass)
+			return s.applicationCheck(ctx, bypass, in.ApplicationPath, in.Body, Control.Bypass)
 		})
-	tell(s, environment(rollback, "Roll an application back to a commit that was deployed before", "It is promoted like any other commit, as the build that ran."),
+	tell(s, environment(rollback, "Take back the commit of an application in an environment",
+		"It returns to an earlier commit, as the build that ran. Neither the present one nor those that were merged on top of it are promoted to the environment or later ones, until one is requested or a newer one is merged. Pauses, windows and freezes do not delay it."),
 		func(ctx context.Context, in *applicationRollbackInput) (Accepted, error) {
-			return s.applicationCommand(ctx, rollback, in.ApplicationPath, in.Body.Commit, in.Body.Why, control.Order)
+			return s.rollBackApplication(ctx, in.ApplicationPath, in.Body)
 		})
 	tell(s, operation{
 		id: "record-build", path: "/applications/{name}/builds", summary: "Record what CI built from a commit of an application", status: http.StatusAccepted,
@@ -108,7 +107,7 @@ func registerApplications(s *service) {
 
 // applicationCommand records a command about an application in the audit trail, and passes it on.
 func (s *service) applicationCommand(
-	ctx context.Context, action string, at ApplicationPath, commit, why string, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at ApplicationPath, commit, why string, dryRun bool, give giving,
 ) (Accepted, error) {
 	ctx, a, err := s.changing(ctx, action, at)
 	if err != nil {
@@ -118,7 +117,37 @@ func (s *service) applicationCommand(
 		return Accepted{}, err
 	}
 	w := promote.Command{Subject: a.Subject, Environment: at.Environment, Commit: commit, By: access.From(ctx).Name, Why: safe(why)}
-	return s.giveApplication(ctx, action, &a.Application, w, give)
+	return s.giveApplication(ctx, action, &a.Application, w, dryRun, give)
+}
+
+// rollBackApplication takes back the present commit of an application in an environment.
+func (s *service) rollBackApplication(ctx context.Context, at ApplicationPath, in RollbackCommand) (Accepted, error) {
+	ctx, a, err := s.changing(ctx, rollback, at)
+	if err != nil {
+		return Accepted{}, err
+	}
+	to, err := s.commitOf(ctx, &a.Application, at.Environment, rollback, in.Commit)
+	if err != nil {
+		return Accepted{}, err
+	}
+	w := promote.Command{Subject: a.Subject, Environment: at.Environment, By: access.From(ctx).Name, Why: safe(in.Why), Fast: in.Fast, Now: in.Now, All: in.All}
+	for _, e := range a.Environments {
+		if e.Environment == at.Environment && e.Build != nil {
+			w.Commit = e.Build.Commit
+		}
+	}
+	if in.Commit != "" {
+		w.To = to
+	}
+	if in.Now { // clusters change outside of their windows, and in spite of their holds
+		place := access.Place{ControlPlane: a.ControlPlane, Workspace: a.Workspace, Environment: at.Environment}
+		if err := s.override(ctx, &w, place, in.BreakGlass, in.DryRun, "rollback --now"); err != nil {
+			return Accepted{}, err
+		}
+	}
+	accepted, err := s.giveApplication(ctx, rollback, &a.Application, w, in.DryRun, Control.RollBack)
+	accepted.Commit = to
+	return accepted, err
 }
 
 // changing returns the application of a command, if the client sees it there and may change it.
@@ -136,13 +165,17 @@ func (s *service) changing(ctx context.Context, action string, at ApplicationPat
 
 // giveApplication records a command about an application in the audit trail, passes it on, and wakes its rounds.
 func (s *service) giveApplication(
-	ctx context.Context, action string, a *query.Application, w promote.Command, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, a *query.Application, w promote.Command, dryRun bool, give giving,
 ) (Accepted, error) {
-	about := detail("application", a.Subject, "commit", w.Commit, "check", w.Check, "why", w.Why)
+	if dryRun {
+		return s.rehearseApplication(ctx, a, w, give)
+	}
+	about := detail("application", a.Subject, "commit", w.Commit, "to", w.To, "check", w.Check, "why", w.Why)
 	if err := s.audit(ctx, action, w.Environment, about); err != nil {
 		return Accepted{}, err
 	}
-	if err := give(ctx, w); err != nil {
+	// The commit is checked before, so the control does not read the repository.
+	if err := give(&promote.Control{Ledger: s.Ledger, Now: s.now}, ctx, w); err != nil {
 		return Accepted{}, err
 	}
 	s.tellApplication(a, w.Environment, w.Commit)

@@ -41,16 +41,16 @@ func TestCommandsAboutAnApplication(t *testing.T) {
 		}
 	}
 	want := []string{
-		"requested dev 111 operator 1.4.0 loses orders", "requested dev eee operator ", "paused dev * operator holidays", "resumed dev * operator ", "aborted dev eee operator ",
+		"rolledBack dev eee operator 1.4.0 loses orders", "requested dev eee operator ", "paused dev * operator holidays", "resumed dev * operator ", "aborted dev eee operator ",
 	}
 	if diff := cmp.Diff(want, w.words()); diff != "" {
 		t.Error(diff)
 	}
 	steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Subject: helloSubject, Kind: "requested"})
-	if err != nil || len(steps) != 2 {
+	if err != nil || len(steps) != 1 {
 		t.Errorf("the application has the requests %v (%v)", steps, err)
 	}
-	if trail := w.trail(); len(trail) != 5 || !strings.Contains(trail[0], `rollback dev application="`+helloSubject+`" commit="`+good+`"`) {
+	if trail := w.trail(); len(trail) != 5 || !strings.Contains(trail[0], `rollback dev application="`+helloSubject+`" commit="`+commit("e")+`" why=`) {
 		t.Errorf("the audit trail is %q", trail)
 	}
 	if len(w.spoken) != 5 || w.spoken[0] != controlPlane+" "+helloSubject {

@@ -168,12 +168,11 @@ func (s *service) pausing(who access.Identity) *assistant.Pausing {
 		Pause: func(ctx context.Context, p assistant.Promotions, why string) (err error) {
 			ctx = access.With(ctx, who)
 			if p.Application != "" {
-				control := &promote.Control{Ledger: s.Ledger, Now: s.now}
-				_, err = s.applicationCommand(ctx, "pause", applicationOf(p), "", why, control.Pause)
+				_, err = s.applicationCommand(ctx, "pause", applicationOf(p), "", why, false, Control.Pause)
 				return err
 			}
 			if err = ruleOf("pause").Admit(who); err == nil {
-				_, err = s.command(ctx, "pause", ringOf(p), "", why, s.Control.Pause)
+				_, err = s.command(ctx, "pause", ringOf(p), "", why, false, Control.Pause)
 			}
 			return err
 		},

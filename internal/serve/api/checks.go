@@ -21,6 +21,8 @@ import (
 type CheckCommand struct {
 	// Check is the name of the verification.
 	Check string `json:"check" minLength:"1" maxLength:"100"`
+	// BreakGlass overrides the rules in an emergency, for the role break-glass. It needs a reason, and has an audit entry of its own.
+	BreakGlass bool `json:"breakGlass,omitempty"`
 	CommitCommand
 }
 
@@ -37,7 +39,7 @@ type verified struct {
 
 // checkCommand passes on a command about a verification of a control plane's environment, or of a ring of it.
 func (s *service) checkCommand(
-	ctx context.Context, action string, at RingPath, in CheckCommand, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at RingPath, in CheckCommand, give giving,
 ) (Accepted, error) {
 	standing, name, commit, err := s.subject(ctx, action, at, in.Commit)
 	if err != nil {
@@ -56,8 +58,13 @@ func (s *service) checkCommand(
 	if err != nil {
 		return Accepted{}, err
 	}
+	if action == bypass {
+		if err := s.override(ctx, &w, access.Place{}, in.BreakGlass, in.DryRun, action); err != nil {
+			return Accepted{}, err
+		}
+	}
 	w.Subject = standing.ControlPlane
-	return s.give(ctx, action, w, give)
+	return s.give(ctx, action, w, in.DryRun, give)
 }
 
 // verifiedRing returns the state of a ring: of the first of its batches that has a commit, where not all have.
@@ -80,7 +87,7 @@ func (s *service) verifiedRing(at RingPath, name, commit string) (verified, erro
 
 // applicationCheck passes on a command about a verification of an application's environment.
 func (s *service) applicationCheck(
-	ctx context.Context, action string, at ApplicationPath, in CheckCommand, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at ApplicationPath, in CheckCommand, give giving,
 ) (Accepted, error) {
 	ctx, a, err := s.changing(ctx, action, at)
 	if err != nil {
@@ -105,8 +112,14 @@ func (s *service) applicationCheck(
 	if err != nil {
 		return Accepted{}, err
 	}
+	if action == bypass {
+		place := access.Place{ControlPlane: a.ControlPlane, Workspace: a.Workspace, Environment: at.Environment}
+		if err := s.override(ctx, &w, place, in.BreakGlass, in.DryRun, action); err != nil {
+			return Accepted{}, err
+		}
+	}
 	w.Subject = a.Subject
-	return s.giveApplication(ctx, action, &a.Application, w, give)
+	return s.giveApplication(ctx, action, &a.Application, w, in.DryRun, give)
 }
 
 // command returns the command, or why the user cannot give it: about a commit that the environment does not have, a verification

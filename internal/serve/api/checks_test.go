@@ -65,7 +65,7 @@ func TestApprovalsAndBypasses(t *testing.T) {
 		"of the environment, in a ring":    {person: "anna release", operation: "approve", ring: "canary", check: "release", commit: commit("f"), status: 404, says: "release"},
 		"an unknown ring":                  {person: "anna", operation: "approve", ring: "early", check: "slow", commit: commit("f"), status: 404, says: "canary"},
 		"a bypass":                         {token: "admin", operation: "bypass", check: "verification 3", why: "the test is broken", status: 202},
-		"a bypass of an operator":          {token: "operator", operation: "bypass", check: "verification 3", why: "the test is broken", status: 403, says: "needs admin"},
+		"a bypass of an operator":          {token: "operator", operation: "bypass", check: "verification 3", why: "the test is broken", status: 403, says: "needs break-glass"},
 		"a bypass without a reason":        {token: "admin", operation: "bypass", check: "verification 3", why: " ", status: 422, says: "say why"},
 		"a bypass of what has passed":      {token: "admin", operation: "bypass", check: "done", why: "no", status: 409, says: "has passed already"},
 		"a bypass of an unknown one":       {token: "admin", operation: "bypass", check: "smoke", why: "no", status: 404, says: "smoke"},

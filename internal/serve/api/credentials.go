@@ -34,7 +34,7 @@ type Credential struct {
 type TokenRequest struct {
 	// Name is the person or program that uses it.
 	Name string `json:"name" minLength:"1" maxLength:"128"`
-	Role string `json:"role" enum:"reader,approver,operator,admin,join"`
+	Role string `json:"role" enum:"reader,approver,operator,break-glass,admin,join"`
 	// Workspaces limit a token of the role reader, approver or operator to what belongs to them. Default: no limit.
 	Workspaces []string `json:"workspaces,omitempty" maxItems:"1000"`
 	// Environments limit a token of workspaces further. Default: all environments.

@@ -17,6 +17,8 @@ import (
 type Command struct {
 	// Why is the reason, which users see wherever the command is shown.
 	Why string `json:"why,omitempty" maxLength:"500"`
+	// DryRun means that the answer says what the command would do, and that nothing is done.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // CommitCommand is a command about a commit in an environment.
@@ -32,6 +34,8 @@ type SkipCommand struct {
 	Commit string `json:"commit" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
 	// Why is the reason, which users see wherever the command is shown.
 	Why string `json:"why" minLength:"1" maxLength:"500"`
+	// DryRun means that the answer says what the command would do, and that nothing is done.
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // RollbackCommand rolls an environment back.
@@ -40,8 +44,10 @@ type RollbackCommand struct {
 	Commit string `json:"commit,omitempty" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
 	// Fast means that the soaks of rings do not delay it, however long ago that commit ran well.
 	Fast bool `json:"fast,omitempty"`
-	// Now means that it does not wait for the windows and holds of single clusters either. It needs the role admin.
+	// Now means that it does not wait for the windows and holds of single clusters either. It needs the role admin, or BreakGlass.
 	Now bool `json:"now,omitempty"`
+	// BreakGlass allows Now in an emergency, for the role break-glass. It needs a reason, and has an audit entry of its own.
+	BreakGlass bool `json:"breakGlass,omitempty"`
 	// All means that all rings of the environment go back, and not only the one that is named.
 	All bool `json:"all,omitempty"`
 	Command
@@ -62,6 +68,8 @@ type Accepted struct {
 	// By is the user who gave the command, Why the reason.
 	By  string `json:"by"`
 	Why string `json:"why,omitempty"`
+	// Rehearsal is what the command would do; only of a dry run, which stores nothing.
+	Rehearsal *Rehearsal `json:"rehearsal,omitempty"`
 }
 
 type (
@@ -94,30 +102,30 @@ func registerMoves(s *service) {
 	}
 	tell(s, environment("promote", "Promote a commit next", "The rules of the environment apply: gates, windows, approval. It replaces an earlier request."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.command(ctx, "promote", in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Order)
+			return s.command(ctx, "promote", in.RingPath, in.Body.Commit, in.Body.Why, in.Body.DryRun, Control.Order)
 		})
 	tell(s, environment("pause", "Pause promotions to an environment", "A rollout that has started continues."),
 		func(ctx context.Context, in *commandInput) (Accepted, error) {
-			return s.command(ctx, "pause", in.RingPath, "", in.Body.Why, s.Control.Pause)
+			return s.command(ctx, "pause", in.RingPath, "", in.Body.Why, in.Body.DryRun, Control.Pause)
 		})
 	tell(s, environment("resume", "Resume promotions to an environment", ""),
 		func(ctx context.Context, in *commandInput) (Accepted, error) {
-			return s.command(ctx, "resume", in.RingPath, "", in.Body.Why, s.Control.Resume)
+			return s.command(ctx, "resume", in.RingPath, "", in.Body.Why, in.Body.DryRun, Control.Resume)
 		})
 	tell(s, environment("abort", "Abort the promotion of a commit",
 		"It is not promoted to or beyond this environment. To undo this, promote the commit again."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.command(ctx, "abort", in.RingPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
+			return s.command(ctx, "abort", in.RingPath, in.Body.Commit, in.Body.Why, in.Body.DryRun, Control.Abort)
 		})
 	tell(s, environment("approve", "Approve a commit, for a verification that waits for it",
 		"The verification says who may: groups of the sign-on, and whether the author of the commit may. It is recorded who approved."),
 		func(ctx context.Context, in *checkInput) (Accepted, error) {
-			return s.checkCommand(ctx, "approve", in.RingPath, in.Body, s.Control.Approve)
+			return s.checkCommand(ctx, "approve", in.RingPath, in.Body, Control.Approve)
 		})
 	tell(s, environment("bypass", "Do without a verification of a commit",
 		"The reason is required. It is shown for ever, with who gave it: on the commit's statuses, and in the history."),
 		func(ctx context.Context, in *checkInput) (Accepted, error) {
-			return s.checkCommand(ctx, bypass, in.RingPath, in.Body, s.Control.Bypass)
+			return s.checkCommand(ctx, bypass, in.RingPath, in.Body, Control.Bypass)
 		})
 	tell(s, environment("rollback", "Take back the commit of an environment or ring",
 		"It returns to an earlier commit. Neither the present one nor those that were merged on top of it are promoted to it or later, until one is requested or a newer one is merged. Pauses, windows and freezes do not delay it."),
@@ -126,15 +134,12 @@ func registerMoves(s *service) {
 		})
 	tell(s, environment("skip", "Let a commit pass a ring", "Later rings do not wait until it has run there. To undo this, promote the commit to the ring again."),
 		func(ctx context.Context, in *skipInput) (Accepted, error) {
-			return s.command(ctx, "skip", RingPath{in.EnvironmentPath, in.Ring}, in.Body.Commit, in.Body.Why, s.Control.Skip)
+			return s.command(ctx, "skip", RingPath{in.EnvironmentPath, in.Ring}, in.Body.Commit, in.Body.Why, in.Body.DryRun, Control.Skip)
 		})
 }
 
 // rollBack takes back the present commit of an environment or ring.
 func (s *service) rollBack(ctx context.Context, at RingPath, in RollbackCommand) (Accepted, error) {
-	if err := access.From(ctx).May(access.Admin); in.Now && err != nil {
-		return Accepted{}, err // clusters change outside of their windows, and in spite of their holds
-	}
 	standing, name, to, err := s.subject(ctx, rollback, at, in.Commit)
 	if err != nil {
 		return Accepted{}, err
@@ -153,7 +158,12 @@ func (s *service) rollBack(ctx context.Context, at RingPath, in RollbackCommand)
 	if in.Commit != "" {
 		w.To = to
 	}
-	accepted, err := s.give(ctx, rollback, w, s.Control.RollBack)
+	if in.Now { // clusters change outside of their windows, and in spite of their holds
+		if err := s.override(ctx, &w, access.Place{}, in.BreakGlass, in.DryRun, "rollback --now"); err != nil {
+			return Accepted{}, err
+		}
+	}
+	accepted, err := s.give(ctx, rollback, w, in.DryRun, Control.RollBack)
 	accepted.Commit = to
 	return accepted, err
 }
@@ -169,7 +179,7 @@ const rollback = "rollback"
 
 // command records a command in the audit trail, and passes it on.
 func (s *service) command(
-	ctx context.Context, action string, at RingPath, commit, why string, give func(context.Context, promote.Command) error,
+	ctx context.Context, action string, at RingPath, commit, why string, dryRun bool, give giving,
 ) (Accepted, error) {
 	standing, name, commit, err := s.subject(ctx, action, at, commit)
 	if err != nil {
@@ -178,16 +188,22 @@ func (s *service) command(
 	w := promote.Command{
 		Subject: standing.ControlPlane, Environment: name, Commit: commit, By: access.From(ctx).Name, Why: safe(why),
 	}
-	return s.give(ctx, action, w, give)
+	return s.give(ctx, action, w, dryRun, give)
 }
 
-// give records a command in the audit trail, passes it on, and wakes who carries it out.
-func (s *service) give(ctx context.Context, action string, w promote.Command, give func(context.Context, promote.Command) error) (Accepted, error) {
+// giving passes a command on.
+type giving func(c Control, ctx context.Context, w promote.Command) error
+
+// give records a command in the audit trail, passes it on, and wakes who carries it out. A dry run does nothing of this.
+func (s *service) give(ctx context.Context, action string, w promote.Command, dryRun bool, give giving) (Accepted, error) {
+	if dryRun {
+		return s.rehearse(ctx, w, give)
+	}
 	about := detail("controlPlane", w.Subject, "commit", w.Commit, "to", w.To, "check", w.Check, "why", w.Why)
 	if err := s.audit(ctx, action, w.Environment, about); err != nil {
 		return Accepted{}, err
 	}
-	if err := give(ctx, w); err != nil {
+	if err := give(s.Control, ctx, w); err != nil {
 		return Accepted{}, err
 	}
 	environment, ring := decide.SplitRing(w.Environment)

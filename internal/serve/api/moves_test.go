@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -221,5 +222,38 @@ func TestNothingIsDoneThatIsNotOnRecord(t *testing.T) {
 	tokens, err := w.ledger.Tokens(t.Context())
 	if err != nil || len(tokens) != 3 || len(w.words()) > 0 {
 		t.Errorf("something was done: %d tokens, words %q, error %v", len(tokens), w.words(), err)
+	}
+}
+
+// TestBreakGlass: the role break-glass overrides rules only if the client says so, with a reason, and that has an audit entry of its own. An
+// admin needs neither.
+func TestBreakGlass(t *testing.T) {
+	w := newWorld(t)
+	token := w.store(ledger.Token{ID: "on-call", Description: "on-call", Role: "break-glass"}, access.BreakGlass)
+	for _, tc := range []struct {
+		token, body string
+		status      int
+	}{
+		{w.tokens[access.Operator], `{"now": true, "breakGlass": true, "why": "fire"}`, http.StatusForbidden},
+		{token, `{"now": true, "why": "fire"}`, http.StatusForbidden},
+		{token, `{"now": true, "breakGlass": true}`, http.StatusUnprocessableEntity},
+		{token, `{"now": true, "breakGlass": true, "why": "fire"}`, http.StatusAccepted},
+		{w.tokens[access.Admin], `{"now": true}`, http.StatusAccepted},
+	} {
+		if a := w.post("/api/v1/environments/dev/rollback", tc.token, tc.body); a.status != tc.status {
+			t.Errorf("%s: got %d: %s", tc.body, a.status, a.body)
+		}
+	}
+	about := ` commit="` + commit("c") + `"`
+	trail := []string{
+		`on-call (token on-call) break-glass dev action="rollback --now"` + about + ` why="fire"`,
+		`on-call (token on-call) rollback dev controlPlane="` + controlPlane + `"` + about + ` why="fire"`,
+		`admin (token admin) rollback dev controlPlane="` + controlPlane + `"` + about,
+	}
+	if diff := cmp.Diff(trail, w.trail()); diff != "" {
+		t.Errorf("audit trail (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"rolledBack dev ccc on-call (break-glass) fire", "rolledBack dev ccc admin "}, w.words()); diff != "" {
+		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }

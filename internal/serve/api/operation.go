@@ -31,12 +31,12 @@ var roles = map[string]access.Role{
 	"get-application-progress": access.Reader, "list-solution-versions": access.Reader, "list-revisions": access.Reader, listen: access.Reader,
 
 	"promote": access.Operator, "pause": access.Operator, "resume": access.Operator, "abort": access.Operator, "rollback": access.Operator,
-	"approve": access.Operator, "bypass": access.Admin,
+	"approve": access.Operator, bypass: access.BreakGlass,
 	"skip": access.Operator,
 
 	"promote-application": access.Operator, "pause-application": access.Operator, "resume-application": access.Operator,
 	"abort-application": access.Operator, "rollback-application": access.Operator, "record-build": access.Operator,
-	approveApplication: access.Approver, "bypass-application": access.Admin,
+	approveApplication: access.Approver, bypassApplication: access.BreakGlass,
 
 	"get-application-values": access.Reader, setApplicationValues: access.Operator, "get-values": access.Reader, "list-missing-values": access.Reader, setPlatformValues: access.Operator,
 
@@ -65,15 +65,19 @@ var inWorkspaces = map[string]bool{
 	"list-solution-versions": true, "list-revisions": true,
 
 	"promote-application": true, "pause-application": true, "resume-application": true, "abort-application": true,
-	"rollback-application": true, "record-build": true, approveApplication: true,
+	"rollback-application": true, "record-build": true, approveApplication: true, bypassApplication: true,
 
 	"get-application-values": true, setApplicationValues: true, "list-missing-values": true,
 
 	rollbackTarget: true, uninstallTargets: true, deployTargets: true,
 }
 
-// approveApplication is the operation for which, in workspaces, the role approver is enough.
-const approveApplication = "approve-application"
+const (
+	// approveApplication is the operation for which, in workspaces, the role approver is enough.
+	approveApplication = "approve-application"
+	// bypassApplication is the operation for which, in an emergency, the role break-glass is enough.
+	bypassApplication = "bypass-application"
+)
 
 // ruleOf returns the rule of an operation; that of an unknown one lets no client through.
 func ruleOf(operation string) access.Rule {

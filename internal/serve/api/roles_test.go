@@ -15,35 +15,35 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// rights is who may do what, once more: reader, operator, admin, cluster and join, in this order, and then reader, approver and operator of a
-// workspace, in capitals. A new operation has to be added here after deciding about each of them.
+// rights is who may do what, once more: reader, operator, break-glass, admin, cluster and join, in this order, and then reader, approver, operator
+// and break-glass of a workspace, in capitals. A new operation has to be added here after deciding about each of them.
 var rights = map[string]string{
-	"GET /whoami": "roacjRPO",
+	"GET /whoami": "robacjRPOB",
 
-	"GET /environments": "roaRPO", "GET /environments/{name}": "roaRPO", "GET /environments/{name}/progress": "roa", "GET /environments/{name}/explain": "roa",
-	"GET /matrix": "roaRPO", "GET /map": "roaRPO",
-	"GET /applications/{name}/environments/{environment}/versions": "roaRPO", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "roaRPO",
-	"GET /applications": "roaRPO", "GET /applications/{name}": "roaRPO", "GET /applications/{name}/progress": "roaRPO",
-	"GET /workloads": "roaRPO", "GET /workloads/{name}": "roaRPO", "GET /targets": "roaRPO", "GET /environments/{name}/targets/{target}": "roaRPO", "GET /assignments": "roaRPO", "GET /versions": "roaRPO",
-	"GET /clusters": "roaRPO", "GET /clusters/{name}": "roaRPO", "GET /reconcilers": "roaRPO", "GET /discrepancies": "roaRPO", "GET /needs": "roaRPO",
-	"GET /promotions": "roaRPO", "GET /promotions/{commit}": "roaRPO", "GET /history": "roaRPO", "GET /compare/{a}/{b}": "roaRPO", "GET /figures": "roaRPO",
-	"GET /events": "roaRPO",
+	"GET /environments": "robaRPOB", "GET /environments/{name}": "robaRPOB", "GET /environments/{name}/progress": "roba", "GET /environments/{name}/explain": "roba",
+	"GET /matrix": "robaRPOB", "GET /map": "robaRPOB",
+	"GET /applications/{name}/environments/{environment}/versions": "robaRPOB", "GET /applications/{name}/environments/{environment}/targets/{target}/revisions": "robaRPOB",
+	"GET /applications": "robaRPOB", "GET /applications/{name}": "robaRPOB", "GET /applications/{name}/progress": "robaRPOB",
+	"GET /workloads": "robaRPOB", "GET /workloads/{name}": "robaRPOB", "GET /targets": "robaRPOB", "GET /environments/{name}/targets/{target}": "robaRPOB", "GET /assignments": "robaRPOB", "GET /versions": "robaRPOB",
+	"GET /clusters": "robaRPOB", "GET /clusters/{name}": "robaRPOB", "GET /reconcilers": "robaRPOB", "GET /discrepancies": "robaRPOB", "GET /needs": "robaRPOB",
+	"GET /promotions": "robaRPOB", "GET /promotions/{commit}": "robaRPOB", "GET /history": "robaRPOB", "GET /compare/{a}/{b}": "robaRPOB", "GET /figures": "robaRPOB",
+	"GET /events": "robaRPOB",
 
-	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
-	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa", "POST /environments/{name}/skip": "oa",
-	"POST /environments/{name}/approve": "oa", "POST /environments/{name}/bypass": "a",
-	"POST /applications/{name}/environments/{environment}/approve": "oaPO", "POST /applications/{name}/environments/{environment}/bypass": "a",
-	"POST /applications/{name}/environments/{environment}/promote": "oaO", "POST /applications/{name}/environments/{environment}/pause": "oaO",
-	"POST /applications/{name}/environments/{environment}/resume": "oaO", "POST /applications/{name}/environments/{environment}/abort": "oaO",
-	"POST /applications/{name}/environments/{environment}/rollback": "oaO", "POST /applications/{name}/builds": "oaO",
+	"POST /environments/{name}/promote": "oba", "POST /environments/{name}/pause": "oba", "POST /environments/{name}/resume": "oba",
+	"POST /environments/{name}/abort": "oba", "POST /environments/{name}/rollback": "oba", "POST /environments/{name}/skip": "oba",
+	"POST /environments/{name}/approve": "oba", "POST /environments/{name}/bypass": "ba",
+	"POST /applications/{name}/environments/{environment}/approve": "obaPOB", "POST /applications/{name}/environments/{environment}/bypass": "baB",
+	"POST /applications/{name}/environments/{environment}/promote": "obaOB", "POST /applications/{name}/environments/{environment}/pause": "obaOB",
+	"POST /applications/{name}/environments/{environment}/resume": "obaOB", "POST /applications/{name}/environments/{environment}/abort": "obaOB",
+	"POST /applications/{name}/environments/{environment}/rollback": "obaOB", "POST /applications/{name}/builds": "obaOB",
 
-	"GET /applications/{name}/environments/{environment}/values": "roaRPO", "POST /applications/{name}/environments/{environment}/values": "oaO",
-	"POST /applications/{name}/environments/{environment}/targets/rollback": "oaO", "POST /applications/{name}/environments/{environment}/targets/uninstall": "oaO",
-	"POST /applications/{name}/environments/{environment}/targets/deploy": "oaO",
-	"GET /missing-values":             "roaRPO",
-	"GET /environments/{name}/values": "roa", "POST /environments/{name}/values": "oa",
+	"GET /applications/{name}/environments/{environment}/values": "robaRPOB", "POST /applications/{name}/environments/{environment}/values": "obaOB",
+	"POST /applications/{name}/environments/{environment}/targets/rollback": "obaOB", "POST /applications/{name}/environments/{environment}/targets/uninstall": "obaOB",
+	"POST /applications/{name}/environments/{environment}/targets/deploy": "obaOB",
+	"GET /missing-values":             "robaRPOB",
+	"GET /environments/{name}/values": "roba", "POST /environments/{name}/values": "oba",
 
-	"GET /messages": "oa", "GET /replicas": "oa",
+	"GET /messages": "oba", "GET /replicas": "oba",
 
 	"POST /clusters": "a", "POST /clusters/{name}/rotate": "a", "POST /clusters/{name}/revoke": "a",
 	"GET /tokens": "a", "POST /tokens": "a", "POST /tokens/{id}/revoke": "a", "GET /audit": "a", "POST /reports/file": "a",
@@ -51,7 +51,7 @@ var rights = map[string]string{
 	"POST /reports": "c", "POST /reports/flux": "c", "POST /reports/argocd": "c",
 	"POST /clusters/join": "j",
 
-	"GET /deliveries": "c", "GET /deliveries/archives/{digest}": "c", "GET /deliveries/key": "roacjRPO",
+	"GET /deliveries": "c", "GET /deliveries/archives/{digest}": "c", "GET /deliveries/key": "robacjRPOB",
 }
 
 // operations are those of the description: method and path below the root.
@@ -85,6 +85,7 @@ func TestRights(t *testing.T) {
 		"r": w.tokens[access.Reader], "o": w.tokens[access.Operator], "a": w.tokens[access.Admin], "c": credential,
 		"j": w.store(ledger.Token{ID: "join", Role: "join", Scope: `{"memberships":[]}`}, access.Join),
 		"R": w.scoped(access.Reader, "shop"), "P": w.scoped(access.Approver, "shop"), "O": w.scoped(access.Operator, "shop"),
+		"b": w.store(ledger.Token{ID: "b", Role: "break-glass"}, access.BreakGlass), "B": w.scoped(access.BreakGlass, "shop"),
 	}
 	page, err := os.ReadFile("../../../docs/reference/api.md")
 	if err != nil {
@@ -112,7 +113,7 @@ func TestRights(t *testing.T) {
 				t.Errorf("%s as %q: got %d", operation, who, got)
 			}
 		}
-		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "roacjRPO" {
+		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "robacjRPOB" {
 			t.Errorf("%s without a token: got %d", operation, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -77,6 +78,10 @@ type Server struct {
 	Values Values
 	// Targets proposes what single targets should have. Optional.
 	Targets Targets
+	// Rehearse returns the state of the promotions of a control plane, and what it would be after commands, as they are recorded. Optional.
+	Rehearse func(ctx context.Context, controlPlane string, commands ...ledger.Step) (is, would *promote.Outcome, err error)
+	// RehearseApplication is Rehearse for an application. Optional.
+	RehearseApplication func(ctx context.Context, controlPlane, subject string, commands ...ledger.Step) (*deliver.Rehearsed, error)
 	// OnCommand is called after a command was stored. Optional.
 	OnCommand func(controlPlane, environment string)
 	// OnApplication is called after a command or build of an application was stored. Optional.

@@ -137,7 +137,7 @@ func (s *Sessions) enter(w http.ResponseWriter, r *http.Request, v state, who ac
 func mayRead(who access.Identity) error {
 	if who.Role == access.Cluster || who.Role == access.Join {
 		return &access.Refusal{
-			Kind: access.ErrForbidden, What: "this is the token of a cluster", Next: "use one of the role reader, operator or admin",
+			Kind: access.ErrForbidden, What: "this is the token of a cluster", Next: "use one of the role reader, operator, break-glass or admin",
 		}
 	}
 	return access.Rule{Role: access.Reader, Scoped: true}.Admit(who)

@@ -88,6 +88,7 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 		},
 		Ledger: s.Ledger, Events: events, Log: s.Log, FluxSecret: fluxSecret, SessionKey: sessionKey, Version: s.Version,
 		Jobs:          s.chains.promoter.Jobs,
+		Rehearse:      s.chains.rehearse,
 		OnCommand:     func(subject, _ string) { s.Keeper.RunChain(subject) },
 		OnError:       s.disk.note,
 		Refuses:       s.recognition.refusal,
@@ -248,6 +249,17 @@ func (c *chains) Promote(ctx context.Context, controlPlane string) (*serve.Promo
 		}
 	}
 	return promoted, err
+}
+
+// rehearse returns the state of a control plane's promotions, and what it would be after commands.
+func (c *chains) rehearse(ctx context.Context, controlPlane string, commands ...ledger.Step) (is, would *promote.Outcome, err error) {
+	platform := func() *promote.Platform { // it is for one round
+		return c.flows.platform(controlPlane, c.explicit[controlPlane], rollouts{c.board, controlPlane})
+	}
+	if is, err = c.promoter.Preview(ctx, platform()); err == nil {
+		would, err = c.promoter.Rehearse(ctx, platform(), commands...)
+	}
+	return is, would, err
 }
 
 // rollouts are the results of the last rounds of a control plane's environments.

@@ -84,7 +84,7 @@ func (s *Server) wireDeliveries() error {
 	}
 	d.version = s.Version
 	s.onClose(d.scanner.Close)
-	s.Keeper.Deliveries, s.API.Observer.Histories = d, newHistories(d)
+	s.Keeper.Deliveries, s.API.Observer.Histories, s.API.RehearseApplication = d, newHistories(d), d.rehearse
 	return nil
 }
 
@@ -157,6 +157,24 @@ func (d *deliveries) Follow(ctx context.Context, controlPlane, application strin
 		}
 		return chain.Follow(ctx, a.request, a.last)
 	})
+}
+
+// rehearse returns what commands would do to an application.
+func (d *deliveries) rehearse(ctx context.Context, controlPlane, application string, commands ...ledger.Step) (*deliver.Rehearsed, error) {
+	d.mu.Lock()
+	a := d.known[deliveredTo{controlPlane, application}]
+	d.mu.Unlock()
+	if a == nil {
+		return nil, fmt.Errorf("%w: this server does not deliver %s", ledger.ErrNotFound, application)
+	}
+	if err := a.rounds.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer a.rounds.Release(1)
+	if a.last == nil {
+		return nil, fmt.Errorf("%w: the first round of the application has not ended, or another server delivers it", ledger.ErrInvalid)
+	}
+	return d.chain(controlPlane, a.request.Workload).Rehearse(sandbox.For(ctx, application), a.request, a.last, commands...)
 }
 
 // round runs one round of an application, and puts the result on the board.

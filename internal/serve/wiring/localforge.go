@@ -93,7 +93,7 @@ func forgeRight(r access.Role) local.Right {
 	switch r {
 	case access.Reader:
 		return local.Read
-	case access.Operator:
+	case access.Operator, access.BreakGlass:
 		return local.Write
 	case access.Admin:
 		return local.Admin
