@@ -152,7 +152,7 @@ func stateAfter(step ledger.Step) string {
 		return string(detail.Phase)
 	case decide.StepStarted:
 		return string(decide.Applying)
-	case decide.StepFailed, promote.Aborted, promote.RolledBack:
+	case decide.StepDeployed, decide.StepFailed, promote.Aborted, promote.RolledBack:
 		return step.Kind
 	}
 	return ""
