@@ -41,6 +41,30 @@ func TestRandomResultsThatAreUsed(t *testing.T) {
 	}
 }
 
+// Hooks that are left out may be random, such as the names of the pods of tests. Hooks of installation may not.
+func TestRandomResultsInHooks(t *testing.T) {
+	hook := func(event string) string {
+		return printing("a") + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: 'test-{{ randAlphaNum 5 | lower }}', annotations: {helm.sh/hook: '" + event + "'}}\n"
+	}
+	for event, want := range map[string]bool{"test": true, "test-success": true, "pre-delete": true, "post-rollback,test": true, "post-install": false, "test,pre-upgrade": false} {
+		r := engine.Run(oneTemplate(hook(event)), nil).Targets[0]
+		if got := r.Manifests != nil; got != want {
+			t.Errorf("%s: rendered: %v, %s", event, got, showProblems(r.Problems))
+		}
+	}
+}
+
+// The values are found with the templates that matter alone, including those that they include.
+func TestRandomResultsBehindManyTemplates(t *testing.T) {
+	job := oneTemplate(printing(`{{ include (print $.Template.BasePath "/secret.yaml") . | sha256sum }}`),
+		chart.File{Path: "templates/secret.yaml", Content: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: {{ .Values.p | default (randAlpha 9) }}}\n")},
+		chart.File{Path: "templates/work.yaml", Content: []byte("{{ range until 100000 }}{{ end }}")})
+	problems := engine.Run(job, nil).Targets[0].Problems
+	if len(problems) != 1 || !strings.HasSuffix(describe(problems[0]), ": \"p\"\n") {
+		t.Error(showProblems(problems))
+	}
+}
+
 // All parts that depend on random results are listed at once, each with the value that avoids it. Values of dependencies and of
 // helpers that take the name of a value are found, too.
 func TestRandomResultsNameTheValueThatAvoidsThem(t *testing.T) {

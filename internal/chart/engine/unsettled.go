@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"helm.sh/helm/v4/pkg/chart/common"
 	helm "helm.sh/helm/v4/pkg/chart/v2"
+	release "helm.sh/helm/v4/pkg/release/v1"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
@@ -36,22 +38,25 @@ func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, one ma
 	left := changed(one, other)
 	if err != nil { // such as a check that fails with one of the results only
 		left = []change{{}}
+	} else if len(left) == 0 {
+		return nil
 	}
 	var problems []fleet.Problem
-	m := newMeter() // one for all attempts
+	m := &workMeter{left: maxListing, values: newValues()} // one for all attempts
+	part := c.making(left)
 	for _, value := range c.candidates(left) {
-		if len(left) == 0 {
+		if len(left) == 0 || m.exceeded != nil {
 			break
 		}
 		tried, ok := with(composed, value)
 		if !ok {
 			continue
 		}
-		a, err := c.output(tried, o, &chance{}, m)
+		a, err := part.output(tried, o, &chance{}, m)
 		if err != nil {
 			continue
 		}
-		b, err := c.output(tried, o, &chance{other: true}, m)
+		b, err := part.output(tried, o, &chance{other: true}, m)
 		if err != nil {
 			continue
 		}
@@ -94,6 +99,47 @@ func (c *helmChart) random(fields []change, hint string) fleet.Problem {
 	}
 }
 
+// making returns the chart with the templates that made the fields, and those that these may include, so that attempts cost little.
+func (c *helmChart) making(fields []change) *helmChart {
+	var texts []string
+	named := func(t *common.File) bool {
+		quoted := "/" + path.Base(t.Name) + `"`
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, quoted) })
+	}
+	keeps := func(ch *helm.Chart, t *common.File) bool {
+		name := path.Join(ch.ChartFullPath(), t.Name)
+		return strings.HasPrefix(path.Base(t.Name), "_") || named(t) ||
+			slices.ContainsFunc(fields, func(f change) bool { return f.source == "" || f.source == name })
+	}
+	part := *c
+	for before := -1; before < len(texts); {
+		before = len(texts)
+		texts = nil
+		part.loaded = reduced(c.loaded, func(ch *helm.Chart, t *common.File) bool {
+			keep := keeps(ch, t)
+			if keep {
+				texts = append(texts, string(t.Data))
+			}
+			return keep
+		})
+	}
+	return &part
+}
+
+// reduced returns a chart with some of its templates, and those of its dependencies.
+func reduced(ch *helm.Chart, keep func(*helm.Chart, *common.File) bool) *helm.Chart {
+	c := copyOf(ch)
+	var visit func(from, to *helm.Chart)
+	visit = func(from, to *helm.Chart) {
+		to.Templates = slices.DeleteFunc(slices.Clone(from.Templates), func(t *common.File) bool { return !keep(from, t) })
+		for i, d := range from.Dependencies() {
+			visit(d, to.Dependencies()[i])
+		}
+	}
+	visit(ch, c)
+	return c
+}
+
 // change is a field that differs between two renderings.
 type change struct {
 	source string
@@ -116,7 +162,10 @@ func changed(a, b map[string]string) []change {
 		if a[source] == b[source] {
 			continue
 		}
-		was, is := chart.Documents(a[source]), chart.Documents(b[source])
+		was, is := applied(source, a[source]), applied(source, b[source])
+		if slices.Equal(was, is) {
+			continue
+		}
 		found := len(all)
 		for i := range min(len(was), len(is)) {
 			x, wrong := read(source, was[i])
@@ -135,6 +184,29 @@ func changed(a, b map[string]string) []change {
 		}
 	}
 	return all
+}
+
+// applied returns the documents of a file without hooks that are left out. It returns all of them if one cannot be read.
+func applied(source, text string) []string {
+	all := chart.Documents(text)
+	if !strings.Contains(text, release.HookAnnotation) {
+		return all
+	}
+	var kept []string
+	for _, text := range all {
+		d, err := read(source, text)
+		if err != nil {
+			return all
+		}
+		on, isHook, err := d.hook()
+		if err != nil {
+			return all
+		}
+		if !isHook || slices.ContainsFunc(events(on), installs) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
 }
 
 // with returns values in which one is set, unless something else is in its place.
