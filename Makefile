@@ -50,7 +50,7 @@ concurrent = ./internal/agent ./internal/agent/direct ./internal/deliver ./inter
 
 .PHONY: race
 race: ## run the tests of concurrent packages with the race detector, without long simulations; needs a C compiler
-	CGO_ENABLED=1 go test -race -short -vet=off -timeout 60m $(concurrent)
+	CGO_ENABLED=1 $(in_memory) go test -race -short -vet=off -timeout 60m $(concurrent)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target with some thousand inputs

@@ -48,11 +48,6 @@ func TestMain(m *testing.M) {
 	if program := programs[name]; program != nil {
 		os.Exit(program(os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 	}
-	// testscript prefers the folder for what Go builds, which is on the disk.
-	if err := os.Setenv("GOTMPDIR", os.TempDir()); err != nil {
-		fmt.Fprintln(os.Stderr, "choose the folder of scripts:", err)
-		os.Exit(1)
-	}
 	remove, err := installPrograms()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "install the programs of scripts:", err)
