@@ -9,12 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// The size of charts, in units of the SVG.
-const (
-	chartWidth, chartHeight = 640, 160
-	chartLeft, chartBottom  = 34, 20
-	chartTop                = 8
-)
+// The size of a drawing, in units of its SVG, which is stretched to the width of the page. Labels are text beside it, which is not stretched.
+const chartWidth, chartHeight, chartTop = 1000, 180, 6
 
 // chart is a drawing with two axes. Label is its description; a table beside it has the numbers.
 type chart struct {
@@ -23,13 +19,16 @@ type chart struct {
 	// Line is the path of a line, and Area that of the area below; empty for bar charts.
 	Line, Area string
 	// Goal is the y coordinate of the target line; 0 for none.
-	Goal   int
-	Ticks  []chartTick
-	Widths chartSize
+	Goal int
+	// Most and Half label the y axis: at the top, and at HalfY; Half is empty unless it is a whole number. From and To are the ends of the x axis.
+	Most, Half, From, To string
+	// Size is the size of the drawing, TopY the y coordinate of Most, and HalfY that of Half.
+	Size        chartSize
+	TopY, HalfY int
 }
 
 // chartSize is the size of a chart.
-type chartSize struct{ Width, Height, Left, Base int }
+type chartSize struct{ Width, Height int }
 
 // chartBar is a bar. The failed part is at its bottom.
 type chartBar struct {
@@ -39,40 +38,24 @@ type chartBar struct {
 	Title               string
 }
 
-// chartTick is a label of an axis.
-type chartTick struct {
-	X, Y   int
-	Anchor string
-	Text   string
-}
-
-func newChart(label string) *chart {
-	return &chart{Label: label, Widths: chartSize{chartWidth, chartHeight, chartLeft, chartHeight - chartBottom}}
+// newChart returns a chart whose y axis ends at most.
+func newChart(label string, most int, from, to string) *chart {
+	c := &chart{
+		Label: label, Most: number(most), From: from, To: to, Size: chartSize{chartWidth, chartHeight},
+		TopY: chartTop, HalfY: height(0.5, 1),
+	}
+	if most%2 == 0 {
+		c.Half = number(most / 2)
+	}
+	return c
 }
 
 // height returns the y coordinate of a value on a scale up to most.
 func height(value, most float64) int {
-	base := chartHeight - chartBottom
 	if most <= 0 {
-		return base
+		return chartHeight
 	}
-	return base - int(value/most*float64(base-chartTop))
-}
-
-// scale labels the y axis with zero and the largest value.
-func (c *chart) scale(most int) {
-	c.Ticks = append(c.Ticks,
-		chartTick{chartLeft - 6, height(float64(most), float64(most)) + 4, "end", fmt.Sprint(most)},
-		chartTick{chartLeft - 6, chartHeight - chartBottom, "end", "0"},
-	)
-}
-
-// span labels the x axis with its ends.
-func (c *chart) span(from, to string) {
-	c.Ticks = append(c.Ticks,
-		chartTick{chartLeft, chartHeight - 4, "start", from},
-		chartTick{chartWidth, chartHeight - 4, "end", to},
-	)
+	return chartHeight - int(value/most*(chartHeight-chartTop))
 }
 
 // barChart draws the deployments of each part of a period, with those that were never ready; nil if there are none.
@@ -87,18 +70,16 @@ func barChart(label string, parts []query.Part) *chart {
 	if most == 0 {
 		return nil
 	}
-	c := newChart(label)
-	step := (chartWidth - chartLeft) / len(parts)
+	c := newChart(label, most, parts[0].From.Format("2 Jan"), parts[len(parts)-1].To.Format("2 Jan"))
+	step := chartWidth / len(parts)
 	for i, p := range parts {
 		y := height(float64(p.Deployments+p.NeverReady), float64(most))
 		failed := height(float64(p.Failed), float64(most))
 		c.Bars = append(c.Bars, chartBar{
-			X: chartLeft + i*step + 2, Y: y, Width: max(1, step-4), Height: chartHeight - chartBottom - y, FailedY: failed, FailedHeight: chartHeight - chartBottom - failed,
+			X: i*step + 2, Y: y, Width: max(1, step-4), Height: chartHeight - y, FailedY: failed, FailedHeight: chartHeight - failed,
 			Title: fmt.Sprintf("%s: %d deployed, %d never ready, %d failed", p.From.Format("2 January"), p.Deployments, p.NeverReady, p.Failed),
 		})
 	}
-	c.scale(most)
-	c.span(parts[0].From.Format("2 Jan"), parts[len(parts)-1].To.Format("2 Jan"))
 	return c
 }
 
@@ -115,11 +96,11 @@ func convergence(label string, arrived []time.Time, from, to time.Time, expected
 	most := float64(max(expected, len(arrived)))
 	x := func(t time.Time) int {
 		part := float64(t.Sub(from)) / float64(to.Sub(from))
-		return chartLeft + int(min(1, max(0, part))*float64(chartWidth-chartLeft))
+		return int(min(1, max(0, part)) * chartWidth)
 	}
-	c := newChart(label)
+	c := newChart(label, max(expected, len(arrived)), from.Format("2 Jan 15:04"), to.Format("2 Jan 15:04"))
 	var path strings.Builder
-	fmt.Fprintf(&path, "M%d %d", chartLeft, height(0, most))
+	fmt.Fprintf(&path, "M0 %d", height(0, most))
 	for i, t := range arrived {
 		if next := i + 1; next < len(arrived) && x(arrived[next]) == x(t) {
 			continue // they would be drawn over each other
@@ -128,9 +109,7 @@ func convergence(label string, arrived []time.Time, from, to time.Time, expected
 	}
 	fmt.Fprintf(&path, "H%d", chartWidth)
 	c.Line = path.String()
-	c.Area = fmt.Sprintf("%sV%dH%dZ", c.Line, height(0, most), chartLeft)
+	c.Area = fmt.Sprintf("%sV%dH0Z", c.Line, height(0, most))
 	c.Goal = height(float64(expected), most)
-	c.scale(max(expected, len(arrived)))
-	c.span(from.Format("2 Jan 15:04"), to.Format("2 Jan 15:04"))
 	return c
 }

@@ -26,8 +26,9 @@ type targetPage struct {
 	PinnedAt    string
 	Types       []targetTypeView
 	Revisions   []revisionView
-	Timeline    []eventView
-	Missing     *missingView
+	// Groups are the last events, by cause.
+	Groups  []eventGroup
+	Missing *missingView
 	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state, and Time chooses the moment.
 	AsOf time.Time
 	Now  string
@@ -62,7 +63,7 @@ func (s *site) target(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := targetPage{TargetDetail: d, AsOf: asOf, Now: q.with("asOf", ""), Timeline: timelineOf(d.History, ""), Back: "/environments/" + url.PathEscape(environment)}
+	view := targetPage{TargetDetail: d, AsOf: asOf, Now: q.with("asOf", ""), Groups: groupsOf(timelineOf(d.History, "")), Back: "/environments/" + url.PathEscape(environment)}
 	if d.ControlPlane != "" {
 		view.Back += "?" + url.Values{"controlPlane": {d.ControlPlane}}.Encode()
 	}

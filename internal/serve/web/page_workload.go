@@ -66,7 +66,7 @@ func (s *site) workload(q *pageRequest) (*pageResult, error) {
 	}
 	return &pageResult{
 		title: line(name), value: detail, command: s.command("history", "workload", name), concerns: []string{operations("")},
-		view: workloadPage{WorkloadDetail: detail, Delivered: delivered, Figures: figures, Timeline: timelineOf(detail.History, q.URL.EscapedPath())},
+		view: workloadPage{WorkloadDetail: detail, Delivered: delivered, Figures: figures, Groups: groupsOf(timelineOf(detail.History, q.URL.EscapedPath()))},
 	}, nil
 }
 
@@ -76,5 +76,6 @@ type workloadPage struct {
 	// Delivered is its application, once for each control plane that registers it; empty if it is not delivered.
 	Delivered []applicationView
 	Figures   query.Figures
-	Timeline  []eventView
+	// Groups are the last events, by cause.
+	Groups []eventGroup
 }

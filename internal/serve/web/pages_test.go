@@ -121,10 +121,25 @@ func TestClusterShowsReconcilers(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.see("/clusters?environment=dev&state=failed").wants("tbody tr", "large-03 dev as large ✕ failed")
 	p := w.see("/clusters/large-03")
-	p.wants("tbody tr", "dev large ✕ failed d111111 –")
+	p.wants("tbody tr", "dev large ✕ failed 30 min ago d111111 – no <b>image</b>")
 	p.wants("tbody tr", "no <b>image</b>⟨U+001B⟩[31m")
 	p.wants(".timeline li", "registered")
+	p.wants("header .state", "1 of 1 fails")
+	p.wants("header .badge", "large")
+	p.wants(".figures dd", "0 of 1 membership")
 	p.wants(".command code", "kalypso cluster show large-03")
+}
+
+// TestRetriesOfAReconcilerAreOneEvent: what a reconciler tries again and again with the same result is one entry.
+func TestRetriesOfAReconcilerAreOneEvent(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	for minute := 20; minute > 0; minute -= 2 {
+		w.report("large-01", "shop", ledger.Source{Repository: gitOps, Ref: "dev", Path: "shop"}, app1, ledger.StateFailed, "image not found", minute)
+		w.report("large-01", "shop", ledger.Source{Repository: gitOps, Ref: "dev", Path: "shop"}, app1, ledger.StateProgressing, "", minute-1)
+	}
+	p := w.see("/clusters/large-01")
+	p.wants(".timeline summary", "9 more events 10 failed")
+	p.wants(".timeline summary", "9 more events 10 progressing")
 }
 
 // TestClusterWaitsForTheFirstMerge: before the first merge into its branch, a reconciler's errors are not shown as such.
@@ -139,8 +154,8 @@ func TestClusterWaitsForTheFirstMerge(t *testing.T) {
 	w.report("edge-01", "platform", source, app1, ledger.StateProgressing, "", 29)
 	w.report("edge-01", "platform", source, app1, ledger.StateFailed, "kustomization path not found", 28)
 	p := w.see("/clusters/edge-01")
-	p.wants("tbody tr", "prod edge ◐ behind a111111 – tried a111111 waits for the first merge into branch prod –")
-	p.wants("tbody tr", "◐ progressing ○ unknown waits for the first merge into branch prod 28 min ago")
+	p.wants("tbody tr", "prod edge ◐ behind a111111 – tried a111111 waits for the first merge into branch prod")
+	p.wants("tbody tr", "a111111 ◐ progressing waits for the first merge into branch prod 28 min ago")
 	p.wants(".timeline li", "waits for the first merge into branch prod")
 	for _, text := range p.texts("main") {
 		if strings.Contains(text, "path not found") {
