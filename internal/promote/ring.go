@@ -96,6 +96,7 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
 	l.decided = decide.Together(l.facts, r.at)
 	l.decisions = l.decided.Decisions
+	r.setStarts(l, place)
 	return l, failed
 }
 
@@ -116,60 +117,13 @@ func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluste
 		Environment: decide.RingName(place.Environment, s.Name), Commit: s.Commit, GitOps: place.GitOps, exact: true,
 		Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.Head}, Unknown: s.Unknown,
 	}
-	ring.GitOps.Ref = s.Branch
-	switch {
-	case s.Unknown != "":
-	case s.Head == "":
-		ring.startWhy = "the ring had no branch yet"
-		ring.start = r.startOf(place, s)
-		ring.Rollout = decide.Rollout{}
-	case s.Stale:
-		ring.start, ring.startWhy = s.Commit, "its refs changed"
-	default:
-		ring.start, ring.startWhy = r.leftBehind(place, s), "the environment went on without rings"
-		if ring.start == "" && r.journal.page(ring.Environment).left() {
-			ring.start, ring.startWhy = r.startOf(place, s), "it has clusters again, which were in other batches"
-		}
+	if s.Unknown == "" && s.Head == "" {
+		ring.Rollout = decide.Rollout{} // it has no branch yet
 	}
+	ring.GitOps.Ref = s.Branch
 	ring.wholes = place.Rings.wholes(place.Environment, s.Stage)
 	ring.Expect = func(_ []comply.Cluster, branch string) []comply.Expected { return place.expect(members, branch) }
 	return ring
-}
-
-// startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its clusters were in until now.
-// It returns "" for a stage that gets its first commit as any other, after the earlier ones: nothing was deployed in the environment before.
-func (r *round) startOf(place EnvironmentState, s *RingState) string {
-	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
-	present := func(before *RingState) bool {
-		return before.Name != s.Name && before.Commit != "" && !page(before).left()
-	}
-	failed := func(before *RingState) bool { return page(before).recordedFailure(before.Commit) }
-	if start := place.Rings.before(s.Stage, present, failed); start != "" || !r.journal.page(place.Environment).deployedOnce() {
-		return start
-	}
-	return place.Rings.start(s.Stage, present)
-}
-
-// leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one that all clusters run
-// since then. It returns "" for a ring that takes part in rollouts.
-func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
-	position := place.Rings.position
-	own := r.journal.page(decide.RingName(place.Environment, s.Name))
-	for _, page := range []*page{own, r.journal.page(decide.RingName(place.Environment, s.Ring))} {
-		if order := page.pendingOrder(); order != nil && order.Commit == s.Commit {
-			return "" // it went back because a user said so, and that is not recorded yet
-		}
-	}
-	started := own.started()
-	for _, step := range slices.Backward(r.journal.page(place.Environment).records) {
-		if step.Kind == decide.StepDeployed {
-			if position(step.Revision) > position(s.Commit) && step.At.After(started) {
-				return step.Revision
-			}
-			return ""
-		}
-	}
-	return ""
 }
 
 // position returns the position of a commit on the line; -1 if it is not on it.
@@ -200,97 +154,6 @@ func (r *Rings) members(clusters []comply.Cluster) map[string][]comply.Cluster {
 		byStage[stage] = append(byStage[stage], c)
 	}
 	return byStage
-}
-
-// start returns the commit at which a stage starts whose clusters were in no other stage: the oldest of the ring, or of all rings, so that no
-// cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet, which is what clusters follow without
-// rings. present selects the stages that have had clusters until now.
-func (r *Rings) start(stage fleet.Stage, present func(s *RingState) bool) string {
-	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
-	return cmp.Or(r.oldest(all, stage), head(r.Line))
-}
-
-// before returns the commit of the stages that the clusters of a stage were in before: that of the batch that was divided, or the newest of
-// those that were joined, unless it failed there. For the stage of one cluster, it is that of the batch that it was in. It returns "" if there are none.
-func (r *Rings) before(stage fleet.Stage, present, failed func(s *RingState) bool) string {
-	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
-	if cluster, own := stage.Own(); own {
-		return batchOf(all, stage.Ring, cluster)
-	}
-	for bits := stage.Bits(); bits != ""; {
-		bits = bits[:len(bits)-1]
-		name := fleet.StageName(stage.Ring, bits)
-		if i := slices.IndexFunc(all, func(s RingState) bool { return s.Name == name && s.Commit != "" }); i >= 0 {
-			return all[i].Commit
-		}
-	}
-	for _, c := range slices.Backward(r.Line) {
-		if slices.ContainsFunc(all, func(s RingState) bool { return s.Commit == c.SHA && s.partOf(stage) && !failed(&s) }) {
-			return c.SHA
-		}
-	}
-	return ""
-}
-
-// batchOf returns the commit of the batch that a cluster would be in if it had no stage of its own; "" if there is none with a commit.
-func batchOf(all []RingState, ring, cluster string) string {
-	var names []string
-	for i := range all {
-		if all[i].Ring == ring && all[i].Commit != "" {
-			names = append(names, all[i].Name)
-		}
-	}
-	name := fleet.BatchOf(ring, cluster, names)
-	if i := slices.IndexFunc(all, func(s RingState) bool { return s.Name == name }); i >= 0 {
-		return all[i].Commit
-	}
-	return ""
-}
-
-// partOf reports whether a batch is one of those into which another one was divided.
-func (s *RingState) partOf(whole fleet.Stage) bool {
-	_, own := s.Own()
-	return !own && s.Ring == whole.Ring && s.Name != whole.Name && strings.HasPrefix(s.Bits(), whole.Bits())
-}
-
-// follows returns the commit that the branch of a former batch should have: that of the batches that its clusters are in now.
-func (r *Rings) follows(former fleet.Stage) string {
-	if cluster, own := former.Own(); own {
-		return cmp.Or(r.ofCluster(cluster), batchOf(r.Stages, former.Ring, cluster), r.oldest(r.Stages, former))
-	}
-	for bits := former.Bits(); bits != ""; {
-		bits = bits[:len(bits)-1]
-		name := fleet.StageName(former.Ring, bits)
-		if i := slices.IndexFunc(r.Stages, func(s RingState) bool { return s.Name == name && s.Commit != "" }); i >= 0 {
-			return r.Stages[i].Commit
-		}
-	}
-	return r.oldest(r.Stages, former)
-}
-
-// ofCluster returns the commit of the stage that lists a cluster; "" if there is none.
-func (r *Rings) ofCluster(cluster string) string {
-	i := slices.IndexFunc(r.Stages, func(s RingState) bool { return slices.Contains(s.Clusters, cluster) })
-	if i < 0 {
-		return ""
-	}
-	return r.Stages[i].Commit
-}
-
-// oldest returns the oldest commit of the batches that a batch consists of, or else of its ring, or else of all.
-func (r *Rings) oldest(all []RingState, of fleet.Stage) string {
-	for _, wanted := range []func(s *RingState) bool{
-		func(s *RingState) bool { return s.partOf(of) },
-		func(s *RingState) bool { return s.Ring == of.Ring },
-		func(*RingState) bool { return true },
-	} {
-		for _, c := range r.Line {
-			if slices.ContainsFunc(all, func(s RingState) bool { return s.Name != of.Name && s.Commit == c.SHA && wanted(&s) }) {
-				return c.SHA
-			}
-		}
-	}
-	return ""
 }
 
 // leftBatch explains to people why a batch has no clusters any more.
@@ -328,7 +191,7 @@ func (r *round) moveFormer(ctx context.Context, l *lane) error {
 	}
 	var failed error
 	for _, s := range rings.Former {
-		to := rings.follows(s.Stage)
+		to := rings.follows(s.Stage, l.ranWell)
 		if s.Unknown != "" || to == "" || to == s.Commit && !s.Stale {
 			continue
 		}

@@ -114,11 +114,15 @@ func (p *fakePipeline) Move(_ context.Context, m promote.Move) (promote.MoveResu
 
 func (p *fakePipeline) moveRing(environment, stage string, m promote.Move) promote.MoveResult {
 	rings := p.place(environment).Rings
-	i := slices.IndexFunc(rings.Stages, func(s promote.RingState) bool { return s.Name == stage })
-	if rings.Stages[i].Commit != m.From {
+	stages := rings.Stages
+	if m.Former {
+		stages = rings.Former
+	}
+	i := slices.IndexFunc(stages, func(s promote.RingState) bool { return s.Name == stage })
+	if stages[i].Commit != m.From {
 		return promote.MoveResult{}
 	}
-	rings.Stages[i].Commit, rings.Stages[i].Head = m.Commit, m.Commit
+	stages[i].Commit, stages[i].Head = m.Commit, m.Commit
 	did := fmt.Sprintf("%s goes to %s", m.Environment, m.Commit)
 	p.moves = append(p.moves, did)
 	return promote.MoveResult{Did: did, Revision: m.Commit}
