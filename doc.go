@@ -51,6 +51,7 @@
 //	internal/agent                 runs in a cluster, and reports to the server
 //	internal/agent/reconciler      reads Flux, Argo CD, Fleet and other reconcilers of a cluster
 //
+//	internal/plane                 one control plane at work
 //	internal/repository            connects flows to Git
 //	internal/serve                 the server: rounds, webhooks, configuration
 //	internal/serve/api             its HTTP API

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,50 +9,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
-	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Chains records published commits, and promotes them. Its methods can be called concurrently and repeatedly.
 type Chains interface {
 	// Record records the GitOps branches of an environment: those of the platform and of its applications.
-	Record(ctx context.Context, controlPlane, environment string) (*Recorded, error)
+	Record(ctx context.Context, controlPlane, environment string) (*record.Summary, error)
 	// Promote promotes the commits of a control plane along its chain.
 	Promote(ctx context.Context, controlPlane string) (*Promoted, error)
-}
-
-// Recorded is the result of recording GitOps branches.
-type Recorded struct {
-	// Did lists what was recorded, in order.
-	Did []string
-	// Problems are the branches or files that could not be recorded, with reasons.
-	Problems []string
-	// Read are the branches that were read.
-	Read []schedule.Location
-}
-
-// Add adds the result of one branch.
-func (r *Recorded) Add(o *record.Outcome) {
-	name := fmt.Sprintf("branch %s of %s", o.Branch.Branch, o.Branch.Repository)
-	if n := len(o.Recorded); n > 0 {
-		commits := "commits"
-		if n == 1 {
-			commits = "commit"
-		}
-		r.Did = append(r.Did, fmt.Sprintf("recorded %d %s of %s", n, commits, name))
-	}
-	if o.Rewritten != nil {
-		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s", name, o.Rewritten.Reason))
-	}
-	if o.Gone {
-		r.Problems = append(r.Problems, name+" no longer exists; its recorded commits are kept")
-	}
-	for _, p := range o.Problems {
-		at := name
-		if p.Position.File != "" { // otherwise it is about the whole branch
-			at += ": " + p.Position.String()
-		}
-		r.Problems = append(r.Problems, at+": "+p.Message)
-	}
 }
 
 // Promoted is the result of a promotion round.

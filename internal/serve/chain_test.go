@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -26,9 +23,9 @@ type fakeChains struct {
 	takes time.Duration
 }
 
-func (c *fakeChains) Record(_ context.Context, url, environment string) (*Recorded, error) {
+func (c *fakeChains) Record(_ context.Context, url, environment string) (*record.Summary, error) {
 	c.flows.note("record " + environment)
-	return &Recorded{Read: []schedule.Location{
+	return &record.Summary{Read: []schedule.Location{
 		{Repo: "https://forge.example.com/platform/gitops", Branch: environment},
 		{Repo: "https://forge.example.com/teams/shop-gitops", Branch: environment},
 	}}, nil
@@ -140,22 +137,6 @@ func TestRemovedEnvironmentHasNoRounds(t *testing.T) {
 			t.Errorf("calls: %q", calls)
 		}
 	})
-}
-
-func TestRecordedOutcomeIsDescribed(t *testing.T) {
-	branch := record.Branch{Repository: "https://forge.example.com/teams/shop-gitops", Branch: "dev"}
-	var r Recorded
-	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"1"}, Problems: []fleet.Problem{
-		{Message: "the branch is odd"}, {Position: fleet.Position{File: "web/descriptor.yaml", Line: 3}, Message: "no version"},
-	}})
-	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"2", "3"}, Gone: true})
-	const name = "branch dev of https://forge.example.com/teams/shop-gitops"
-	want := Recorded{Did: []string{"recorded 1 commit of " + name, "recorded 2 commits of " + name}, Problems: []string{
-		name + ": the branch is odd", name + ": web/descriptor.yaml:3: no version", name + " no longer exists; its recorded commits are kept",
-	}}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }
 
 // After a slow round there is a longer delay, however many reports arrive.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -31,9 +32,6 @@ type Flows interface {
 	// Preview posts on a pull request of a control plane what it changes. It returns nil for one that is not planned.
 	Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (*schedule.Preview, error)
 }
-
-// ErrNotRead means that an environment was not read since the start of the server. Its first round runs soon.
-var ErrNotRead = errors.New("the environment has not been read yet")
 
 // ErrNotPushed means that a control plane on the embedded forge has no commit yet. The first push wakes the keeper.
 var ErrNotPushed = errors.New("nothing was pushed to the control plane yet")
@@ -244,7 +242,7 @@ func (k *Keeper) retry(i item, err error) {
 		k.queue.of(i).Forget(i)
 		k.queue.AddAfter(i, firstRetry)
 		return
-	case errors.Is(err, ErrNotRead):
+	case errors.Is(err, query.ErrNotRead):
 		log.Info("waiting", "for", "the first round of an environment")
 	case errors.Is(err, ErrNotPushed):
 		if k.queue.of(i).NumRequeues(i) == 0 {

@@ -92,7 +92,7 @@ func TestATokenWithoutARight(t *testing.T) {
 func (w *world) interrupted(ctx context.Context, after func(write string) error) error {
 	kill := &interruption{after: after}
 	p := &schedule.Proposer{
-		Drafter: w.flows.drafter(), Committer: interruptedCommitter{w.flows.Commits, kill}, Forges: interruptedForges{w.flows.Forges, kill},
+		Drafter: w.flows.plane("").Drafter(), Committer: interruptedCommitter{w.flows.Commits, kill}, Forges: interruptedForges{w.flows.Forges, kill},
 	}
 	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.URL + "/" + fleettest.ControlPlane, Environment: "dev"})
 	return err

@@ -96,7 +96,7 @@ func BenchmarkReadingALargeGitOpsBranch(b *testing.B) {
 		b.StopTimer()
 		n++
 		w.Push("platform/platform-gitops", "dev", map[string]string{"notes.md": fmt.Sprint(n)})
-		loader := w.flows.loader()
+		loader := w.flows.plane("").Loader()
 		loaded, err := loader.Load(b.Context(), schedule.Request{ControlPlane: w.URL + "/" + fleettest.ControlPlane, Environment: "dev"})
 		if err != nil {
 			b.Fatal(err)

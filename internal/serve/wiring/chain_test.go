@@ -14,7 +14,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
@@ -101,38 +100,5 @@ func TestRecordingNeedsCommits(t *testing.T) {
 	}
 	if _, err := head.Tree.Read(t.Context(), files[0], 99); !errors.Is(err, record.ErrTooLarge) {
 		t.Errorf("a large file: %v", err)
-	}
-}
-
-// TestOtherFollowedBranchesAreRecordedLater checks that other branches are recorded only after the branches of all environments:
-// before, a branch of an environment would be taken for an application's.
-func TestOtherFollowedBranchesAreRecordedLater(t *testing.T) {
-	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	err = store.Report(t.Context(), ledger.Report{
-		Reconciler: ledger.ReconcilerID{Cluster: "large-01", Kind: "Kustomization", Name: "other"}, Observed: fleettest.Time, Received: fleettest.Time,
-		Outcome: ledger.Outcome{
-			Source: ledger.Source{Repository: "https://git.example/other", Ref: "main"}, Revision: strings.Repeat("1", 40), State: ledger.StateReady,
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &chains{ledger: store, hosts: &record.Hosts{}}
-	c.hosts.Add("https://git.example")
-	if early := c.followedBranches(t.Context(), &serve.Recorded{}); len(early) > 0 {
-		t.Errorf("right after the start: %+v", early)
-	}
-	c.followed = c.followed.Add(-followedDelay)
-	later := c.followedBranches(t.Context(), &serve.Recorded{})
-	if len(later) != 1 || later[0].Repository != "https://git.example/other" || later[0].Branch != "main" {
-		t.Errorf("later: %+v", later)
-	}
-	if again := c.followedBranches(t.Context(), &serve.Recorded{}); len(again) > 0 {
-		t.Errorf("a moment later: %+v", again)
 	}
 }

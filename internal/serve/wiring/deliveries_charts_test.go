@@ -40,15 +40,15 @@ func TestServersReadPrivateRegistries(t *testing.T) {
 	config := &serve.Config{Data: t.TempDir(), Verify: serve.VerifyConfig{Programs: []string{"/bin/true"}, Hosts: []string{"127.0.0.1"}}}
 	look := func() scan.Result {
 		t.Helper()
-		d, err := newDeliveries(config, work, &chains{}, &serve.Keeper{})
+		d, scans, err := newApplications(config, work, &serve.Keeper{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.scanner.Close()
-		d.charts.PlainHTTP = func(string) bool { return true }
-		scans := []check.Scan{{Name: "any", What: check.Images, Args: []string{"/bin/true"}, Level: check.Refuse}}
+		defer scans.Close()
+		d.Charts.PlainHTTP = func(string) bool { return true }
+		wanted := []check.Scan{{Name: "any", What: check.Images, Args: []string{"/bin/true"}, Level: check.Refuse}}
 		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			r := d.scanner.Results(t.Context(), scans, []scan.Artifact{{What: check.Images, Reference: host + "/team/shop:1.4.0"}})[0]
+			r := scans.Results(t.Context(), wanted, []scan.Artifact{{What: check.Images, Reference: host + "/team/shop:1.4.0"}})[0]
 			if r.State != scan.Running || time.Now().After(deadline) {
 				return r
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/check/scanner"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -187,41 +186,4 @@ func readText(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// TestApplicationsAreWokenWhenTheirScansEnd checks that only applications that wait for scans are woken, even if a scan ends
-// during the round.
-func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
-	t.Parallel()
-	var woken []string
-	w := &scanWaits{wake: func(_, application string) { woken = append(woken, application) }}
-	found := func(state scan.State) *deliver.Delivered {
-		return &deliver.Delivered{Environments: map[string]*deliver.Outcome{
-			"dev":  {Draft: &deliver.Draft{Scans: []scan.Result{{Level: check.Refuse, State: state}}}},
-			"prod": nil,
-		}}
-	}
-	says := func(want string) {
-		t.Helper()
-		if got := strings.Join(woken, " "); got != want {
-			t.Errorf("woke %q, want %q", got, want)
-		}
-		woken = nil
-	}
-	before := w.begin()
-	w.note(deliveredTo{"cp", "shop"}, found(scan.Running), before)
-	w.note(deliveredTo{"cp", "cart"}, found(scan.Passed), before)
-	says("")
-	w.changed()
-	says("shop")
-	w.note(deliveredTo{"cp", "shop"}, found(scan.Running), before)
-	says("shop")
-	w.note(deliveredTo{"cp", "shop"}, found(scan.Waiting), w.begin())
-	w.changed()
-	says("")
-	old := found(scan.Found)
-	old.Environments["dev"].Draft.Scans[0].Again = true
-	w.note(deliveredTo{"cp", "shop"}, old, w.begin())
-	w.changed()
-	says("shop")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -49,10 +50,11 @@ func registeredShop(t *testing.T) (*shop, *deliveries) {
 	}
 	hosts := &record.Hosts{}
 	hosts.Add(s.URL)
-	return s, &deliveries{
-		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &remote.Client{},
-		renderer: charttest.InProcess{}, memory: &deliver.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
+	s.flows.promotion = &plane.Promotion{Ledger: s.ledger, Promoter: s.chain.Promoter, Hosts: hosts, Rings: s.flows.connected("").Promotion.Rings}
+	s.flows.applications = &plane.Applications{
+		Charts: &remote.Client{}, Renderer: charttest.InProcess{}, Memory: &deliver.Memory{}, Link: pageLinks("https://kalypso.example/").workload,
 	}
+	return s, &deliveries{flows: s.flows, events: &api.Events{}}
 }
 
 // deliver runs the server's rounds of the only application until nothing is left to do, and returns the reported problems.
@@ -163,7 +165,7 @@ func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
 	t.Parallel()
 	s, d := registeredShop(t)
 	s.Push(shopSource, "main", map[string]string{"delivery.yaml": ""})
-	requests, problems, err := d.loader(s.URL+"/"+fleettest.ControlPlane).Registered(t.Context(), s.URL+"/"+fleettest.ControlPlane)
+	requests, problems, err := d.flows.plane(s.URL+"/"+fleettest.ControlPlane).ApplicationLoader().Registered(t.Context(), s.URL+"/"+fleettest.ControlPlane)
 	if len(requests) > 0 || len(problems) > 0 || err != nil {
 		t.Errorf("got %v, %v, %v", requests, problems, err)
 	}
@@ -189,7 +191,7 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 		s.URL + "/others/shop-gitops":                         deliver.ErrOthers,
 		s.URL + "/platform/shop-gitops/../cart":               deliver.ErrHost,
 	} {
-		if got := d.bounds(s.URL+"/"+fleettest.ControlPlane).Allow(request, repository); !errors.Is(got, want) {
+		if got := d.flows.plane(s.URL+"/"+fleettest.ControlPlane).ApplicationLoader().Allow(request, repository); !errors.Is(got, want) {
 			t.Errorf("%s: got %v, want %v", repository, got, want)
 		}
 	}

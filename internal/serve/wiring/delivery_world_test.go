@@ -93,7 +93,7 @@ func (s *shop) reboot() {
 			Drafter:   deliver.Drafter{Renderer: charttest.InProcess{}, Loader: s.loader(), Memory: &deliver.Memory{}},
 			Committer: interruptedCommitter{s.flows.Commits, s.writes}, Forges: interruptedForges{s.flows.Forges, s.writes},
 		},
-		Promoter: promoter, Lines: repository.Lines{Client: s.flows.Client}, Ledger: s.ledger, Branches: s.flows.ringCommits(), Now: now,
+		Promoter: promoter, Lines: repository.Lines{Client: s.flows.Client}, Ledger: s.ledger, Branches: s.flows.connected("").Promotion.Rings, Now: now,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/external"
@@ -34,12 +33,12 @@ type Flows struct {
 	cache  *fleet.Cache
 	memory *schedule.Memory
 	// board has the results of the last rounds.
-	board *serve.Board
+	board *plane.Board
 	// open are the open pull requests of control planes and GitOps repositories.
 	open web.OpenPullRequests
-	// rings caches the commits of rings; see ringCommits.
-	rings     *repository.Rings
-	ringsOnce sync.Once
+	// promotion and applications are nil until the ledger is open.
+	promotion    *plane.Promotion
+	applications *plane.Applications
 	// sandboxes limits the processes that render charts.
 	sandboxes sandbox.Pool
 	// previewForks allows previews of pull requests from forks.
@@ -53,7 +52,7 @@ type Flows struct {
 	// local is the embedded forge. Optional.
 	local *local.Forge
 	// publisher publishes merged commits; nil publishes nothing.
-	publisher *platformPublisher
+	publisher *plane.Publisher
 	// results stores the results of rounds for other replicas; nil without replicas.
 	results *results
 	// tracing and progress are optional.
@@ -76,29 +75,32 @@ func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
 	}
 }
 
-// drafter makes drafts for trials and previews. Rounds add the memory.
-func (f *Flows) drafter() *schedule.Drafter {
-	return &schedule.Drafter{Loader: f.loader(), Charts: f.charts(), Schedulers: f.schedulers}
+// plane returns a control plane, with the access of the server.
+func (f *Flows) plane(controlPlane string) *plane.Plane {
+	a := plane.Access{
+		ControlPlane: controlPlane, Commits: f.Commits, Forges: f.Forges, Board: f.board, Charts: f.charts(),
+		Share: sandbox.For, Cache: f.cache, Memory: f.memory,
+		Schedulers: f.schedulers, Forks: f.previewForks, People: f.people, Vouched: f.vouched, Promotion: f.promotion,
+		Applications: f.applications, Publisher: f.publisher,
+		Progress: f.progress, Listed: func(l plane.Listing) { f.open.Listed(web.Listing(l)) },
+	}
+	if f.tracing != nil {
+		a.Trace = f.tracing.part
+	}
+	return plane.Open(a)
 }
 
 // charts renders charts in processes, of which the server has a limited number.
 func (f *Flows) charts() *sandbox.Runner { return &sandbox.Runner{Pool: &f.sandboxes} }
 
-func (f *Flows) loader() *schedule.Loader {
-	return &schedule.Loader{Repositories: repository.NewReader(f.Client), Cache: f.cache, Progress: f.progress}
-}
-
 // Environments returns the names of a control plane's environments.
 func (f *Flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
-	names, problems, err := f.loader().Environments(ctx, schedule.Request{ControlPlane: controlPlane})
+	names, err := f.plane(controlPlane).Environments(ctx)
 	if err != nil {
 		err = f.notPushed(controlPlane, err)
 		f.board.Unread(controlPlane, err)
-		return nil, err
 	}
-	names = schedule.WithUnreadable(names, problems, f.board.Known(controlPlane))
-	f.board.Environments(controlPlane, names)
-	return names, nil
+	return names, err
 }
 
 // notPushed replaces the error of reading a control plane that the local forge is going to have, once it is pushed.
@@ -114,63 +116,33 @@ func (f *Flows) notPushed(controlPlane string, err error) error {
 
 // Round brings the pull request of an environment up to date.
 func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o *schedule.Outcome, err error) {
-	p := &schedule.Proposer{Drafter: f.drafter(), Committer: f.Commits, Forges: f.Forges}
-	p.Drafter.Memory = f.memory
 	ctx, end := f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
 	defer func() { end(err) }()
-	if f.tracing != nil {
-		p.Drafter.Trace = f.tracing.part
-	}
-	inSandbox := sandbox.For(ctx, controlPlane+" "+environment)
-	o, err = p.Round(inSandbox, schedule.Request{ControlPlane: controlPlane, Environment: environment})
-	if err == nil {
-		f.publish(inSandbox, controlPlane, environment, o)
-	}
-	now := time.Now()
-	f.board.Scheduled(controlPlane, environment, o, err, now)
+	o, err = f.plane(controlPlane).Round(ctx, plane.Round{Request: schedule.Request{Environment: environment}})
 	if f.results != nil && ctx.Err() == nil {
-		return o, errors.Join(err, f.results.putRound(ctx, controlPlane, environment, o, err, now))
+		return o, errors.Join(err, f.results.putRound(ctx, controlPlane, environment, o, err, time.Now()))
 	}
 	return o, err
 }
 
 // Changes returns the open pull requests of a control plane; none if no forge hosts it.
 func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error) {
-	if _, err := f.Forges.Forge(controlPlane); err != nil {
-		return nil, nil //nolint:nilerr // a control plane may be a folder, which has no pull requests
-	}
-	all, err := (&schedule.Previewer{Forges: f.Forges}).Open(ctx, controlPlane)
-	f.open.Listed(web.Listing{Repository: controlPlane, ControlPlane: true, All: all, At: time.Now(), Err: err})
-	return all, err
+	return f.plane(controlPlane).Changes(ctx)
 }
 
 // Preview comments on a pull request of a control plane what it changes. It returns nil for one from a fork that is not planned.
-func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
+func (f *Flows) Preview(
+	ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error,
+) {
 	ctx, end := f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 	defer func() { end(err) }()
-	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, People: f.people, Vouched: f.vouched, Forks: f.previewForks}
-	return p.Preview(sandbox.For(ctx, fmt.Sprintf("%s#%d", controlPlane, change.Number)), controlPlane, change)
+	return f.plane(controlPlane).Preview(ctx, change)
 }
 
 // trials plans what users try on the pages.
 func (f *Flows) trials() *trial.Planner {
 	comparisons := &schedule.Comparisons{}
 	return &trial.Planner{Plan: func(ctx context.Context, t schedule.PlanRequest) (*schedule.Preview, error) {
-		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
-		p.Drafter.Comparisons = comparisons
-		return p.Plan(sandbox.For(ctx, "trials"), t)
+		return f.plane(t.ControlPlane).Plan(ctx, t, comparisons)
 	}}
-}
-
-// ringCommits derives the commits of rings.
-func (f *Flows) ringCommits() *repository.Rings {
-	f.ringsOnce.Do(func() { f.rings = &repository.Rings{Committer: f.Commits} })
-	return f.rings
-}
-
-// platform returns the pipeline of a control plane, for one round. chain has environments without promotion rules.
-func (f *Flows) platform(controlPlane string, chain []string, rollouts promote.Rollouts) *promote.Platform {
-	return repository.ConnectPlatform(f.ringCommits(), promote.Platform{
-		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Forges: f.Forges, Rollouts: rollouts,
-	})
 }

@@ -6,13 +6,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
 // histories reads the histories of the applications that the server delivers, as of the last rounds: the commit of a GitOps branch does not
 // change, so that answers about it are cached.
 type histories struct {
-	deliveries *deliveries
+	flows *Flows
 	// reading has a place for each history that is read at the same time.
 	reading chan struct{}
 
@@ -22,9 +21,8 @@ type histories struct {
 
 // historyKey is a question about a commit of a GitOps branch, and the commit of the source that says what its targets are.
 type historyKey struct {
-	deliveredTo
-	environment, target, source, commit string
-	limit                               int
+	controlPlane, subject, environment, target, source, commit string
+	limit                                                      int
 }
 
 const (
@@ -34,8 +32,8 @@ const (
 	maxReading = 2
 )
 
-func newHistories(d *deliveries) *histories {
-	return &histories{deliveries: d, reading: make(chan struct{}, maxReading)}
+func newHistories(f *Flows) *histories {
+	return &histories{flows: f, reading: make(chan struct{}, maxReading)}
 }
 
 var _ query.Histories = (*histories)(nil)
@@ -54,15 +52,12 @@ func (h *histories) Versions(ctx context.Context, a *query.Application, r delive
 func historyOf[T any](
 	ctx context.Context, h *histories, a *query.Application, r deliver.PastRequest, read func(*deliver.Past, context.Context, deliver.PastRequest) (*T, error),
 ) (*T, error) {
-	at := deliveredTo{a.ControlPlane, a.Subject}
-	h.deliveries.mu.Lock()
-	registered := h.deliveries.known[at]
-	h.deliveries.mu.Unlock()
-	request := deliver.Request{Source: a.Source.Repository, Branch: a.Source.Branch, Path: a.Source.Path, Workload: a.Name, Workspace: a.Workspace}
-	if registered != nil { // else another replica delivers it
-		request = registered.request
+	at := h.flows.plane(a.ControlPlane)
+	request, registered := at.Applications.Request(a.ControlPlane, a.Subject)
+	if !registered { // another replica delivers it
+		request = deliver.Request{Source: a.Source.Repository, Branch: a.Source.Branch, Path: a.Source.Path, Workload: a.Name, Workspace: a.Workspace}
 	}
-	key := historyKey{deliveredTo: at, environment: r.Environment, target: r.Target, source: a.Source.Commit, limit: r.Limit}
+	key := historyKey{controlPlane: a.ControlPlane, subject: a.Subject, environment: r.Environment, target: r.Target, source: a.Source.Commit, limit: r.Limit}
 	for _, e := range a.Environments {
 		if e.Environment == r.Environment && e.GitOps != nil {
 			key.commit = e.GitOps.Commit
@@ -82,7 +77,7 @@ func historyOf[T any](
 	}
 	r.Request = request
 	r.Request.GitOpsCommit = key.commit
-	found, err := read(&deliver.Past{Loader: h.deliveries.loader(at.controlPlane), Histories: repository.NewDeliveryReader(h.deliveries.flows.Client)}, ctx, r)
+	found, err := read(at.Past(), ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func TestServerAnswersHistories(t *testing.T) {
 	s.built("1.4.0")
 	s.deliver(t, d)
 	s.deliver(t, d)
-	o := &query.Observer{Ledger: s.ledger, Fleet: d.flows.board, Histories: newHistories(d), Now: func() time.Time { return s.now }}
+	o := &query.Observer{Ledger: s.ledger, Fleet: d.flows.board, Histories: newHistories(d.flows), Now: func() time.Time { return s.now }}
 	q := query.RevisionsQuery{ApplicationQuery: query.ApplicationQuery{Name: "shop"}, Environment: "dev", Target: "functional-test"}
 	for range 2 { // the second answer is cached
 		r, err := o.Revisions(t.Context(), q)

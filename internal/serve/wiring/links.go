@@ -20,7 +20,7 @@ func (s *Server) browse(repository string) forge.Browse {
 	if !known {
 		return forge.Browse{}
 	}
-	return forge.BrowseAt(kind, s.chains.hosts.Reach("https://"+id.String()))
+	return forge.BrowseAt(kind, s.Flows.promotion.Hosts.Reach("https://"+id.String()))
 }
 
 // pageLinks is the URL of the server, below which its pages are. Commit statuses link to them.

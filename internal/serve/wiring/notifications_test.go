@@ -271,7 +271,7 @@ func TestServerSendsMessages(t *testing.T) {
 		PromotionID: ledger.PromotionID{Subject: "https://git.example/control-plane", Commit: strings.Repeat("a", 40), Environment: "dev"},
 		Kind:        string(decide.StepDeployed), At: time.Now(),
 	}
-	if err := s.chains.promoter.Ledger.RecordStep(t.Context(), step); err != nil {
+	if err := s.Flows.promotion.Promoter.Ledger.RecordStep(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-r.got; e.Type != "io.kalypso.promotion.done" || e.Subject != "dev" {

@@ -8,18 +8,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
 // withUninstalled are policies of a platform on which some targets of other applications are uninstalled.
 type withUninstalled struct {
-	boardPolicies
+	plane.Policies
 	away map[string]bool
 }
 
 func (p withUninstalled) Dependencies(ctx context.Context, environment string) (*deliver.Dependencies, error) {
-	d, err := p.boardPolicies.Dependencies(ctx, environment)
+	d, err := p.Policies.Dependencies(ctx, environment)
 	if err == nil {
 		d.Uninstalled = func(workload, target string) bool { return p.away[workload+"/"+target] }
 	}
@@ -27,9 +28,9 @@ func (p withUninstalled) Dependencies(ctx context.Context, environment string) (
 }
 
 // newNeededShop is a shop whose target functional-test the bank needs in dev, where the shop needs the database.
-func newNeededShop(t *testing.T) (*shop, *deliveries, map[string]bool) {
+func newNeededShop(t *testing.T) (*shop, map[string]bool) {
 	t.Helper()
-	s, d := registeredShop(t)
+	s, _ := registeredShop(t)
 	workload := func(name, needs string) map[string]string {
 		return map[string]string{"workload.yaml": kalypsoAPI + "kind: Workload\nmetadata: {name: " + name + "}\nspec:\n  " + needs +
 			"deploymentTargets:\n  - {name: test, environment: dev, manifests: {repo: ../" + name + "-gitops, branch: dev, path: ./test}}\n"}
@@ -49,21 +50,21 @@ func newNeededShop(t *testing.T) (*shop, *deliveries, map[string]bool) {
 		t.Fatal(err)
 	}
 	away := map[string]bool{}
-	s.chain.Deliverer.Policies = withUninstalled{boardPolicies{s.flows.board, s.URL + "/" + fleettest.ControlPlane}, away}
+	s.chain.Deliverer.Policies = withUninstalled{plane.Policies{Board: s.flows.board, ControlPlane: s.URL + "/" + fleettest.ControlPlane}, away}
 	s.built("1.4.0")
 	s.quiet()
-	return s, d, away
+	return s, away
 }
 
 func TestNeededTargetIsNotUninstalled(t *testing.T) {
 	t.Parallel()
-	s, d, away := newNeededShop(t)
+	s, away := newNeededShop(t)
 	found := s.ask("ada", deliver.PinRequest{Uninstall: true}, true, "functional-test")
 	if got := found.Targets[0]; got.Result != deliver.PinRefused || got.Reason != "it is not uninstalled: needed by bank/test on large" {
 		t.Errorf("got %+v", got)
 	}
 	a := &query.Application{ControlPlane: s.URL + "/" + fleettest.ControlPlane, Subject: deliver.SubjectOf(s.URL+"/"+shopSource, "shop"), Name: "shop"}
-	served, err := newByHand(s.world, d).PinTargets(t.Context(), a, deliver.PinTargetsRequest{Like: deliver.PinRequest{Environment: "dev", Uninstall: true}, Targets: []string{"functional-test"}}, ada)
+	served, err := newByHand(s.world).PinTargets(t.Context(), a, deliver.PinTargetsRequest{Like: deliver.PinRequest{Environment: "dev", Uninstall: true}, Targets: []string{"functional-test"}}, ada)
 	if err != nil || served.Targets[0].Result != deliver.PinRefused || served.Outcomes["dev"].PullRequest != nil {
 		t.Errorf("the server: %+v, %v", served, err)
 	}
@@ -93,7 +94,7 @@ func TestNeededTargetIsNotUninstalled(t *testing.T) {
 // TestNeededTargetKeepsWhatItNeeds: what is asked for at once is refused for both.
 func TestNeededTargetKeepsWhatItNeeds(t *testing.T) {
 	t.Parallel()
-	s, _, away := newNeededShop(t)
+	s, away := newNeededShop(t)
 	const first = "    - name: functional-test\n"
 	second := "    - name: second\n      environment: dev\n      manifests: {repo: ../shop-gitops, branch: dev, path: ./second}\n"
 	workload := strings.Replace(s.Files(shopSource, "main")["workload.yaml"], first, second+first+"      dependsOn: [{workload: shop, target: second}]\n", 1)
@@ -120,7 +121,7 @@ func TestNeededTargetKeepsWhatItNeeds(t *testing.T) {
 
 func TestNeededTargetIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	s, _, away := newNeededShop(t)
+	s, away := newNeededShop(t)
 	workload := s.Files(shopSource, "main")["workload.yaml"]
 	at := strings.Index(workload, "    - name: functional-test")
 	without := workload[:at] + strings.ReplaceAll(workload[at:], "functional-test", "other")

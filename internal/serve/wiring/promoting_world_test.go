@@ -187,7 +187,7 @@ func (w *promotionWorld) environments() []string {
 }
 
 func (w *promotionWorld) pipeline() *promote.Platform {
-	p := w.flows.platform(w.URL+"/"+fleettest.ControlPlane, nil, w.outcomes)
+	p := w.flows.connected(w.URL + "/" + fleettest.ControlPlane).Platform(w.outcomes)
 	p.Committer = interruptedCommitter{p.Committer, w.writes}
 	return p
 }

@@ -58,7 +58,7 @@ func TestServerPublishesThePlatform(t *testing.T) {
 	if w.flows.publisher, err = newPlatformPublisher(config, "v1.2.3", env); err != nil {
 		t.Fatal(err)
 	}
-	store, err := registry.Open(w.flows.publisher.client, registry.Reference{Repository: strings.TrimPrefix(place, "oci://") + "/platform"}, false)
+	store, err := registry.Open(w.flows.publisher.Client, registry.Reference{Repository: strings.TrimPrefix(place, "oci://") + "/platform"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestEnvironmentWithRingsIsPublishedWithoutItsTag(t *testing.T) {
 	if o := w.round("dev"); len(notPublishedOf(o)) > 0 {
 		t.Fatalf("got %q", notPublishedOf(o))
 	}
-	store, err := registry.Open(w.flows.publisher.client, registry.Reference{Repository: strings.TrimPrefix(place, "oci://") + "/platform"}, false)
+	store, err := registry.Open(w.flows.publisher.Client, registry.Reference{Repository: strings.TrimPrefix(place, "oci://") + "/platform"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,11 +59,11 @@ func TestServerPublishesWhatIsMerged(t *testing.T) {
 	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if d.publisher, err = newPublisher(serve.PublishConfig{To: url, KeyFile: keyFile}, env); err != nil {
+	if d.flows.applications.Publisher, err = newPublisher(serve.PublishConfig{To: url, KeyFile: keyFile}, env); err != nil {
 		t.Fatal(err)
 	}
 	at := registry.Reference{Repository: strings.TrimPrefix(url, "oci://") + "/kaizen/shop"}
-	store, err := registry.Open(d.publisher.client, at, false)
+	store, err := registry.Open(d.flows.applications.Publisher.Client, at, false)
 	if err != nil {
 		t.Fatal(err)
 	}

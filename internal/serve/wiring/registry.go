@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
@@ -27,7 +26,6 @@ func (s *Server) openRegistry(ctx context.Context) error {
 		return err
 	}
 	trail := access.Trail{Store: s.Ledger}
-	applications, _ := s.Keeper.Deliveries.(*deliveries)
 	s.registry, err = embedded.Open(ctx, embedded.Options{
 		Dir: filepath.Join(s.Config.Data, RegistryFolder), Size: size, Admit: registryAdmission(s.API.Guard), Log: s.Log, OnError: s.disk.note,
 		Free: func() (uint64, bool) { return freeBytes(s.Config.Data) },
@@ -35,7 +33,7 @@ func (s *Server) openRegistry(ctx context.Context) error {
 			return trail.Record(ctx, access.From(ctx), string(action)+" artifact", subject, digest)
 		},
 		Needed: func(d *solution.Descriptor) string {
-			if applications == nil || !applications.read(s.Config.ControlPlanes, d.Application) {
+			if s.Flows.applications == nil || !s.Flows.applications.Read(s.Flows.board, s.Config.ControlPlanes, d.Application) {
 				return pinsUnknown
 			}
 			return neededByPins(s.Flows.board.ControlPlanes(), d)
@@ -55,25 +53,6 @@ func (s *Server) openRegistry(ctx context.Context) error {
 
 // pinsUnknown is why a version is not deleted while its application was not read.
 const pinsUnknown = "it is not known yet which targets are pinned to it; try again when the server has read its repositories"
-
-// read reports whether the registrations of all control planes were read, and each application of a name has a result.
-func (d *deliveries) read(controlPlanes []string, name string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if slices.ContainsFunc(controlPlanes, func(url string) bool { return !d.listed[url] }) {
-		return false
-	}
-	all := d.flows.board.ControlPlanes()
-	for at, a := range d.known {
-		isIt := func(found *query.Application) bool { return found.Subject == at.application }
-		if a.request.Workload == name && !slices.ContainsFunc(all, func(cp query.ControlPlane) bool {
-			return cp.URL == at.controlPlane && slices.ContainsFunc(cp.Applications, isIt)
-		}) {
-			return false
-		}
-	}
-	return true
-}
 
 // neededByPins names a target that is pinned to what a solution version has; empty if there is none. What is not known yet may need it.
 func neededByPins(all []query.ControlPlane, d *solution.Descriptor) string {

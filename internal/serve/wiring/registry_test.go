@@ -155,30 +155,3 @@ func TestPinnedTargetsNeedTheirVersion(t *testing.T) {
 		}
 	}
 }
-
-// TestApplicationsAreReadBeforeTheirVersionsAreDeleted: a new server does not know yet what is pinned.
-func TestApplicationsAreReadBeforeTheirVersionsAreDeleted(t *testing.T) {
-	t.Parallel()
-	const one, two, source = "https://git.example/one", "https://git.example/two", "https://git.example/shop"
-	d := &deliveries{flows: &Flows{board: &serve.Board{}}, listed: map[string]bool{}, known: map[deliveredTo]*registeredApplication{}}
-	request := deliver.Request{Source: source, Workload: "shop"}
-	for _, step := range []struct {
-		name       string
-		do         func()
-		shop, bank bool
-	}{
-		{"nothing was read", func() {}, false, false},
-		{"one control plane was read", func() { d.listed[one] = true }, false, false},
-		{"a registration could not be read", func() { d.listed[two] = false }, false, false},
-		{"all were read", func() { d.listed[two] = true }, true, true},
-		{"it is registered", func() {
-			d.known[deliveredTo{two, deliver.SubjectOf(source, "shop")}] = &registeredApplication{request: request}
-		}, false, true},
-		{"it was delivered", func() { d.flows.board.Delivered(query.Round{ControlPlane: two, Request: request}) }, true, true},
-	} {
-		step.do()
-		if shop, bank := d.read([]string{one, two}, "shop"), d.read([]string{one, two}, "bank"); shop != step.shop || bank != step.bank {
-			t.Errorf("%s: shop %t, bank %t", step.name, shop, bank)
-		}
-	}
-}

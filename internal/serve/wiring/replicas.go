@@ -14,7 +14,6 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -137,7 +136,7 @@ func (s *Server) received(text string) {
 		s.API.Events.Receive(n.Signal.Signal)
 	}
 	if n.Jobs != nil {
-		s.chains.promoter.Jobs(n.Jobs.Cluster, &hub.ReportBatch{Cluster: n.Jobs.Cluster, RunsJobs: n.Jobs.RunsJobs, Jobs: n.Jobs.Jobs})
+		s.Flows.promotion.Promoter.Jobs(n.Jobs.Cluster, &hub.ReportBatch{Cluster: n.Jobs.Cluster, RunsJobs: n.Jobs.RunsJobs, Jobs: n.Jobs.Jobs})
 	}
 }
 
@@ -152,8 +151,8 @@ func (s *Server) relay() {
 	}
 	s.API.Events.Relay = func(signal api.Signal) { s.share(sharedNote{Signal: &sharedSignal{signal.Type, signal}}) }
 	s.API.Jobs = func(cluster string, batch *hub.ReportBatch) []hub.JobRequest {
-		wanted := s.chains.promoter.Jobs(cluster, batch)
-		if len(batch.Jobs) > 0 || !batch.RunsJobs && s.chains.promoter.AsksJobs(cluster) {
+		wanted := s.Flows.promotion.Promoter.Jobs(cluster, batch)
+		if len(batch.Jobs) > 0 || !batch.RunsJobs && s.Flows.promotion.Promoter.AsksJobs(cluster) {
 			s.share(sharedNote{Jobs: &sharedJobs{cluster, batch.RunsJobs, batch.Jobs}})
 		}
 		return wanted
@@ -378,9 +377,7 @@ var _ serve.Views = views{}
 // Round reads an environment, and adds what the last round of the replica that works on it did on the forge.
 func (v views) Round(ctx context.Context, controlPlane, environment string) (*schedule.Outcome, error) {
 	f := v.Flows
-	drafter := f.drafter()
-	drafter.Memory, drafter.Schedulers = f.memory, nil // recorded answers are enough
-	draft, err := drafter.Draft(sandbox.For(ctx, controlPlane+" "+environment), schedule.DraftRequest{Request: schedule.Request{ControlPlane: controlPlane, Environment: environment}})
+	draft, err := f.plane(controlPlane).View(ctx, environment)
 	o := draft.Outcome()
 	var last roundResult
 	if err == nil {
@@ -394,7 +391,7 @@ func (v views) Round(ctx context.Context, controlPlane, environment string) (*sc
 	was := f.board.Outcome(controlPlane, environment)
 	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
 	if o.Loaded != nil {
-		v.chains.hosts.AddRead(o.Loaded)
+		f.promotion.Hosts.AddRead(o.Loaded)
 	}
 	if was == nil || was.Head != o.Head || !reflect.DeepEqual(was.Inputs, o.Inputs) || !reflect.DeepEqual(was.PullRequest, o.PullRequest) {
 		v.API.Events.Receive(api.Signal{Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: environment})
@@ -412,7 +409,7 @@ func (v views) Promotion(ctx context.Context, controlPlane string) (*serve.Promo
 	o := last.outcome()
 	if fresh {
 		v.Flows.board.Promoted(controlPlane, o)
-		v.chains.promoter.SetJobs(o.Subject, last.Jobs)
+		v.Flows.promotion.Promoter.SetJobs(o.Subject, last.Jobs)
 		for _, e := range o.Environments {
 			v.API.Events.Receive(api.Signal{Type: api.SignalPromotion, ControlPlane: controlPlane, Environment: e.Environment, Commit: e.Commit})
 		}
@@ -430,7 +427,7 @@ func (v views) Delivery(ctx context.Context, controlPlane, application string) (
 	last.Application.Line = commitsOf(last.Line)
 	if fresh {
 		v.Flows.board.Viewed(last.Application)
-		v.chains.promoter.SetJobs(application, last.Jobs)
+		v.Flows.promotion.Promoter.SetJobs(application, last.Jobs)
 		v.API.Events.Receive(api.Signal{Type: api.SignalApplication, ControlPlane: controlPlane, Application: last.Application.Name, Commit: last.Application.Source.Commit})
 	}
 	return &serve.Delivered{Application: last.Application}, nil

@@ -28,6 +28,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/notify"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -75,12 +76,11 @@ type Server struct {
 	Pages *web.Pages
 
 	Options
-	listener   net.Listener
-	server     *serve.Server
-	metrics    *serve.Metrics
-	chains     *chains
-	deliveries *deliveries
-	sessions   *session.Sessions
+	listener net.Listener
+	server   *serve.Server
+	metrics  *serve.Metrics
+	chains   *chains
+	sessions *session.Sessions
 	// notifications tells receivers what is recorded.
 	notifications *notify.Service
 	// replica is this server among those that share the ledger; nil if none can.
@@ -173,7 +173,7 @@ func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
 		return err
 	}
 	s.Flows = &Flows{
-		board: &serve.Board{}, Forges: forges, cache: &fleet.Cache{}, memory: &schedule.Memory{}, tracing: tracing, previewForks: s.Config.PreviewForks,
+		board: &plane.Board{}, Forges: forges, cache: &fleet.Cache{}, memory: &schedule.Memory{}, tracing: tracing, previewForks: s.Config.PreviewForks,
 		Client: &git.Client{
 			Map: slices.Concat(s.Maps, mappings(s.Config.Map), origins.Maps), Credentials: origins.Credentials,
 			Env: func(name string) string { return s.Env[name] }, Elsewhere: true,

@@ -37,7 +37,7 @@ func (s *Server) openSessions(ctx context.Context) error {
 		return found.Preview, err
 	}
 	pages := &web.Pages{
-		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: trials, Open: &s.Flows.open, Browse: s.browse, Outbox: s.Ledger,
+		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.Flows.promotion.Hosts.Reach, Trials: trials, Open: &s.Flows.open, Browse: s.browse, Outbox: s.Ledger,
 		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told, Alerts: s.alerts,
 	}
 	if *s.Config.LocalForge {

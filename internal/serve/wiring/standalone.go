@@ -15,13 +15,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/external"
-	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // Standalone promotes one control plane for a command that runs without a server. Close its promoter.
@@ -31,7 +31,7 @@ type Standalone struct {
 	schedulers *external.Asker
 	progress   func(what string)
 	cache      *fleet.Cache
-	board      *serve.Board
+	board      *plane.Board
 }
 
 // StandaloneOptions are what a [Standalone] is made from.
@@ -46,7 +46,7 @@ type StandaloneOptions struct {
 // NewStandalone connects a control plane to its ledger. It reads nothing yet.
 func NewStandalone(o StandaloneOptions) *Standalone {
 	return &Standalone{
-		Chain: repository.NewChain(o.ChainOptions), schedulers: o.Schedulers, progress: o.Progress, cache: &fleet.Cache{}, board: &serve.Board{},
+		Chain: repository.NewChain(o.ChainOptions), schedulers: o.Schedulers, progress: o.Progress, cache: &fleet.Cache{}, board: &plane.Board{},
 	}
 }
 

@@ -20,7 +20,7 @@ func TestServerPinsTargetsInTheNameOfTheUser(t *testing.T) {
 	s.deliver(t, d)
 	s.Push(shopConfigs, "dev", map[string]string{"functional-test/values.yaml": "replicas: 4\n"})
 	s.deliver(t, d)
-	v := newByHand(s.world, d)
+	v := newByHand(s.world)
 	a := &query.Application{ControlPlane: s.URL + "/" + fleettest.ControlPlane, Subject: deliver.SubjectOf(s.URL+"/"+shopSource, "shop"), Name: "shop"}
 	all := s.revisions("dev", "functional-test").Revisions
 	if len(all) != 2 {
@@ -93,14 +93,14 @@ func TestServerPinsTargetsInTheNameOfTheUser(t *testing.T) {
 // TestServerDoesNotMixTargetsWithOtherChanges: while another pull request of the environment is open, the answer is a conflict.
 func TestServerDoesNotMixTargetsWithOtherChanges(t *testing.T) {
 	t.Parallel()
-	s, d := registeredShop(t)
+	s, _ := registeredShop(t)
 	s.built("1.4.0")
 	s.quiet()
 	s.mergeIn("stage")
 	s.quiet()
 	s.Push(shopConfigs, "stage", map[string]string{"uat-test/values.yaml": "replicas: 5\n"})
 	s.quiet()
-	v := newByHand(s.world, d)
+	v := newByHand(s.world)
 	a := &query.Application{ControlPlane: s.URL + "/" + fleettest.ControlPlane, Subject: deliver.SubjectOf(s.URL+"/"+shopSource, "shop"), Name: "shop"}
 	_, err := v.PinTargets(t.Context(), a, deliver.PinTargetsRequest{Like: deliver.PinRequest{Environment: "stage", Uninstall: true}, Targets: []string{"uat-test"}}, ada)
 	var refused *api.SettingError

@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet/editing"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -34,10 +33,9 @@ import (
 
 // byHand sets values for users who do not use Git, with the server's access to repositories and forges.
 type byHand struct {
-	flows      *Flows
-	deliveries *deliveries
-	people     []forge.Person
-	url        string
+	flows  *Flows
+	people []forge.Person
+	url    string
 	// key seals what the server says about its pull requests.
 	key secret.Value
 	// turns limits how many are made at the same time: each renders an environment twice.
@@ -57,14 +55,8 @@ func (s *Server) wireValues(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, _ := s.Keeper.Deliveries.(*deliveries)
-	v := &byHand{
-		flows: s.Flows, deliveries: d, people: s.Config.People, url: strings.TrimSuffix(s.Config.URL, "/"), key: key, turns: semaphore.NewWeighted(maxByHand),
-	}
-	s.API.Values, s.Flows.vouched = v, v.vouched
-	if d != nil {
-		s.API.Targets = v
-	}
+	v := &byHand{flows: s.Flows, people: s.Config.People, url: strings.TrimSuffix(s.Config.URL, "/"), key: key, turns: semaphore.NewWeighted(maxByHand)}
+	s.API.Values, s.API.Targets, s.Flows.vouched = v, v, v.vouched
 	return nil
 }
 
@@ -87,31 +79,12 @@ func (v *byHand) Author(who access.Identity) editing.Author {
 // ApplicationForm implements [api.Values].
 func (v *byHand) ApplicationForm(ctx context.Context, a *query.Application, r deliver.FormRequest) (*deliver.Form, error) {
 	var err error
-	if r.Request, err = v.request(ctx, a); err != nil {
+	at := v.flows.plane(a.ControlPlane)
+	if r.Request, err = at.Request(ctx, a.Subject); err != nil {
 		return nil, v.explain(ctx, err)
 	}
-	f, err := v.deliveries.loader(a.ControlPlane).Form(ctx, r)
+	f, err := at.ApplicationLoader().Form(ctx, r)
 	return f, v.explain(ctx, err)
-}
-
-// request returns how an application is delivered. Another replica may run its rounds.
-func (v *byHand) request(ctx context.Context, a *query.Application) (deliver.Request, error) {
-	at := deliveredTo{a.ControlPlane, a.Subject}
-	v.deliveries.mu.Lock()
-	known := v.deliveries.known[at]
-	v.deliveries.mu.Unlock()
-	if known != nil {
-		return known.request, nil
-	}
-	all, _, err := v.deliveries.loader(a.ControlPlane).Registered(ctx, a.ControlPlane)
-	i := slices.IndexFunc(all, func(r deliver.Request) bool { return deliver.SubjectOf(r.Source, r.Workload) == a.Subject })
-	if err == nil && i < 0 {
-		err = query.ErrNotRead
-	}
-	if err != nil {
-		return deliver.Request{}, err
-	}
-	return all[i], nil
 }
 
 // SetApplication implements [api.Values].
@@ -122,14 +95,8 @@ func (v *byHand) SetApplication(
 		return nil, nil, err
 	}
 	defer v.turns.Release(1)
-	var err error
-	if r.Request, err = v.request(ctx, a); err != nil {
-		return nil, nil, v.explain(ctx, err)
-	}
-	ctx = sandbox.For(ctx, a.Subject)
-	drafter := &deliver.Drafter{Loader: v.deliveries.loader(a.ControlPlane), Renderer: v.deliveries.renderer}
 	commits := v.committer(who)
-	s, err := drafter.Set(ctx, commits, r)
+	s, err := v.flows.plane(a.ControlPlane).SetApplication(ctx, a.Subject, commits, r)
 	if err != nil || !propose || s.Commit == "" || len(s.Problems) > 0 {
 		return s, nil, v.explain(ctx, err)
 	}
@@ -145,9 +112,8 @@ func (v *byHand) SetPlatform(ctx context.Context, r schedule.SetRequest, who acc
 		return nil, nil, err
 	}
 	defer v.turns.Release(1)
-	ctx = sandbox.For(ctx, "values")
 	commits := v.committer(who)
-	s, err := v.flows.drafter().Set(ctx, commits, r)
+	s, err := v.flows.plane(r.ControlPlane).Set(ctx, commits, r)
 	if err != nil || !propose || s.Commit == "" || len(s.Problems) > 0 {
 		return s, nil, v.explain(ctx, err)
 	}

@@ -21,14 +21,14 @@ import (
 
 var ada = access.Identity{Name: "ada@example.com", Role: access.Operator, Source: access.BySession, Claimed: []string{"sre"}}
 
-func newByHand(w *world, d *deliveries) *byHand {
-	return &byHand{flows: w.flows, deliveries: d, url: "https://kalypso.example", key: secret.New("a key that is long enough"), turns: semaphore.NewWeighted(1)}
+func newByHand(w *world) *byHand {
+	return &byHand{flows: w.flows, url: "https://kalypso.example", key: secret.New("a key that is long enough"), turns: semaphore.NewWeighted(1)}
 }
 
 func TestValuesOfAnApplicationBecomeOnePullRequestInTheNameOfTheUser(t *testing.T) {
 	t.Parallel()
-	s, d := registeredShop(t)
-	v := newByHand(s.world, d)
+	s, _ := registeredShop(t)
+	v := newByHand(s.world)
 	schema := `{"properties": {"replicas": {"type": "integer", "minimum": 0, "editableBy": ["sre"]}}}`
 	s.Push(shopSource, "main", map[string]string{"helm/values.schema.json": schema})
 	a := &query.Application{ControlPlane: s.URL + "/" + fleettest.ControlPlane, Subject: deliver.SubjectOf(s.URL+"/"+shopSource, "shop"), Name: "shop"}
@@ -100,7 +100,7 @@ func TestPlanChecksPullRequestsOfTheServerAsTheUser(t *testing.T) {
 	main := w.Files(fleettest.ControlPlane, "main")
 	const schema = "schemas/hello-world-app-schema.yaml"
 	w.Push(fleettest.ControlPlane, "main", map[string]string{schema: strings.ReplaceAll(main[schema], "pattern: ^mysql://", "pattern: ^mysql://\n        editableBy: [dba]")})
-	v := newByHand(w, nil)
+	v := newByHand(w)
 	w.flows.vouched = v.vouched
 	controlPlane := w.URL + "/" + fleettest.ControlPlane
 	set := func(groups ...string) (*schedule.Setting, forge.PullRequest) {

@@ -7,9 +7,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
-	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
@@ -54,9 +55,17 @@ func newFlows(t testing.TB) *Flows {
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	t.Cleanup(func() { _ = client.Close() })
 	return &Flows{
-		board: &serve.Board{}, Client: client, cache: &fleet.Cache{}, memory: &schedule.Memory{},
+		board: &plane.Board{}, Client: client, cache: &fleet.Cache{}, memory: &schedule.Memory{},
 		Commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 	}
+}
+
+// connected returns a control plane with what promotion reaches beside the ledger.
+func (f *Flows) connected(controlPlane string) *plane.Plane {
+	if f.promotion == nil {
+		f.promotion = &plane.Promotion{Rings: &repository.Rings{Committer: f.Commits}, Hosts: &record.Hosts{}}
+	}
+	return f.plane(controlPlane)
 }
 
 // as makes the flows use another token.

@@ -1,4 +1,4 @@
-package serve
+package plane
 
 import (
 	"cmp"
@@ -25,7 +25,8 @@ type Board struct {
 
 var _ query.Fleet = (*Board)(nil)
 
-// plane returns a copy of a control plane that the caller may change, under the lock. Earlier results of ControlPlanes stay unchanged.
+// plane returns a copy of a control plane that the caller may change, under the lock. Earlier results of ControlPlanes
+// stay unchanged.
 func (b *Board) plane(url string) *query.ControlPlane {
 	if b.planes == nil {
 		b.planes = map[string]*query.ControlPlane{}
@@ -35,7 +36,8 @@ func (b *Board) plane(url string) *query.ControlPlane {
 		was = &query.ControlPlane{URL: url}
 	}
 	now := &query.ControlPlane{
-		URL: url, Err: was.Err, Environments: was.Environments, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
+		URL: url, Err: was.Err, Environments: was.Environments, Promotion: was.Promotion,
+		Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
 	}
 	if now.Scheduling == nil {
 		now.Scheduling = map[string]*query.Scheduled{}
@@ -109,7 +111,8 @@ func (b *Board) Registered(controlPlane string, subjects []string) {
 	plane.Applications = slices.DeleteFunc(plane.Applications, func(a *query.Application) bool { return !slices.Contains(subjects, a.Subject) })
 }
 
-// Delivered adds a round of an application. It returns the application after and before the round; was is nil before the first.
+// Delivered adds a round of an application. It returns the application after and before the round; was is nil before
+// the first.
 func (b *Board) Delivered(r query.Round) (now, was *query.Application) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,15 +147,22 @@ func sortApplications(all []*query.Application) {
 	})
 }
 
-// Outcome returns the result of an environment's last successful scheduling round; nil before the first.
-func (b *Board) Outcome(controlPlane, environment string) *schedule.Outcome {
+// Scheduling returns the results of an environment's last rounds; nil before the first.
+func (b *Board) Scheduling(controlPlane, environment string) *query.Scheduled {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	plane := b.planes[controlPlane]
-	if plane == nil || plane.Scheduling[environment] == nil {
-		return nil
+	if plane := b.planes[controlPlane]; plane != nil {
+		return plane.Scheduling[environment]
 	}
-	return plane.Scheduling[environment].Outcome
+	return nil
+}
+
+// Outcome returns the result of an environment's last successful scheduling round; nil before the first.
+func (b *Board) Outcome(controlPlane, environment string) *schedule.Outcome {
+	if last := b.Scheduling(controlPlane, environment); last != nil {
+		return last.Outcome
+	}
+	return nil
 }
 
 // ControlPlanes implements [query.Fleet].

@@ -1,4 +1,4 @@
-package serve
+package plane
 
 import (
 	"errors"
@@ -10,6 +10,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
+
+const controlPlane = "https://forge.example.com/platform/control-plane"
+
+const shop, cart = "https://forge.example.com/teams/shop#shop", "https://forge.example.com/teams/cart#cart"
 
 func TestFailedRoundKeepsEarlierResults(t *testing.T) {
 	var b Board
