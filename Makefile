@@ -27,6 +27,7 @@ test: ## run every test
 	$(in_memory) go test -vet=off -timeout 60m -parallel 6 ./internal/serve/wiring ./cmd/kalypso ./...
 	go -C tools/release test ./...
 	go -C tools/mutants test ./...
+	go -C tools/corpus test ./...
 
 .PHONY: test-all
 test-all: export KALYPSO_SWEEP = all
@@ -74,6 +75,12 @@ judges: ## compare with the programs that define what is right, such as kstatus
 .PHONY: hostile
 hostile: build ## send hostile inputs to a server, and fail if one takes more memory or time than it may
 	go -C tools/hostile run . --kalypso ../../bin/kalypso $(if $(INPUT),"$(INPUT)")
+
+# CORPUS is a folder with charts, whose dependencies are in their folders charts; HELM is Helm 4. It prints each chart that is not rendered as
+# Helm renders it, and counts.
+.PHONY: corpus
+corpus: build ## compare what public charts render to with Helm: make corpus CORPUS=FOLDER HELM=PROGRAM
+	go -C tools/corpus run . --kalypso $(CURDIR)/bin/kalypso --helm "$(or $(HELM),helm)" $(abspath $(CORPUS))
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities, where their database can be reached

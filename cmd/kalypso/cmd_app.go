@@ -23,7 +23,7 @@ A Delivery beside the Workload says what differs from the usual layout: docs/ref
   kalypso app promote --to stage --ledger postgres://kalypso@db/kalypso`,
 	})
 	cmd.AddCommand(
-		newAppRender(t), newAppPlan(t), newAppExplain(t), newAppCheck(t), newAppConfig(t),
+		newAppRender(t), newAppPlan(t), newAppExplain(t), newAppSecrets(t), newAppCheck(t), newAppConfig(t),
 		newAppDeploy(t), newAppPromote(t), newAppPublish(t), newAppStatus(t), newAppUpdate(t),
 	)
 	return cmd

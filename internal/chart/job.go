@@ -42,6 +42,8 @@ type Job struct {
 	SchemaFile string `json:"schemaFile,omitempty"`
 	// Vars are the variables that values can refer to.
 	Vars values.Vars `json:"vars,omitempty"`
+	// ListMade lists what the chart makes up in the results: see [Rendered].
+	ListMade bool `json:"listMade,omitempty"`
 	// Targets are rendered independently.
 	Targets []Target `json:"targets"`
 }
@@ -81,6 +83,8 @@ type Options struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Kubernetes is what templates see of the clusters.
 	Kubernetes app.Kubernetes `json:"kubernetes,omitzero"`
+	// Secrets say where the values come from that the chart would make up.
+	Secrets []app.ChartSecret `json:"secrets,omitempty"`
 }
 
 // Result is the result for each target of a job, in their order.
@@ -102,6 +106,8 @@ type Rendered struct {
 	Vars []string `json:"vars,omitempty"`
 	// Idle are the values of Set and SetString without effect on the manifests.
 	Idle []Idle `json:"idle,omitempty"`
+	// Made are the objects with values that the chart makes up, if the job wants the list.
+	Made []Made `json:"made,omitempty"`
 	// Problems are sorted. Their assignment is empty.
 	Problems []fleet.Problem `json:"problems,omitempty"`
 
@@ -141,6 +147,9 @@ func (j *Job) Digests() []string {
 	for _, name := range slices.Sorted(maps.Keys(j.Vars)) {
 		sized(shared, []byte(name))
 		sized(shared, []byte(j.Vars[name]))
+	}
+	if j.ListMade {
+		sized(shared, []byte("made"))
 	}
 	base := shared.Sum(nil)
 	files := make(map[string][sha256.Size]byte, len(j.Config))

@@ -52,6 +52,8 @@ type Request struct {
 	// Set and SetString are values in Helm's syntax. Vars are the variables that values can refer to.
 	Set, SetString []string
 	Vars           values.Vars
+	// ListMade lists what charts make up: see [Draft.Made].
+	ListMade bool
 }
 
 // Application is an application as described at a commit of its source.

@@ -253,6 +253,17 @@ func (d *Draft) Values(target string) (keys []values.Key, ok bool) {
 	return nil, false
 }
 
+// Made returns what the charts of the targets make up, by target, if the request wanted the list.
+func (d *Draft) Made() map[string][]chart.Made {
+	made := map[string][]chart.Made{}
+	for _, result := range d.results {
+		for _, r := range result.Targets {
+			made[r.Name] = r.Made
+		}
+	}
+	return made
+}
+
 // Inputs returns the commits that the draft was rendered from.
 func (d *Draft) Inputs() []schedule.Input { return d.work.inputs() }
 

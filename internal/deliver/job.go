@@ -82,7 +82,7 @@ func (l *Loader) prepare(ctx context.Context, a *Application, environment string
 // part returns a job without targets. If its chart cannot be loaded, only the job's own targets are held.
 func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part {
 	d := w.app.Delivery.Spec
-	p := &part{service: service, job: &chart.Job{Form: chart.FormChart, Vars: w.app.Request.Vars}}
+	p := &part{service: service, job: &chart.Job{Form: chart.FormChart, Vars: w.app.Request.Vars, ListMade: w.app.Request.ListMade}}
 	if w.config != nil {
 		p.job.Config, p.job.ConfigSource = w.config.Files, "config"
 	}
@@ -217,7 +217,7 @@ func (w *work) target(entry scheduler.WorkloadTarget, used map[string]bool) (cha
 	}
 	t := chart.Target{
 		Name: name, Built: built, Versions: w.build.versions(d.Images), Set: w.app.Request.Set, SetString: w.app.Request.SetString, Image: image,
-		Options: chart.Options{Release: d.Release, Kubernetes: w.app.environment(w.environment).Kubernetes},
+		Options: chart.Options{Release: d.Release, Kubernetes: w.app.environment(w.environment).Kubernetes, Secrets: d.Secrets},
 	}
 	p := w.parts[0]
 	if p.job.Form != chart.FormChart {

@@ -39,6 +39,7 @@ func checkDelivery(d *app.Delivery) error {
 	c.path("spec.config.schema", s.Config.Schema)
 	c.path("spec.gitops.path", s.GitOps.Path)
 	c.levels(s.Config.Levels)
+	c.secrets(s.Secrets)
 	for _, t := range s.Config.Targets {
 		c.name("a target of spec.config", t.Name)
 		c.path("the folder of target "+t.Name, t.Folder)
@@ -93,6 +94,24 @@ func (c *checker) levels(levels []app.ConfigLevel) {
 		}
 		known[l.Name] = true
 		c.path("the template of level "+l.Name, l.Template)
+	}
+}
+
+// secrets checks where the values come from that charts would make up.
+func (c *checker) secrets(secrets []app.ChartSecret) {
+	sources := []string{string(app.FromExisting), string(app.FromExternalSecrets), string(app.FromCertManager)}
+	for i, s := range secrets {
+		what := fmt.Sprintf("spec.secrets[%d]", i)
+		switch known := slices.Contains(sources, string(s.From)); {
+		case !known && fleet.Nearest(string(s.From), sources) != "":
+			c.fail("%s has from: %.100q; did you mean %s?", what, s.From, fleet.Nearest(string(s.From), sources))
+		case !known:
+			c.fail("%s has from: %.100q; write one of %s", what, s.From, strings.Join(sources, ", "))
+		case s.From == app.FromExisting && (s.Value == "" || s.Secret == ""):
+			c.fail("%s: Existing needs a value, which takes the name of the Secret in the chart, and a secret; kalypso app secrets lists values", what)
+		case s.From != app.FromExisting && s.Value+s.Secret != "":
+			c.fail("%s: value and secret are for Existing; remove them", what)
+		}
 	}
 }
 

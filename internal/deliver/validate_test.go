@@ -18,7 +18,11 @@ func TestDeliveryThatCannotBeUsed(t *testing.T) {
 		"{release: A_B}": {`spec.release is "A_B"`},
 		"{gitops: {path: ../x}, config: {path: .git, schema: a/b}}": {"spec.gitops.path", "spec.config.path"},
 		"{config: {targets: [{name: a, folder: ../b}]}}":            {"the folder of target a"},
-		`{environments: [{name: ../stage}, {name: "dev\nx"}]}`:      {`the name of an environment is "../stage"`, `"dev\nx"`},
+		"{secrets: [{from: Existing, secret: a}, {from: CertManager, value: a}]}": {
+			"spec.secrets[0]: Existing needs a value", "spec.secrets[1]: value and secret are for Existing",
+		},
+		"{secrets: [{from: certManager}, {name: a}]}":          {"did you mean CertManager?", `spec.secrets[1] has from: ""; write one of Existing, ExternalSecrets, CertManager`},
+		`{environments: [{name: ../stage}, {name: "dev\nx"}]}`: {`the name of an environment is "../stage"`, `"dev\nx"`},
 	} {
 		r := shop(1)
 		r[sourceMain]["delivery.yaml"] = "apiVersion: app.kalypso.io/v1alpha1\nkind: Delivery\nmetadata: {name: shop}\nspec: " + spec + "\n"

@@ -47,6 +47,14 @@ type DeliverySpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Release string `json:"release,omitempty"`
 
+	// Secrets say where the values come from that charts would make up with random functions, which Kalypso does not render: the same
+	// commits must give the same manifests. An entry with the name of a Secret comes before those without one. Default: a chart that
+	// makes up values is refused.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Secrets []ChartSecret `json:"secrets,omitempty"`
+
 	// Config defines where the configuration of the environments is.
 	// +optional
 	Config Config `json:"config,omitempty"`
@@ -177,6 +185,44 @@ type Service struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
+}
+
+// SecretSource is where the values of a Secret come from.
+// +kubebuilder:validation:Enum=Existing;ExternalSecrets;CertManager
+type SecretSource string
+
+// The sources of Secrets.
+const (
+	FromExisting        SecretSource = "Existing"
+	FromExternalSecrets SecretSource = "ExternalSecrets"
+	FromCertManager     SecretSource = "CertManager"
+)
+
+// +kubebuilder:validation:XValidation:rule="self.from == 'Existing' ? has(self.value) && has(self.secret) : !has(self.value) && !has(self.secret)",message="Existing needs a value and a secret, and the other sources have none"
+
+// ChartSecret says where the values of a Secret come from that a chart would make up.
+type ChartSecret struct {
+	// Name is the name of the Secret that the chart makes. Default: all Secrets with values that the source can make.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// From is Existing for a Secret that is in the clusters; ExternalSecrets for generators of the External Secrets Operator; or
+	// CertManager for certificates of cert-manager. No value is ever in Git.
+	From SecretSource `json:"from"`
+
+	// Value is the chart's value that receives the name of an existing Secret, as a dotted path: "auth.existingSecret".
+	// "kalypso app secrets" finds it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Value string `json:"value,omitempty"`
+
+	// Secret is the name of the existing Secret.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret,omitempty"`
 }
 
 // Config defines where the configuration of the environments is, and how it is validated.

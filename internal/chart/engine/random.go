@@ -26,6 +26,26 @@ type chance struct {
 	// called are the names of the functions that were called.
 	called []string
 	calls  int
+	// drawn are the texts that were drawn.
+	drawn []drawn
+}
+
+// drawn is a text that a function returned, or the part of a certificate that differs.
+type drawn struct {
+	function, text string
+	// signed describes the certificate or key that the text is of; nil for other texts.
+	signed *signed
+}
+
+// signed is a certificate that a function would make.
+type signed struct {
+	function, name string
+	ips, names     []any
+	days           int
+	// by is the text of the certificate of its authority; may be empty.
+	by string
+	// key tells that the text is the private key.
+	key bool
 }
 
 // next returns the bytes of a call, as many as a result can need.
@@ -60,7 +80,42 @@ func (c *chance) text(name string, n int, alphabet string) (string, error) {
 		}
 		drawn[i] = alphabet[at]
 	}
+	c.record(name, string(drawn))
 	return string(drawn), err
+}
+
+func (c *chance) record(name, text string) {
+	c.drawn = append(c.drawn, drawn{function: name, text: text})
+}
+
+// describe says what the certificate is that was drawn last, and its key.
+func (c *chance) describe(made certificate, s signed) {
+	for i := range c.drawn {
+		d := &c.drawn[i]
+		switch {
+		case d.text == "" || d.signed != nil:
+		case strings.Contains(made.Cert, d.text):
+			crt := s
+			d.signed = &crt
+		case strings.Contains(made.Key, d.text):
+			key := s
+			key.key = true
+			d.signed = &key
+		}
+	}
+}
+
+// signing draws a certificate with a key.
+func (c *chance) signing(s signed) (certificate, error) {
+	made, err := c.certificate(s.function, "")
+	c.describe(made, s)
+	return made, err
+}
+
+// authority returns the text of a certificate that was drawn for an authority.
+func authority(ca any) string {
+	made, _ := ca.(certificate)
+	return made.Cert
 }
 
 const (
@@ -140,7 +195,9 @@ func (c *chance) functions() template.FuncMap {
 			if err != nil {
 				return "", err
 			}
-			return text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-8" + text[17:20] + "-" + text[20:], nil
+			id := text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-8" + text[17:20] + "-" + text[20:]
+			c.record("uuidv4", id)
+			return id, nil
 		},
 		"randBytes": func(n int) (string, error) {
 			text, err := c.text("randBytes", n, ascii)
@@ -156,18 +213,20 @@ func (c *chance) functions() template.FuncMap {
 			return base64.StdEncoding.EncodeToString([]byte(h)), err
 		},
 		"genPrivateKey": func(kind string) (string, error) { return c.pem("genPrivateKey", strings.ToUpper(kind)+" PRIVATE KEY") },
-		"genCA":         func(_ string, _ int) (certificate, error) { return c.certificate("genCA", "") },
+		"genCA": func(name string, days int) (certificate, error) {
+			return c.signing(signed{function: "genCA", name: name, days: days})
+		},
 		"genCAWithKey": func(_ string, _ int, key string) (certificate, error) {
 			return c.certificate("genCAWithKey", key)
 		},
-		"genSelfSignedCert": func(_ string, _, _ []any, _ int) (certificate, error) {
-			return c.certificate("genSelfSignedCert", "")
+		"genSelfSignedCert": func(name string, ips, names []any, days int) (certificate, error) {
+			return c.signing(signed{function: "genSelfSignedCert", name: name, ips: ips, names: names, days: days})
 		},
 		"genSelfSignedCertWithKey": func(_ string, _, _ []any, _ int, key string) (certificate, error) {
 			return c.certificate("genSelfSignedCertWithKey", key)
 		},
-		"genSignedCert": func(_ string, _, _ []any, _ int, _ any) (certificate, error) {
-			return c.certificate("genSignedCert", "")
+		"genSignedCert": func(name string, ips, names []any, days int, ca any) (certificate, error) {
+			return c.signing(signed{function: "genSignedCert", name: name, ips: ips, names: names, days: days, by: authority(ca)})
 		},
 		"genSignedCertWithKey": func(_ string, _, _ []any, _ int, _ any, key string) (certificate, error) {
 			return c.certificate("genSignedCertWithKey", key)

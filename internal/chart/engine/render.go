@@ -56,12 +56,35 @@ func (c *helmChart) attempt(composed *values.Composed, schema *values.Schema, o 
 	if err != nil {
 		return nil, nil, err
 	}
+	var s settled
 	if len(random.called) > 0 {
-		if problems := c.unsettled(composed, o, files); len(problems) > 0 {
+		s = c.settle(composed, o, files, &random)
+		if problems := c.problems(composed, o, s); len(problems) > 0 {
 			return nil, problems, nil
 		}
 	}
-	return collect(ch, files)
+	return collect(ch, files, s.replaced)
+}
+
+// made returns what the chart makes up with the values of a target; nothing if it cannot be rendered at all.
+func (c *helmChart) made(composed *values.Composed, o chart.Options) (made []chart.Made) {
+	defer func() {
+		if recover() != nil { // rendering reports it
+			made = nil
+		}
+	}()
+	ch, visible, err := c.visible(composed, o)
+	if err != nil {
+		return nil
+	}
+	var random chance
+	files, err := execute(ch, visible, &random, newMeter())
+	if err != nil || len(random.called) == 0 {
+		return nil
+	}
+	s := c.settle(composed, o, files, &random)
+	c.problems(composed, o, s)
+	return s.made
 }
 
 // visible returns a copy of the chart with the dependencies that the values select, and what its templates see.
@@ -148,8 +171,9 @@ func execute(ch *helm.Chart, visible common.Values, random *chance, m *workMeter
 	return files, nil
 }
 
-// collect orders the manifests: definitions, then objects in installation order, then hooks.
-func collect(ch *helm.Chart, files map[string]string) (*chart.Manifests, []fleet.Problem, error) {
+// collect orders the manifests: definitions, then objects in installation order, then hooks. Documents in replaced are those that take the
+// place of others.
+func collect(ch *helm.Chart, files map[string]string, replaced map[string][]document) (*chart.Manifests, []fleet.Problem, error) {
 	objects, hooks, err := sorted(files)
 	if err != nil {
 		return nil, nil, err
@@ -158,15 +182,24 @@ func collect(ch *helm.Chart, files map[string]string) (*chart.Manifests, []fleet
 	for _, crd := range ch.CRDObjects() {
 		w.add(crd.Filename, string(crd.File.Data))
 	}
+	put := func(d document) {
+		instead, ok := replaced[d.key()]
+		if !ok {
+			instead = []document{d}
+		}
+		for _, d := range instead {
+			w.put(d)
+		}
+	}
 	for _, o := range objects {
-		w.put(o)
+		put(o)
 	}
 	w.trim()
 	var notices []fleet.Problem
 	for _, h := range hooks {
 		switch {
 		case slices.ContainsFunc(h.events, installs):
-			w.put(h.document)
+			put(h.document)
 			if h.runsOnce() {
 				notices = append(notices, h.stays(templatesOf(ch)))
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -105,6 +107,9 @@ func (p *prepared) target(j *chart.Job, t chart.Target) chart.Rendered {
 	if composed != nil {
 		r.Vars = slices.Compact(slices.Sorted(slices.Values(slices.Concat(composed.Vars, p.vars))))
 	}
+	if len(problems) == 0 && j.ListMade && p.chart != nil {
+		r.Made = p.chart.made(composed, t.Options)
+	}
 	if len(problems) == 0 {
 		if r.Manifests, problems = p.manifests(j, t, composed); r.Manifests != nil && j.Form == chart.FormChart {
 			r.Idle = p.idle(j, t, composed, r.Manifests)
@@ -193,6 +198,9 @@ func (p *prepared) composed(t chart.Target, others []*values.Layer, vars values.
 	for _, name := range t.Layers {
 		layers = append(layers, p.layers[name])
 	}
+	if existing, err := existingSecrets(t); err == nil {
+		layers = append(layers, existing)
+	}
 	layers = append(layers, others...)
 	if t.Facts == nil {
 		return values.Compose(layers, vars), nil
@@ -247,11 +255,23 @@ func (p *prepared) compose(j *chart.Job, t chart.Target) (*values.Composed, []fl
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	_, wrong := existingSecrets(t)
 	set, err := setLayers(t)
-	if err != nil {
+	if err := errors.Join(wrong, err); err != nil {
 		return nil, []fleet.Problem{chart.Failure(err)}
 	}
 	return p.composed(t, set, j.Vars)
+}
+
+// existingSecrets returns the layer with the names of existing Secrets, by the values that take them.
+func existingSecrets(t chart.Target) (*values.Layer, error) {
+	names := map[string]string{}
+	for _, s := range t.Secrets {
+		if s.From == app.FromExisting {
+			names[s.Value] = s.Secret
+		}
+	}
+	return values.Set("spec.secrets", names)
 }
 
 // setLayers returns the layers of values that were set in the call.

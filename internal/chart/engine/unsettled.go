@@ -20,30 +20,26 @@ import (
 )
 
 // maxTried is the maximum number of values that are tried, to find those that a random result is the default of.
-const maxTried = 24
+const maxTried = 40
 
 // chanceValue is a value that is tried.
 const chanceValue = "kalypso-value"
 
-// unsettled returns a problem for each part of the manifests that depends on random functions or the clock, with the value that
-// avoids it. one are the files of one side of the chance.
+// unsettled returns a problem for each field that depends on random functions or the clock, with the value that avoids it. found is called
+// with each such value, the fields that it settles, and the output with it.
 //
 // The values are found by trying: those that templates read near a random function are set, one more each time,
 // and one after which fewer fields differ is an answer.
-func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, one map[string]string) []fleet.Problem {
-	other, err := c.output(composed, o, &chance{other: true}, newMeter())
-	if err == nil && maps.Equal(one, other) {
-		return nil
-	}
-	left := changed(one, other)
-	if err != nil { // such as a check that fails with one of the results only
-		left = []change{{}}
-	} else if len(left) == 0 {
-		return nil
-	}
+func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, left []change, found func(value string, gone []change, output map[string]string)) []fleet.Problem {
 	var problems []fleet.Problem
 	m := &workMeter{left: maxListing, values: newValues()} // one for all attempts
 	part := c.making(left)
+	known := left
+	if a, err := part.output(composed, o, &chance{}, m); err == nil {
+		if b, err := part.output(composed, o, &chance{other: true}, m); err == nil {
+			known = changed(a, b)
+		}
+	}
 	for _, value := range c.candidates(left) {
 		if len(left) == 0 || m.exceeded != nil {
 			break
@@ -61,17 +57,23 @@ func (c *helmChart) unsettled(composed *values.Composed, o chart.Options, one ma
 			continue
 		}
 		still := changed(a, b)
-		gone := slices.DeleteFunc(slices.Clone(left), func(l change) bool { return slices.Contains(still, l) })
-		if len(gone) == 0 || len(still) >= len(left) {
+		gone := without(left, still)
+		if more := without(still, known); len(gone) <= len(more) {
 			continue
 		}
+		found(value, gone, a)
 		problems = append(problems, c.random(gone, fmt.Sprintf("set the value %q; if it is a secret, let the chart use a Secret that is in the cluster", value)))
-		composed, left = tried, still
+		composed, left, known = tried, without(left, gone), still
 	}
 	for _, l := range left {
 		problems = append(problems, c.random([]change{l}, "set the value that replaces it, or let the chart use a Secret that is in the cluster"))
 	}
 	return problems
+}
+
+// without returns the changes that are not among others.
+func without(all, others []change) []change {
+	return slices.DeleteFunc(slices.Clone(all), func(c change) bool { return slices.Contains(others, c) })
 }
 
 // output returns the output of each file of one side of a chance.
@@ -237,13 +239,13 @@ func with(composed *values.Composed, dotted string) (*values.Composed, bool) {
 }
 
 // valueName matches a value that a template reads, or its name in a text, as for a helper of a library chart.
-var valueName = regexp.MustCompile(`\.Values\.([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)|"([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)+)"`)
+var valueName = regexp.MustCompile(`\.Values\)*\.([A-Za-z0-9_]+(?:\)*\.[A-Za-z0-9_]+)*)|"([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)+)"`)
 
 // randomCall matches the call of a function whose result is random or depends on the clock.
 var randomCall = regexp.MustCompile(`\b(?:` + strings.Join(slices.Concat(chart.RandomFunctions, clockFunctions), "|") + `)\b`)
 
-// candidates returns the values that may replace a random result, the likeliest first: those that are read near a random function,
-// and then those that the templates of the objects read. At the same distance, names of existing Secrets come first.
+// candidates returns the values that may replace a random result, the likeliest first: names of existing Secrets, those that are read near a
+// random function, and then those that the templates of the objects read.
 func (c *helmChart) candidates(fields []change) []string {
 	type candidate struct {
 		value    string
@@ -274,6 +276,7 @@ func (c *helmChart) candidates(fields []change) []string {
 					if found[2] != "" && !makes {
 						continue
 					}
+					found[1] = strings.ReplaceAll(found[1], ")", "") // as in (.Values.auth).password
 					value := below + cmp.Or(found[1], found[2])
 					if strings.HasPrefix(found[1], "global.") {
 						value = found[1]
@@ -288,7 +291,7 @@ func (c *helmChart) candidates(fields []change) []string {
 	}
 	visit(c.loaded, "")
 	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(existing(a.value), existing(b.value)))
+		return cmp.Or(cmp.Compare(existing(a.value), existing(b.value)), cmp.Compare(a.distance, b.distance))
 	})
 	var names []string
 	for _, found := range all {
@@ -299,9 +302,14 @@ func (c *helmChart) candidates(fields []change) []string {
 	return names
 }
 
+// existing orders values: names of existing Secrets, other values, and the names of keys in such Secrets.
 func existing(value string) int {
-	if strings.Contains(strings.ToLower(value), "existing") {
+	last := strings.ToLower(value[strings.LastIndexByte(value, '.')+1:])
+	switch {
+	case strings.Contains(last, "existing") && !strings.Contains(last, "key"), last == "secretname":
 		return 0
+	case strings.Contains(last, "existing"):
+		return 2
 	}
 	return 1
 }

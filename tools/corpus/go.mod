@@ -1,0 +1,3 @@
+module github.com/kalypso-io/kalypso/tools/corpus
+
+go 1.26.0
