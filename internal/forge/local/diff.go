@@ -2,20 +2,20 @@ package local
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"html"
 	"html/template"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
+	"github.com/kalypso-io/kalypso/internal/text/words"
 )
 
 // Limits of a page: files of a pull request, and lines of all files.
@@ -69,16 +69,14 @@ type diffLine struct {
 	Text     string
 	// Code is the highlighted text. Empty without highlighting.
 	Code template.HTML
+	// changed is where the part begins and ends that differs from the other version of the line; equal if nothing is marked.
+	changed [2]int
 	// Notes are the annotations of the head's line.
 	Notes []forge.Annotation
 }
 
-// diffOf computes the changes from the merge base to the head.
-func diffOf(ctx context.Context, objects bare, base, head plumbing.Hash) (diff, error) {
-	changes, err := changesSince(ctx, objects, base, head)
-	if err != nil {
-		return diff{}, err
-	}
+// diffOf computes the diff of changes.
+func diffOf(objects bare, changes object.Changes) (diff, error) {
 	d := diff{Changed: len(changes), More: max(0, len(changes)-maxDiffFiles)}
 	lines := 0
 	for _, c := range changes[:len(changes)-d.More] {
@@ -173,8 +171,87 @@ func (f *fileDiff) addHunks(unified udiff.UnifiedDiff) {
 			}
 			shown.Lines = append(shown.Lines, line)
 		}
+		markWords(shown.Lines)
 		f.Hunks = append(f.Hunks, shown)
 	}
+}
+
+// markWords marks what differs within lines, where as many lines were added as removed before them.
+func markWords(lines []diffLine) {
+	for i := 0; i < len(lines); {
+		removed := run(lines[i:], "removed")
+		added := run(lines[i+removed:], "added")
+		if removed == added {
+			for k := range removed {
+				mark(&lines[i+k], &lines[i+removed+k])
+			}
+		}
+		i += max(removed+added, 1)
+	}
+}
+
+// run returns how many lines of a class there are at the beginning.
+func run(lines []diffLine, class string) int {
+	n := 0
+	for n < len(lines) && lines[n].Class == class {
+		n++
+	}
+	return n
+}
+
+// mark marks what differs between two versions of a line.
+func mark(before, after *diffLine) {
+	if b, a, ok := words.Changed(before.Text, after.Text); ok {
+		before.changed, after.changed = changedPart(b), changedPart(a)
+	}
+}
+
+func changedPart(p words.Parts) [2]int { return [2]int{len(p.Prefix), len(p.Prefix) + len(p.Changed)} }
+
+// HTML is the line, highlighted if possible, with what changed in it marked.
+func (l diffLine) HTML() template.HTML {
+	code := l.Code
+	if code == "" {
+		code = template.HTML(template.HTMLEscapeString(l.Text)) //nolint:gosec // it is escaped
+	}
+	if l.changed[0] == l.changed[1] {
+		return code
+	}
+	return template.HTML(markText(string(code), l.changed[0], l.changed[1])) //nolint:gosec // it only adds <mark> between characters
+}
+
+// markText puts <mark> around the bytes from and to of the text of well-formed HTML. Marks end before tags and begin again after them.
+func markText(code string, from, to int) string {
+	var out strings.Builder
+	at, open := 0, false
+	set := func(want bool) {
+		switch {
+		case want && !open:
+			out.WriteString("<mark>")
+		case open && !want:
+			out.WriteString("</mark>")
+		}
+		open = want
+	}
+	for len(code) > 0 {
+		n, length := htmlToken(code)
+		set(length > 0 && at >= from && at < to)
+		out.WriteString(code[:n])
+		code, at = code[n:], at+length
+	}
+	set(false)
+	return out.String()
+}
+
+// htmlToken returns the length of the first tag, escaped character or byte of HTML, and that of its text.
+func htmlToken(code string) (n, length int) {
+	if end := strings.IndexByte(code, '>'); code[0] == '<' && end > 0 {
+		return end + 1, 0
+	}
+	if end := strings.IndexByte(code, ';'); code[0] == '&' && end > 0 {
+		return end + 1, len(html.UnescapeString(code[:end+1]))
+	}
+	return 1, 1
 }
 
 // paint highlights the visible lines. Each side of a hunk is parsed as a separate text.

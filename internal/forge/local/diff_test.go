@@ -21,8 +21,9 @@ func TestDifferenceHasColours(t *testing.T) {
 	_, page := newBrowser(t, f).get("/" + r.id.Path + "/pulls/1")
 	for _, want := range []string{
 		`<code> <span class="c-name">kind</span>: Pod</code>`,
-		`<code>-<span class="c-name">image</span>: <span class="c-string">&#34;web:1&#34;</span></code>`,
-		`<code>&#43;<span class="c-name">image</span>: <span class="c-string">&#34;&lt;web&gt;:2&#34;</span> <span class="c-comment"># new</span></code>`,
+		`<code>-<span class="c-name">image</span>: <span class="c-string">&#34;<mark>web:1&#34;</mark></span></code>`,
+		`<code>&#43;<span class="c-name">image</span>: <span class="c-string">&#34;<mark>&lt;web&gt;:2&#34;</mark></span><mark> </mark>` +
+			`<span class="c-comment"><mark># new</mark></span></code>`,
 		`<code>&#43;kind: &lt;b&gt;</code>`,
 		`<code>&#43;a: bbb`,
 	} {
@@ -36,6 +37,25 @@ func TestDifferenceHasColours(t *testing.T) {
 	_, file := newBrowser(t, f).get("/" + r.id.Path + "/files/web.yaml")
 	if !strings.Contains(file, `<code><span class="c-name">kind</span>: Pod</code>`) {
 		t.Errorf("the file has no colours:\n%s", file)
+	}
+}
+
+// TestMarkText: marks end where tags begin, count escaped characters as one, and change nothing else.
+func TestMarkText(t *testing.T) {
+	for _, c := range []struct {
+		code     string
+		from, to int
+		want     string
+	}{
+		{"abc", 1, 2, "a<mark>b</mark>c"},
+		{"a&lt;b", 1, 2, "a<mark>&lt;</mark>b"},
+		{"<i>ab</i>cd", 1, 3, "<i>a<mark>b</mark></i><mark>c</mark>d"},
+		{"höhe", 1, 3, "h<mark>ö</mark>he"},
+		{"a & b < c", 0, 3, "<mark>a &</mark> b < c"},
+	} {
+		if got := markText(c.code, c.from, c.to); got != c.want {
+			t.Errorf("%q from %d to %d: got %q, want %q", c.code, c.from, c.to, got, c.want)
+		}
 	}
 }
 

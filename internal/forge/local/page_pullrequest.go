@@ -39,6 +39,9 @@ type listLine struct {
 	// From is the head of a pull request.
 	From   string
 	Labels []forge.Label
+	// At is when it was opened or, if EndedBy is set, merged or closed by that user.
+	At      time.Time
+	EndedBy string
 }
 
 // stateOf returns the requested state of a list. It defaults to open.
@@ -69,9 +72,14 @@ func (p *pages) pullRequests(r *request) error {
 	}
 	data.Cut = len(all) > maxListed
 	for _, c := range all[:min(len(all), maxListed)] {
-		data.Lines = append(data.Lines, listLine{
-			c.Number, p.pathOf(e, "pulls", c.Number), c.Title, c.Author, c.State, c.Draft, c.Head.Branch, colors.of(c.Labels),
-		})
+		line := listLine{
+			Number: c.Number, Link: p.pathOf(e, "pulls", c.Number), Title: c.Title, Author: c.Author, State: c.State, Draft: c.Draft,
+			From: c.Head.Branch, Labels: colors.of(c.Labels), At: c.CreatedAt,
+		}
+		if c.EndedBy != "" {
+			line.At, line.EndedBy = c.EndedAt, c.EndedBy
+		}
+		data.Lines = append(data.Lines, line)
 	}
 	return p.render(r, http.StatusOK, "pullrequests", "Pull requests of "+e.path(), data)
 }
@@ -223,7 +231,11 @@ func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *pullR
 			return err
 		}
 	}
-	if data.Diff, err = diffOf(ctx, objects, base, plumbing.NewHash(data.Head.Commit)); err != nil {
+	changes, err := changesSince(ctx, objects, base, plumbing.NewHash(data.Head.Commit))
+	if err != nil {
+		return err
+	}
+	if data.Diff, err = diffOf(objects, changes); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, paintFor)

@@ -80,6 +80,8 @@ type filePage struct {
 type place struct {
 	Ref, Commit string
 	Crumbs      []link
+	// History is the page with the commits that changed the file or folder.
+	History string
 }
 
 type link struct{ Name, Link string }
@@ -108,25 +110,15 @@ func (p *pages) files(r *request) error {
 // showPath shows a file or folder at a branch or commit. An empty ref means the default branch.
 func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	objects := p.open(e)
-	at := place{Ref: ref}
-	if ref == "" {
-		at.Ref = objects.defaultBranch()
-	}
-	commit, err := objects.branch(at.Ref)
+	at, commit, err := p.at(objects, ref)
 	if err != nil {
 		return err
-	}
-	if commit.IsZero() && plumbing.IsHash(ref) {
-		commit = plumbing.NewHash(ref)
-	}
-	if commit.IsZero() && ref != "" {
-		return noBranch(objects, ref)
 	}
 	tree, err := treeOf(objects, commit)
 	if err != nil {
 		return notFound("commit " + ref + " does not exist")
 	}
-	at.Commit, at.Crumbs = commit.String(), p.crumbs(e, at.Ref, file)
+	at.Crumbs, at.History = p.crumbs(e, at.Ref, file), p.historyLink(e, at.Ref, file)
 	if file == "" {
 		return p.showFolder(r, e, objects, at, tree, file)
 	}
@@ -143,6 +135,26 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	return p.showFile(r, objects, at, found, file)
 }
 
+// at returns the place of a branch or commit, and its commit, which is zero in an empty repository. An empty ref means the default branch.
+func (p *pages) at(objects bare, ref string) (place, plumbing.Hash, error) {
+	at := place{Ref: ref}
+	if ref == "" {
+		at.Ref = objects.defaultBranch()
+	}
+	commit, err := objects.branch(at.Ref)
+	if err != nil {
+		return at, commit, err
+	}
+	if commit.IsZero() && plumbing.IsHash(ref) {
+		commit = plumbing.NewHash(ref)
+	}
+	if commit.IsZero() && ref != "" {
+		return at, commit, noBranch(objects, ref)
+	}
+	at.Commit = commit.String()
+	return at, commit, nil
+}
+
 // noBranch returns an error that lists existing branches.
 func noBranch(objects bare, ref string) error {
 	branches, err := objects.branches()
@@ -157,12 +169,19 @@ func noBranch(objects bare, ref string) error {
 	}
 }
 
-func (p *pages) fileLink(e entry, ref, file string) string {
+func (p *pages) fileLink(e entry, ref, file string) string { return p.pathLink(e, "files", ref, file) }
+
+func (p *pages) historyLink(e entry, ref, file string) string {
+	return p.pathLink(e, "commits", ref, file)
+}
+
+// pathLink is the address of a page about a path.
+func (p *pages) pathLink(e entry, page, ref, file string) string {
 	segments := strings.Split(file, "/")
 	for i := range segments {
 		segments[i] = url.PathEscape(segments[i])
 	}
-	return p.base() + "/" + e.path() + "/files/" + strings.Join(segments, "/") + "?ref=" + url.QueryEscape(ref)
+	return p.base() + "/" + e.path() + "/" + page + "/" + strings.Join(segments, "/") + "?ref=" + url.QueryEscape(ref)
 }
 
 func (p *pages) crumbs(e entry, ref, file string) []link {

@@ -106,6 +106,8 @@ func newPages(f *Forge) http.Handler {
 		"POST /-/sign-out":                              p.signOutForm,
 		"GET /{owner}/{name}":                           p.repository,
 		"GET /{owner}/{name}/files/{path...}":           p.files,
+		"GET /{owner}/{name}/commits/{path...}":         p.commits,
+		"GET /{owner}/{name}/commit/{hash}":             p.commit,
 		"GET /{owner}/{name}/pulls":                     p.pullRequests,
 		"GET /{owner}/{name}/pulls/new":                 p.openForm,
 		"POST /{owner}/{name}/pulls":                    p.openPullRequest,
@@ -129,7 +131,7 @@ func parsePages() map[string]*template.Template {
 	}
 	layout := template.Must(look.Add(template.New("layout.html").Funcs(functions)).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
-	for _, name := range []string{"repositories", "repository", "files", "pullrequests", "pullrequest", "open", "issues", "issue", "signin", "problem"} {
+	for _, name := range []string{"repositories", "repository", "files", "commits", "commit", "pullrequests", "pullrequest", "open", "issues", "issue", "signin", "problem"} {
 		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("pages", name, "page.html")))
 	}
 	return templates

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"io"
 	"net/http"
@@ -40,7 +41,7 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 	at := place{Ref: "main", Commit: "c", Crumbs: []link{{"a", "/a"}, {"b", "/b"}}}
 	list := listPage{
 		Kind: "pulls", State: forge.Open, Tabs: []forge.State{forge.Open, forge.Closed}, Cut: true,
-		Lines: []listLine{{1, "/l", "T", "ada", forge.Open, true, "h", []forge.Label{label}}},
+		Lines: []listLine{{1, "/l", "T", "ada", forge.Open, true, "h", []forge.Label{label}, time.Now(), "bob"}},
 	}
 	templates := parsePages()
 	for name, pages := range map[string][]any{
@@ -51,6 +52,8 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 			folderPage{place: at, Branches: at.Crumbs, Entries: []treeLine{{at.Crumbs[0], "folder"}}, More: 1, Readme: "<p>"},
 		},
 		"files":        {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []codeLine{{"a", "<b>"}, {}}, Size: 2}},
+		"commits":      {commitsPage{}, commitsPage{place: at, Path: "b", Next: "?from=c", Lines: []commitLine{{"/l", "c", "T", "ada", time.Now()}}}},
+		"commit":       {commitPage{}, commitPage{Body: "b", Parents: at.Crumbs, Diff: change(forge.Open, "").Diff}},
 		"pullrequests": {listPage{}, list},
 		"pullrequest":  {pullRequestPage{}, change(forge.Open, forge.MergeableNo), change(forge.Open, forge.MergeableYes), change(forge.Closed, ""), change(forge.Merged, "")},
 		"open":         {openPage{}, openPage{[]string{"a", "b"}, "a", "b"}},
@@ -447,9 +450,50 @@ func TestPagesThatAreNotThere(t *testing.T) {
 	for _, page := range []string{
 		"/x", "/x/y", at + "/pulls/7", at + "/pulls/x", at + "/issues/7", at + "/files/none", at + "/files/?ref=none", at + "/wiki",
 		at + "/files/?ref=" + strings.Repeat("d", 40), at + "/files/..%2f..%2fetc",
+		at + "/commits/?ref=none", at + "/commits/?from=" + strings.Repeat("d", 40), at + "/commit/" + strings.Repeat("d", 40), "/x/y/commits/",
 	} {
 		if status, text := b.get(page); status != http.StatusNotFound || !bytes.Contains([]byte(text), []byte("<h1>Not Found</h1>")) {
 			t.Errorf("%s: status %d", page, status)
+		}
+	}
+}
+
+// TestCommitPages: a branch and a file have lists of commits, by pages, and a commit shows what it changed, to the word.
+func TestCommitPages(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
+	r := newRepository(t, f)
+	var last string
+	for i := range shownCommits + 1 {
+		last = commit(t, r, "main", map[string]string{"shop.yaml": fmt.Sprintf("image: shop:1.0.%d\nreplicas: 2\n", i)})
+	}
+	commit(t, r, "main", map[string]string{"other.yaml": "x: <b>\n"})
+	b := newBrowser(t, f)
+	b.signIn(f, "reader", Read)
+	at := "/" + r.id.Path
+	_, all := b.get(at + "/commits/")
+	if n := strings.Count(all, "/commit/"); n != shownCommits {
+		t.Errorf("the first page lists %d commits, want %d", n, shownCommits)
+	}
+	next := regexp.MustCompile(`href="(\?[^"]*)" rel="next"`).FindStringSubmatch(all)
+	if next == nil {
+		t.Fatalf("no next page:\n%s", all)
+	}
+	if _, rest := b.get(at + "/commits/" + strings.ReplaceAll(next[1], "&amp;", "&")); !strings.Contains(rest, "/commit/") || strings.Contains(rest, `rel="next"`) {
+		t.Errorf("the second page is not the last:\n%s", rest)
+	}
+	_, history := b.get(at + "/commits/other.yaml")
+	if n := strings.Count(history, "/commit/"); n != 1 {
+		t.Errorf("other.yaml has %d commits, want 1", n)
+	}
+	_, one := b.get(at + "/commit/" + last)
+	for _, want := range []string{"shop:1.0.<mark>49</mark>", "shop:1.0.<mark>50</mark>", "1 file", "Files at this commit"} {
+		if !strings.Contains(one, want) {
+			t.Errorf("the commit does not say %q:\n%s", want, one)
+		}
+	}
+	for _, bad := range []string{"/commit/main", "/commit/abc", "/commits/?from=abc"} {
+		if status, _ := b.get(at + bad); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: status %d", bad, status)
 		}
 	}
 }

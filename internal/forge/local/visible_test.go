@@ -70,10 +70,7 @@ func TestDiffShowsNewKindOfFile(t *testing.T) {
 	tree.Entries = append(tree.Entries, object.TreeEntry{Name: "tool", Mode: filemode.Executable, Hash: tree.Entries[0].Hash})
 	person := object.Signature{Name: "carol", When: time.Unix(2e9, 0)}
 	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, tree.Encode), ParentHashes: []plumbing.Hash{base}}
-	d, err := diffOf(t.Context(), objects, base, encode(t, objects, c.Encode))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(diffOf(objects, must(changesBetween(objects, base, encode(t, objects, c.Encode)))))
 	got := map[string]string{}
 	for _, file := range d.Files {
 		got[file.Name] = file.What + " " + file.Kind
