@@ -38,6 +38,7 @@ type store struct {
 	added sync.Map
 
 	trees treeCache
+	sizes sizeCache
 }
 
 // openStore opens a Git directory.

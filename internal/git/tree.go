@@ -151,10 +151,15 @@ func (t *Tree) Size(ctx context.Context, e Entry) (int64, error) {
 	if e.Size >= 0 || t.repo == nil || e.Mode == Submodule {
 		return max(e.Size, 0), nil
 	}
-	size, err := t.repo.store().size(plumbing.NewHash(e.Hash))
+	s, hash := t.repo.store(), plumbing.NewHash(e.Hash)
+	if size, known := s.sizes.get(hash); known {
+		return size, nil
+	}
+	size, err := s.size(hash)
 	if err != nil {
 		return 0, t.repo.readError(ctx, fmt.Sprintf("read %q of", e.Path), err)
 	}
+	s.sizes.put(hash, size)
 	return size, nil
 }
 
@@ -309,6 +314,31 @@ func (c *treeCache) put(hash plumbing.Hash, entries []treeEntry) {
 	}
 	c.trees[hash] = entries
 	c.entries += len(entries) + 1
+}
+
+// sizeCache has the sizes of objects, which never change. Each round asks for those of all files, most of which are the same as before, and an
+// object tells its size only when a part of it is decompressed. When it is full, it starts again.
+type sizeCache struct {
+	mu    sync.Mutex
+	sizes map[plumbing.Hash]int64
+}
+
+const maxCachedSizes = 1 << 18
+
+func (c *sizeCache) get(hash plumbing.Hash) (int64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, known := c.sizes[hash]
+	return size, known
+}
+
+func (c *sizeCache) put(hash plumbing.Hash, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sizes == nil || len(c.sizes) >= maxCachedSizes {
+		c.sizes = map[plumbing.Hash]int64{}
+	}
+	c.sizes[hash] = size
 }
 
 // emptyTree is the tree without entries, which exists in every repository without being stored.

@@ -94,6 +94,23 @@ func TestReadLimits(t *testing.T) {
 	}
 }
 
+// Each round asks for the sizes of all files of a commit.
+func TestSizesAreReadOnce(t *testing.T) {
+	made := newRepo(t, map[string]string{"file": "text"})
+	r := open(t, newClient(t, nil), made.dir)
+	tree := r.Tree(resolve(t, r, "main", ""))
+	entry, err := tree.Find(t.Context(), "file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if size, err := tree.Size(t.Context(), entry); size != 4 || err != nil {
+			t.Errorf("size %d, %v", size, err)
+		}
+		_ = os.Remove(filepath.Join(made.dir, ".git/objects", entry.Hash[:2], entry.Hash[2:])) // gone the second time
+	}
+}
+
 func TestReadByHash(t *testing.T) {
 	made := newRepo(t, someFiles)
 	r := open(t, newClient(t, nil), made.dir)
