@@ -154,7 +154,7 @@ var layers = []layer{
 	{
 		// Support for tests and examples: these folders, and every package whose name ends in "test".
 		name: "support", folders: []string{"internal/fleet/largefleet", "examples"},
-		imports: []string{"shell", "flow", "edge", "port", "core", "sample", "api"},
+		imports: []string{"adapter", "shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
 		name: "root", folders: []string{"."},

@@ -102,6 +102,7 @@ func (c *command) run(cmd *cobra.Command) error {
 	}
 	tenants := tenant.New(tenant.Options{
 		Folder: filepath.Join(data, "git"), MaxClones: c.maxClones, Allowed: allowed, VerifyHosts: c.verifyHosts, Settle: &c.settle, Box: box,
+		Version: cli.Version(),
 	})
 	log.Info("limits", "memory", tenants.Limits(c.t.Env))
 	if err := (&sandbox.Runner{}).Probe(cmd.Context()); err != nil {

@@ -19,6 +19,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/plane"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -301,4 +305,10 @@ func (f *appFlags) variables(env map[string]string) (values.Vars, error) {
 		vars[name] = value
 	}
 	return vars, nil
+}
+
+// chain promotes the application without a server. Close its promoter.
+func (s *appSession) chain(d *deliver.Deliverer, l ledger.Ledger, now func() time.Time) *deliver.Chain {
+	promoter := &promote.Promoter{Checks: &verify.Runner{}, Now: now}
+	return plane.NewPromotion(repository.Committer{Client: s.client}, l, promoter).Chain(d)
 }

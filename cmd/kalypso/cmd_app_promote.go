@@ -26,7 +26,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
-	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 	"github.com/kalypso-io/kalypso/internal/solution/registry"
 )
 
@@ -266,7 +265,7 @@ func (c *appPromoteCommand) promote(
 		return nil, err
 	}
 	d.Memory = &deliver.Memory{}
-	chain := wiring.StandaloneChain(s.client, d, l, c.t.Now)
+	chain := s.chain(d, l, c.t.Now)
 	defer chain.Promoter.Close()
 	r := &appPromoted{Subject: a.Subject(), Done: []string{}}
 	if c.to != "" {

@@ -20,7 +20,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
-	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // appStatusCommand is "kalypso app status".
@@ -164,7 +163,7 @@ func (c *appStatusCommand) read(cmd *cobra.Command) error {
 	}
 	if at := c.place.Ledger.Place(c.t); at != "" {
 		err = backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
-			chain := wiring.StandaloneChain(s.client, d, l, c.t.Now)
+			chain := s.chain(d, l, c.t.Now)
 			defer chain.Promoter.Close()
 			outcome, err := chain.Promoter.Preview(cmd.Context(), chain.Pipeline(s.request, found))
 			if err != nil {

@@ -105,18 +105,18 @@ func (c *promoteRoundCommand) promote(ctx context.Context, l ledger.Ledger) (*pr
 	}
 	defer session.close()
 	session.client.Map, session.client.Credentials = append(session.client.Map, access.Maps...), access.Credentials
-	o := session.standalone(c.t, l, c.chain, hosts)
-	if o.Checks, err = c.checks(); err != nil {
+	promoter := &promote.Promoter{}
+	if promoter.Checks, err = c.checks(); err != nil {
 		return nil, err
 	}
-	if o.People, err = c.people(hosts); err != nil {
+	if promoter.People, err = c.people(hosts); err != nil {
 		return nil, err
 	}
-	s := wiring.NewStandalone(o)
-	defer s.Promoter.Close()
+	p := session.plane(c.t, l, c.chain, hosts, promoter)
+	defer promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	return s.Promote(ctx)
+	return p.Settle(ctx)
 }
 
 // checks returns a runner of verifications. Without a configuration file, they can use public addresses only.

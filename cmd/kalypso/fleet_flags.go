@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -14,9 +15,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/plane"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // fleetFlags choose the server or ledger that a command queries. With a ledger, a control plane can be read as well, because the
@@ -71,24 +73,29 @@ func (f *fleetFlags) open(cmd *cobra.Command, t *terminal.Terminal) (*backend.Fl
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	s := wiring.NewStandalone(session.standalone(t, l, f.chain, environmentForge{env: t.Env}))
+	p := session.plane(t, l, f.chain, environmentForge{env: t.Env}, &promote.Promoter{})
 	return &backend.Fleet{
-		Querier: &query.Observer{Ledger: l, Fleet: s, Now: t.Now}, Changes: backend.Ticks(backend.PollInterval),
+		Querier: &query.Observer{Ledger: l, Fleet: p.Board, Now: t.Now}, Changes: backend.Ticks(backend.PollInterval),
 		Update: func(ctx context.Context) error {
 			defer session.progress.End()
-			return s.Preview(ctx)
+			return p.Look(ctx)
 		},
 		Close: func() error { session.close(); return l.Close() },
 	}, nil
 }
 
-// standalone are the options to promote the session's control plane without a server.
-func (s *session) standalone(t *terminal.Terminal, l ledger.Ledger, chain []string, forges pullrequest.Forges) wiring.StandaloneOptions {
-	return wiring.StandaloneOptions{
-		ChainOptions: repository.ChainOptions{
-			ControlPlane: s.request.ControlPlane, Order: chain, Forges: forges, Ledger: l, Now: t.Now,
-			Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)},
-		},
-		Progress: s.drafter.Loader.Progress, Schedulers: s.drafter.Schedulers,
-	}
+// plane is the session's control plane, for a command without a server. Close its promoter.
+func (s *session) plane(
+	t *terminal.Terminal, l ledger.Ledger, chain []string, forges pullrequest.Forges, promoter *promote.Promoter,
+) *plane.Plane {
+	commits := repository.Committer{Client: s.client, Author: repository.Author(t.Env)}
+	promoter.Now = t.Now
+	promotion := plane.NewPromotion(commits, l, promoter)
+	promotion.Chains = map[string][]string{s.request.ControlPlane: chain}
+	promotion.Hosts.Add(s.request.ControlPlane)
+	return plane.Open(plane.Access{
+		ControlPlane: s.request.ControlPlane, Commits: commits, Forges: forges, Board: &plane.Board{},
+		Charts: &sandbox.Runner{}, Cache: &fleet.Cache{}, Schedulers: s.drafter.Schedulers, Promotion: promotion,
+		Progress: s.drafter.Loader.Progress,
+	})
 }

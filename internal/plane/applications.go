@@ -203,18 +203,14 @@ func (p *Plane) delivery(
 
 // Chain returns the chain of an application, for one round.
 func (p *Plane) Chain(workload string) *deliver.Chain {
-	a, promotion := p.Applications, p.Promotion
-	chain := &deliver.Chain{
-		Deliverer: &deliver.Deliverer{
-			Drafter: deliver.Drafter{
-				Loader: p.ApplicationLoader(), Renderer: a.Renderer, Memory: a.Memory, Policies: Policies{p.Board, p.ControlPlane},
-				Scanner: a.Scanner, Images: a.Images,
-			},
-			Committer: p.Commits, Forges: p.Forges,
+	a := p.Applications
+	chain := p.Promotion.Chain(&deliver.Deliverer{
+		Drafter: deliver.Drafter{
+			Loader: p.ApplicationLoader(), Renderer: a.Renderer, Memory: a.Memory,
+			Policies: Policies{p.Board, p.ControlPlane}, Scanner: a.Scanner, Images: a.Images,
 		},
-		Promoter: promotion.Promoter, Lines: repository.Lines{Client: p.Commits.Client}, Ledger: promotion.Ledger,
-		Branches: promotion.Rings,
-	}
+		Committer: p.Commits, Forges: p.Forges,
+	})
 	if a.Link != nil {
 		chain.Link = func(string) string { return a.Link(workload) }
 	}

@@ -108,8 +108,10 @@ func (p *Plane) Loader() *schedule.Loader {
 }
 
 // Drafter makes drafts, for one round.
-func (p *Plane) Drafter() *schedule.Drafter {
-	return &schedule.Drafter{Loader: p.Loader(), Charts: p.Charts, Schedulers: p.Schedulers}
+func (p *Plane) Drafter() *schedule.Drafter { return p.drafter(p.Loader()) }
+
+func (p *Plane) drafter(loader *schedule.Loader) *schedule.Drafter {
+	return &schedule.Drafter{Loader: loader, Charts: p.Charts, Schedulers: p.Schedulers}
 }
 
 // sharing returns a context with what charts are rendered for.

@@ -2,38 +2,66 @@ package plane
 
 import (
 	"context"
+	"time"
 
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
+// NewPromotion connects a ledger to repositories. The promoter has the ledger, unless it has another one, and the clock.
+// Close it.
+func NewPromotion(commits repository.Committer, l ledger.Ledger, promoter *promote.Promoter) *Promotion {
+	if promoter.Ledger == nil {
+		promoter.Ledger = l
+	}
+	if promoter.Now == nil {
+		promoter.Now = time.Now
+	}
+	promoter.Ancestry = &repository.Ancestry{Client: commits.Client}
+	return &Promotion{
+		Ledger: l, Promoter: promoter, Rings: &repository.Rings{Committer: commits}, Hosts: &record.Hosts{},
+		Recorder: &record.Recorder{
+			Repositories: repository.GitOpsBranches{Client: commits.Client}, Ledger: l, Now: promoter.Now,
+		},
+	}
+}
+
+// Chain returns the chain of an application.
+func (p *Promotion) Chain(d *deliver.Deliverer) *deliver.Chain {
+	return &deliver.Chain{
+		Deliverer: d, Promoter: p.Promoter, Lines: repository.Lines{Client: p.Rings.Committer.Client}, Ledger: p.Ledger,
+		Branches: p.Rings, Now: p.Promoter.Now,
+	}
+}
+
 // Promote promotes the commits of the control plane along the chain of its environments. The outcome is not nil if only
 // some environments have an error.
 func (p *Plane) Promote(ctx context.Context) (*promote.Outcome, error) {
-	return p.promote(ctx, p.Platform(lastRounds{p}))
-}
-
-func (p *Plane) promote(ctx context.Context, platform *promote.Platform) (*promote.Outcome, error) {
-	o, err := p.Promotion.Promoter.Round(ctx, platform)
+	var rollouts promote.Rollouts = lastRounds{p}
+	if p.Promotion.Inline {
+		rollouts = recordedRollouts{p, rollouts}
+	}
+	o, err := p.Promotion.Promoter.Round(ctx, p.Platform(rollouts))
 	if o != nil {
 		p.Board.Promoted(p.ControlPlane, o)
 	}
 	return o, err
 }
 
-// Platform returns the pipeline of the control plane, for one round. rollouts has the results of the environments'
-// rounds.
+// Platform returns the pipeline of the control plane, for one round. rollouts has the results of the environments' rounds.
 func (p *Plane) Platform(rollouts promote.Rollouts) *promote.Platform {
+	return p.platform(p.Loader(), rollouts)
+}
+
+func (p *Plane) platform(loader *schedule.Loader, rollouts promote.Rollouts) *promote.Platform {
 	rings := p.Promotion.Rings
-	if p.Promotion.Inline {
-		rollouts = recordedRollouts{p, rollouts}
-	}
 	return &promote.Platform{
-		ControlPlane: p.ControlPlane, Chain: p.Promotion.Chains[p.ControlPlane], Loader: p.Loader(), Forges: p.Forges,
-		Rollouts: rollouts, Link: p.Promotion.Link,
-		Lines:     repository.Lines{Client: rings.Committer.Client},
+		ControlPlane: p.ControlPlane, Chain: p.Promotion.Chains[p.ControlPlane], Loader: loader, Forges: p.Forges,
+		Rollouts: rollouts, Link: p.Promotion.Link, Lines: repository.Lines{Client: rings.Committer.Client},
 		Committer: repository.PromotionCommitter{Committer: rings.Committer}, Rings: rings,
 	}
 }

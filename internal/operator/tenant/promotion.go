@@ -4,85 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/postgres"
 	"github.com/kalypso-io/kalypso/internal/operator"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/measure"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
-	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// promotion is the connection of a tenant to its ledger, and what promotion needs between two rounds. The zero value is not connected.
+// promotion is the connection of a tenant to its ledger. The zero value is not connected.
 type promotion struct {
-	chain  *repository.Chain
+	plane  *plane.Promotion
 	limits limits
-	// rounds are the results of the last rounds, by environment.
-	mu     sync.Mutex
-	rounds map[string]scheduled
-	// names are the environments of the control plane.
-	names []string
 }
 
-// scheduled is the result of an environment's last round.
-type scheduled struct {
-	outcome *schedule.Outcome
-	err     error
-	// read is the result of the last round that could read the environment; nil before it.
-	read *schedule.Outcome
-}
-
-// note keeps the result of an environment's round for promotion.
-func (p *promotion) note(environment string, o *schedule.Outcome, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.rounds == nil {
-		p.rounds = map[string]scheduled{}
-	}
-	read := p.rounds[environment].read
-	if err == nil && o != nil && o.Loaded != nil {
-		read = o
-	}
-	p.rounds[environment] = scheduled{o, err, read}
-}
-
-var _ promote.Rollouts = (*promotion)(nil)
-
-// Rollout implements [promote.Rollouts]: nothing is promoted to or from an environment whose last round failed.
-func (p *promotion) Rollout(_ context.Context, environment string) (*schedule.Outcome, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.rounds[environment]
-	return last.outcome, last.err
-}
-
-// keep forgets the rounds of environments that the control plane does not have any more.
-func (p *promotion) keep(names []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.names = names
-	maps.DeleteFunc(p.rounds, func(name string, _ scheduled) bool { return !slices.Contains(names, name) })
-}
-
-// close stops verifications and closes the connections to the database. It does not wait: a database that does not answer delays its own
-// tenant only.
+// close stops verifications and closes the connections to the database. It does not wait: a database that does not
+// answer delays its own tenant only.
 func (p *promotion) close() {
-	chain := p.chain
-	if chain == nil {
+	was := p.plane
+	if was == nil {
 		return
 	}
-	p.chain = nil
+	p.plane = nil
 	go func() {
-		chain.Promoter.Close()
-		_ = chain.Ledger.Close() // what was written is stored
+		was.Promoter.Close()
+		_ = was.Ledger.Close() // what was written is stored
 	}()
 }
 
@@ -97,10 +47,11 @@ func (t *Tenant) Promote(ctx context.Context) (*promote.Outcome, error) {
 	if err := t.connectLedger(ctx); err != nil {
 		return nil, err
 	}
-	return t.promotion.chain.Round(ctx, t.loader(nil), &t.promotion)
+	return t.plane().Promote(ctx)
 }
 
-// connectLedger opens the ledger, or checks that its database answers: a round makes many queries, and would wait for each of them.
+// connectLedger opens the ledger, or checks that its database answers: a round makes many queries, and would wait for
+// each of them.
 func (t *Tenant) connectLedger(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, t.answer)
 	defer cancel()
@@ -115,8 +66,8 @@ func (t *Tenant) connectLedger(ctx context.Context) error {
 }
 
 func (t *Tenant) openLedger(ctx context.Context) error {
-	if t.promotion.chain != nil {
-		_, err := t.promotion.chain.Ledger.Steps(ctx, ledger.StepQuery{Subject: t.access.Spec.Source.Repository, Limit: 1})
+	if t.promotion.plane != nil {
+		_, err := t.promotion.plane.Ledger.Steps(ctx, ledger.StepQuery{Subject: t.access.Spec.Source.Repository, Limit: 1})
 		return err
 	}
 	at, err := t.allowed.ledgerURL(t.access.Ledger.Reveal())
@@ -127,22 +78,24 @@ func (t *Tenant) openLedger(ctx context.Context) error {
 	if err != nil {
 		return errors.New(secret.Redact(err.Error()))
 	}
-	t.promotion.chain = t.chainOf(l)
+	t.promotion.plane = t.promotionOf(l)
 	return nil
 }
 
-// chainOf connects the control plane to its ledger.
-func (t *Tenant) chainOf(l ledger.Ledger) *repository.Chain {
-	o := repository.ChainOptions{
-		ControlPlane: t.access.Spec.Source.Repository, Committer: t.commits, Forges: t.forges, Ledger: l, Checks: t.checks, Checked: t.access.Wake, Now: time.Now,
-	}
+// promotionOf connects the control plane to its ledger.
+func (t *Tenant) promotionOf(l ledger.Ledger) *plane.Promotion {
+	promoter := &promote.Promoter{Checks: t.checks, Checked: func(string) { t.access.Wake() }}
+	p := plane.NewPromotion(t.commits, l, promoter)
+	p.Inline, p.Strict = true, true
+	p.Hosts.Add(t.access.Spec.Source.Repository, t.access.Spec.Forge.URL)
 	if t.access.Spec.Ledger != nil {
-		o.Order = t.access.Spec.Ledger.Chain
+		p.Chains = map[string][]string{t.access.Spec.Source.Repository: t.access.Spec.Ledger.Chain}
 	}
-	return repository.NewChain(o)
+	return p
 }
 
-// checks runs the verifications of a namespace, of which only some are measured at the same time. It outlives the namespace's tenants.
+// checks runs the verifications of a namespace, of which only some are measured at the same time. It outlives the
+// namespace's tenants.
 type checks struct {
 	runner *verify.Runner
 	places chan struct{}

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/operator"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/plane"
 )
 
 // planned is a pull request of the control plane, as it was last planned.
@@ -35,9 +33,8 @@ func (t *Tenant) PlanPullRequests(ctx context.Context) (operator.PullRequests, e
 		return result, err
 	}
 	defer end()
-	p := &schedule.Previewer{Drafter: t.drafter(nil), Forges: t.forges, Forks: t.access.Spec.PlanPullRequests == v1alpha1.PlanAll}
-	url := t.access.Spec.Source.Repository
-	open, err := p.Open(ctx, url)
+	p := t.plane()
+	open, err := p.Changes(ctx)
 	if err != nil {
 		return result, fmt.Errorf("list the pull requests of the control plane: %w", err)
 	}
@@ -71,8 +68,8 @@ func (t *Tenant) PlanPullRequests(ctx context.Context) (operator.PullRequests, e
 }
 
 // plan plans a pull request, and posts the plan.
-func (t *Tenant) plan(ctx context.Context, p *schedule.Previewer, change forge.PullRequest) planned {
-	preview, err := p.Preview(sandbox.For(ctx, t.access.Name.Namespace), t.access.Spec.Source.Repository, change)
+func (t *Tenant) plan(ctx context.Context, p *plane.Plane, change forge.PullRequest) planned {
+	preview, err := p.Preview(ctx, change)
 	if err != nil && ctx.Err() != nil {
 		err = errors.New("planning took too long")
 	}

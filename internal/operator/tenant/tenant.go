@@ -7,11 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+	"github.com/kalypso-io/kalypso/internal/check/scanner"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/operator"
+	"github.com/kalypso-io/kalypso/internal/plane"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
@@ -27,15 +30,20 @@ type Tenant struct {
 	commits repository.Committer
 	cache   *fleet.Cache
 	memory  *schedule.Memory
+	board   *plane.Board
 	charts  *sandbox.Pool // shared by all tenants
 	allowed Allowed
 	answer  time.Duration
 	checks  *checks // of the namespace
 	// promotion is used only if the control plane has a ledger.
 	promotion promotion
-	// deliveries is used only if its applications are delivered, and only by Deliver.
-	deliveries  deliveries
-	verifyHosts []string
+	// publisher publishes the merged commits of environments.
+	publisher *plane.Publisher
+	// applications is nil until they are delivered, which only Deliver does. turns is when each had its last one.
+	applications *plane.Applications
+	scanner      *scanner.Scanner
+	turns        map[string]time.Time
+	verifyHosts  []string
 	// planned are the open pull requests of the control plane, by number. Only PlanPullRequests uses it.
 	planned map[int]planned
 
@@ -59,12 +67,16 @@ func (t *Tenant) begin() (end func(), err error) {
 	return t.closing.RUnlock, nil
 }
 
-// close waits for running rounds, closes the connections and releases the clones. If the tenant is gone, it removes their folder.
+// close waits for running rounds, closes the connections and releases the clones. If the tenant is gone, it removes
+// their folder.
 func (t *Tenant) close(gone bool) {
 	t.closing.Lock()
 	defer t.closing.Unlock()
 	t.closed = true
 	t.promotion.close()
+	if t.scanner != nil {
+		t.scanner.Close()
+	}
 	_ = t.client.Close() // only files that were read
 	if gone {
 		_ = os.RemoveAll(t.folder) // a cache
@@ -82,19 +94,20 @@ func (t *Tenant) empty() bool {
 	return true
 }
 
-// loader reads environments: from the repository, or from documents.
-func (t *Tenant) loader(documents *operator.Documents) *schedule.Loader {
-	reader := repository.NewReader(t.client)
-	loader := &schedule.Loader{Repositories: reader, Cache: t.cache}
-	if documents != nil {
-		loader.Repositories = &objects{Reader: reader, documents: documents}
+// plane returns the control plane, for one round.
+func (t *Tenant) plane() *plane.Plane {
+	a := plane.Access{
+		ControlPlane: t.access.Spec.Source.Repository, Commits: t.commits, Forges: t.forges, Board: t.board,
+		Charts: &sandbox.Runner{Pool: t.charts}, Cache: t.cache, Memory: t.memory, Promotion: t.promotion.plane,
+		Applications: t.applications, Publisher: t.publisher,
+		// Charts are rendered for the namespace, whose control planes share its turns.
+		Share: func(ctx context.Context, _ string) context.Context { return sandbox.For(ctx, t.access.Name.Namespace) },
+		Forks: t.access.Spec.PlanPullRequests == v1alpha1.PlanAll,
 	}
-	return loader
-}
-
-// drafter makes drafts, of which only a limited number render charts at the same time.
-func (t *Tenant) drafter(documents *operator.Documents) *schedule.Drafter {
-	return &schedule.Drafter{Loader: t.loader(documents), Charts: &sandbox.Runner{Pool: t.charts}}
+	if t.access.Ledger.IsZero() { // nothing needs the results of rounds
+		a.Board = &plane.Board{}
+	}
+	return plane.Open(a)
 }
 
 // Environments implements [operator.Tenant].
@@ -107,13 +120,7 @@ func (t *Tenant) Environments(ctx context.Context, documents *operator.Documents
 		return nil, err
 	}
 	defer end()
-	names, problems, err := t.loader(nil).Environments(ctx, schedule.Request{ControlPlane: t.access.Spec.Source.Repository})
-	if err != nil {
-		return nil, err
-	}
-	names = schedule.WithUnreadable(names, problems, before)
-	t.promotion.keep(names)
-	return names, nil
+	return t.plane().Environments(ctx, before...)
 }
 
 // Round implements [operator.Tenant].
@@ -123,15 +130,10 @@ func (t *Tenant) Round(ctx context.Context, documents *operator.Documents, envir
 		return nil, err
 	}
 	defer end()
-	request := schedule.Request{ControlPlane: t.access.Spec.Source.Repository, Environment: environment}
+	round := plane.Round{Request: schedule.Request{Environment: environment}}
 	if documents != nil {
-		request.ControlPlane, request.Main, request.Branch = t.access.Spec.Source.Objects.Repository, mainObjects, branchObjects
+		round.ControlPlane, round.Main, round.Branch = t.access.Spec.Source.Objects.Repository, mainObjects, branchObjects
+		round.From = &objects{Reader: repository.NewReader(t.client), documents: documents}
 	}
-	p := &schedule.Proposer{Drafter: t.drafter(documents), Committer: t.commits, Forges: t.forges}
-	p.Drafter.Memory = t.memory
-	outcome, err := p.Round(sandbox.For(ctx, t.access.Name.Namespace), request)
-	if !t.access.Ledger.IsZero() {
-		t.promotion.note(environment, outcome, err)
-	}
-	return outcome, err
+	return t.plane().Round(ctx, round)
 }

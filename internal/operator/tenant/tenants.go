@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -24,6 +25,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/operator"
+	"github.com/kalypso-io/kalypso/internal/plane"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
@@ -43,6 +46,8 @@ type Options struct {
 	VerifyHosts []string
 	// Box is the memory of the operator and its renderers together. Default: each renderer has as much as for a command.
 	Box sandbox.Box
+	// Version is the version of the program, which published versions have.
+	Version string
 	// Settle is how long the checks of others may take to appear after a push. Default: [forge.DefaultSettle].
 	Settle *time.Duration
 }
@@ -202,8 +207,10 @@ func (t *Tenants) connect(a operator.Access) (*Tenant, error) {
 	return &Tenant{
 		access: a, folder: folder, client: client, forges: forges,
 		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
-		cache:   &fleet.Cache{}, memory: &schedule.Memory{}, charts: &t.charts,
+		cache:   &fleet.Cache{}, memory: &schedule.Memory{}, board: &plane.Board{}, charts: &t.charts,
 		allowed: t.Allowed, answer: t.Answer, verifyHosts: t.VerifyHosts, checks: t.checksOf(a.Name.Namespace),
+		// Documents of the tenant name the registry. No credential goes there.
+		publisher: &plane.Publisher{Client: &remote.Client{HTTP: (&verify.Runner{Hosts: t.VerifyHosts}).Client()}, Version: t.Version},
 	}, nil
 }
 

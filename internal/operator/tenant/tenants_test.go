@@ -95,7 +95,7 @@ func TestTenantIsContained(t *testing.T) {
 	}
 	tenant := open.(*Tenant)
 	for _, url := range []string{redirecting.URL + "/a/b", internal + "/a/b", t.TempDir(), "file:///etc", "ssh://git@git.example.com/a", "/etc"} {
-		_, err := tenant.loader(nil).Repositories.Source(t.Context(), schedule.Location{Repo: url, Branch: "main"})
+		_, err := tenant.plane().Loader().Repositories.Source(t.Context(), schedule.Location{Repo: url, Branch: "main"})
 		if err == nil || !strings.Contains(err.Error(), operator.ErrNotAllowed.Error()) {
 			t.Errorf("%s: got %v", url, err)
 		}

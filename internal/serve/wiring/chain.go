@@ -48,17 +48,11 @@ func (s *Server) wirePromotion(ctx context.Context) error {
 	events := &api.Events{}
 	s.Flows.people = NewPeople(s.Config, s.Flows.Forges)
 	s.chains = &chains{flows: s.Flows, events: events}
-	s.Flows.promotion = &plane.Promotion{
-		Ledger: s.Ledger, Hosts: knownHosts(s.Config), Rings: &repository.Rings{Committer: s.Flows.Commits}, Link: pageLinks(s.Config.URL).environment,
-		Recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.Flows.Client}, Ledger: s.Ledger, Now: time.Now},
-		Promoter: &promote.Promoter{
-			Ledger: wakingLedger{s.heard(), s.notifications.Wake}, Ancestry: &repository.Ancestry{Client: s.Flows.Client},
-			Checks:  verifier,
-			Checked: s.Keeper.RunChain,
-			People:  s.Flows.people,
-		},
-		Chains: s.Config.Chains,
-	}
+	s.Flows.promotion = plane.NewPromotion(s.Flows.Commits, s.Ledger, &promote.Promoter{
+		Ledger: wakingLedger{s.heard(), s.notifications.Wake}, Checks: verifier, Checked: s.Keeper.RunChain, People: s.Flows.people,
+	})
+	s.Flows.promotion.Chains, s.Flows.promotion.Hosts = s.Config.Chains, knownHosts(s.Config)
+	s.Flows.promotion.Link = pageLinks(s.Config.URL).environment
 	s.API = &api.Server{
 		Observer: &query.Observer{Ledger: s.heard(), Fleet: s.Flows.board, Now: time.Now},
 		Control:  &promote.Control{Ledger: s.Ledger, Branches: repository.NewDeliveryReader(s.Flows.Client)},
