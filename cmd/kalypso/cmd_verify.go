@@ -28,6 +28,8 @@ type verifyCommand struct {
 	// application and environment are what the version must be of; empty for any.
 	application, environment string
 	platform, skip, diff     bool
+	// branch is a GitOps branch to compare instead.
+	branch verifyBranch
 }
 
 // verified is the result of the command.
@@ -53,8 +55,8 @@ const signatureValid = "valid"
 func newVerify(t *terminal.Terminal) *cobra.Command {
 	c := &verifyCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "verify ARTIFACT",
-		Short: "Verify a published version: its digests, its signature, and that its commits render it",
+		Use:   "verify {ARTIFACT | -e ENVIRONMENT}",
+		Short: "Verify a published version, or a GitOps branch: that its commits render what it has",
 		Long: `Verify a solution version, as "kalypso app publish" or "kalypso platform publish" published it. ARTIFACT is oci://REGISTRY/REPOSITORY:TAG, the same with @DIGEST, or
 FOLDER:TAG of an OCI image layout.
 
@@ -64,28 +66,45 @@ The command reads the repositories that the artifact names; --map reads them fro
 read with --map. The artifact determines what is rendered, so check its signature with --key if you do not know who published it: without a
 valid signature, nothing is rebuilt. A key can sign many applications: --application or --platform, and --environment, say what you expect.
 
+Without an artifact, verify the GitOps branch of an environment: that of the platform with --control-plane, or that of an application with --source. The
+command renders the commits that the newest commit of Kalypso on the branch names, and compares all files in the folders that Kalypso writes, added ones
+included. It reads clones and folders on this machine as well as remotes, needs no server, and changes nothing.
+
+    merged commit ─► rendered again from the commits that it names ─► compared ─► files that differ, with the commits that changed them
+
 It exits with 3 when the signature is not valid, when it is a version of something else, or when something differs: the output names each file
-with the first line that does.`,
+with the first line that does, or with the commit that changed it.`,
 		Example: `  kalypso verify oci://registry.example.com/acme/hello-world-app:dev --key key.pub --application hello-world-app --environment dev
   kalypso verify oci://registry.example.com/acme/hello-world-app:dev-3f2a9c1d0b12 --map https://github.com/acme=/srv/git --diff
   kalypso verify oci://registry.example.com/acme/platform:dev --key key.pub --platform --environment dev
-  kalypso verify ./versions:dev --key key.pub --skip-rebuild`,
-		Args: cli.Exactly("ARTIFACT"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+  kalypso verify ./versions:dev --key key.pub --skip-rebuild
+  kalypso verify -e prod --control-plane https://github.com/acme/control-plane
+  kalypso verify -e dev --source . --gitops-commit 3f2a9c1`,
+		Args: cli.AtMost("ARTIFACT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.verifyBranch(cmd)
+			}
+			return c.run(cmd, args[0])
+		},
 	}
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(verified{})
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(verified{}, verifiedBranch{})
 	flags := cmd.Flags()
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	flags.StringVar(&c.keyFile, "key", "", "the public key that must have signed it, in this `file`")
 	flags.StringVar(&c.application, "application", "", "the application that it must be a version of; default any")
 	flags.BoolVar(&c.platform, "platform", false, "it must be a version of the platform, and not of an application")
-	flags.StringVarP(&c.environment, "environment", "e", "", "the environment that it must be a version for; default any")
+	flags.StringVarP(&c.environment, "environment", "e", "", "the environment that it must be a version for, or whose GitOps branch is compared; default any")
 	flags.BoolVar(&c.skip, "skip-rebuild", false, "check digests and the signature only, without the repositories")
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
+	c.branch.bind(cmd)
 	return cmd
 }
 
 func (c *verifyCommand) run(cmd *cobra.Command, artifact string) error {
+	if err := leaveOut(cmd, "an artifact names its repositories", verifyBranchFlags...); err != nil {
+		return err
+	}
 	if c.platform && c.application != "" {
 		return cli.Usage(cmd, "--platform and --application exclude each other")
 	}

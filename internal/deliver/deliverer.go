@@ -75,6 +75,9 @@ type Outcome struct {
 	// OffBranch is set if the environment's commit is no longer on the branch because of a forced push. The files stay
 	// unchanged until another commit is delivered.
 	OffBranch error
+	// Rendered is the commit of the branch if it has there what its commits render. It is empty if it has something else, which is a problem of the
+	// plan, or if that is not known.
+	Rendered string
 	// Merges is whether the pull request is merged automatically when its checks succeed.
 	Merges bool
 	// Did lists what was done, in request.
@@ -105,6 +108,9 @@ func (d *Deliverer) Round(ctx context.Context, request RoundRequest) (*Outcome, 
 		return r.outcome, err
 	}
 	if err := r.draft(ctx); err != nil || r.outcome.OffBranch != nil {
+		return r.outcome, err
+	}
+	if err := r.audit(ctx); err != nil {
 		return r.outcome, err
 	}
 	return r.outcome, r.publish(ctx)

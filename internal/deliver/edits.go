@@ -56,7 +56,44 @@ func (l *Loader) CheckEdits(ctx context.Context, author editing.Author, r EditRe
 		}
 	}
 	problems = append(problems, editing.Judge(author, edits, func(editing.Edit) []*editing.Rule { return rules })...)
+	problems = append(problems, a.moved(author, r.Environment, before, after, rules)...)
 	return fleet.SortProblems(problems), nil
+}
+
+// moved returns a problem for each value that a target has or loses because its folder moved, so that it inherits from others. All other changes of
+// its values are changes of files.
+func (a *Application) moved(author editing.Author, environment string, before, after *Config, rules []*editing.Rule) []fleet.Problem {
+	var problems []fleet.Problem
+	was, is := &work{app: a, environment: environment, config: before}, &work{app: a, environment: environment, config: after}
+	for _, i := range a.targetsIn(environment) {
+		name := a.Workload.Spec.DeploymentTargets[i].Name
+		from, err := was.folderOf(name, map[string]bool{})
+		if err != nil {
+			continue // it is new
+		}
+		to, err := is.folderOf(name, map[string]bool{})
+		if err != nil || to.Path == from.Path {
+			continue
+		}
+		edits := values.Edits(before.merged(from), after.merged(to))
+		for _, p := range editing.Judge(author, edits, func(editing.Edit) []*editing.Rule { return rules }) {
+			p.Message = fmt.Sprintf("the folder of target %s moves from %q to %q: %s", name, from.Path, to.Path, p.Message)
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+// merged returns what a folder has, with what it inherits. Files that cannot be read have nothing.
+func (c *Config) merged(folder values.Folder) *values.Layer {
+	var layers []*values.Layer
+	for _, file := range folder.Files {
+		at := path.Join(c.Location.Path, file)
+		if layer, wrong := layerOf(at, c.Files[at]); len(wrong) == 0 {
+			layers = append(layers, layer)
+		}
+	}
+	return values.Merge(layers)
 }
 
 // Owners returns the files of an environment's configuration that hold values with edit rights, and who has them.

@@ -135,6 +135,8 @@ type GitOps struct {
 	Build Build
 
 	read func(path string) ([]byte, error)
+	// unrendered are the problems of files that are not what Kalypso rendered.
+	unrendered []fleet.Problem
 	// tracked means that the tracking files are about the application: those of a branch that others use can be about them.
 	tracked bool
 }
@@ -169,6 +171,9 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 		return nil, err
 	}
 	g.Build = g.build()
+	if g.Commit != "" {
+		g.unrendered = schedule.NotRendered(ctx, l.Repositories, at, g.Published.Added, g.Published.Drift)
+	}
 	return g, nil
 }
 

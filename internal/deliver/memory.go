@@ -5,12 +5,14 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Memory keeps the last rendered result of each environment of each application, and the checkers with their caches.
 // It only makes rounds faster. It is safe for concurrent use. The zero value is ready to use; nil keeps nothing.
 type Memory struct {
 	results  sync.Map // of *chart.Result, by memoryKey
+	audits   sync.Map // of *schedule.Audit, by memoryKey without a part
 	checkers check.Checkers
 }
 
@@ -40,4 +42,20 @@ func (m *Memory) checker(policy check.Policy) (*check.Checker, error) {
 		return check.New(policy)
 	}
 	return m.checkers.Get(policy.Environment, policy)
+}
+
+// audit returns the last audit of an environment; nil if there was none.
+func (m *Memory) audit(key memoryKey) *schedule.Audit {
+	if m == nil {
+		return nil
+	}
+	a, _ := m.audits.Load(key)
+	known, _ := a.(*schedule.Audit)
+	return known
+}
+
+func (m *Memory) audited(key memoryKey, a *schedule.Audit) {
+	if m != nil {
+		m.audits.Store(key, a)
+	}
 }

@@ -144,7 +144,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Envir
 	if b := o.GitOps.Build; b.Commit == place.Commit {
 		place.Version, place.Image = b.Version, b.Image
 	}
-	place.Rollout = o.Rollout(place.Commit)
+	place.Rollout, place.Rendered = o.Rollout(place.Commit), o.Rendered
 	place.GitOps = hub.Source{Repository: o.GitOps.Location.Repo, Ref: o.GitOps.Location.Branch}
 	place.Rings = p.ringsOf(ctx, place.GitOps, environment)
 	if o.Draft != nil && o.Draft.Config != nil {

@@ -142,7 +142,7 @@ func (d *Draft) plan() (*Plan, error) {
 		p.count(c)
 	}
 	slices.SortStableFunc(p.Targets, func(a, b TargetChange) int { return cmp.Compare(a.Name, b.Name) })
-	p.Problems = fleet.SortProblems(append([]fleet.Problem{}, slices.Concat(p.Problems, w.app.Problems, w.others)...))
+	p.Problems = fleet.SortProblems(append([]fleet.Problem{}, slices.Concat(p.Problems, w.app.Problems, w.others, d.unrendered())...))
 	p.checkBudget(w)
 	return p, nil
 }

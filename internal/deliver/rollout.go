@@ -1,12 +1,14 @@
 package deliver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -62,7 +64,7 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 	case len(o.Draft.changes) > 0:
 		return decide.Rollout{}
 	}
-	if why := o.Draft.Plan.held(); why != "" {
+	if why := cmp.Or(o.Draft.Plan.held(), schedule.Unrendered(o.Draft.Plan.Problems)); why != "" {
 		return decide.Rollout{State: decide.RolloutRefused, Reason: why}
 	}
 	if pins, all := o.GitOps.Published.Pins(), o.GitOps.Published.Targets; len(all) > 0 && len(pins) == len(all) {

@@ -160,5 +160,6 @@ const (
 	KindLeftBehind         ProblemKind = "left-behind"
 	KindOtherOwner         ProblemKind = "other-owner"
 	KindNotPublished       ProblemKind = "not-published"
+	KindNotRendered        ProblemKind = "not-rendered"
 	KindClockSetBack       ProblemKind = "clock-set-back"
 )

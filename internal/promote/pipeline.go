@@ -89,6 +89,9 @@ type EnvironmentState struct {
 	Rollout   decide.Rollout
 	// GitOps is the source that the clusters follow, with the URL for access to the repository and its history.
 	GitOps hub.Source
+	// Rendered is the head of the GitOps branch if it has there what its commits render; empty if it has something else, or that is not known.
+	// Such a head enters no ring.
+	Rendered string
 	// Folders are the clusters with folders of their own in GitOps.
 	Folders comply.Folders
 	// Rings are the parts of the clusters that follow branches of their own; nil if all follow GitOps.

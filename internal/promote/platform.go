@@ -179,6 +179,9 @@ func (p *Platform) place(ctx context.Context, d schedule.Description, head strin
 		return place
 	}
 	place.Rollout = RolloutOf(outcome, place.Commit, place.Head)
+	if outcome != nil {
+		place.Rendered = outcome.Rendered
+	}
 	place.Folders = foldersOf(outcome)
 	place.Rings = p.ringsOf(ctx, &place, outcome)
 	return place

@@ -66,7 +66,8 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	}
 	l.facts.Chain = decide.NewRings(r.stage(place.Environment), stages)
 	l.facts.Authors, l.facts.Merged, l.facts.Sources = map[string][]string{}, map[string]time.Time{}, map[string]string{}
-	for _, c := range place.Rings.Line {
+	line := r.rendered(place)
+	for _, c := range line {
 		l.facts.Line = append(l.facts.Line, c.SHA)
 		l.facts.Merged[c.SHA] = c.Time
 		source := r.source(place.Environment+"/", c.SHA)
@@ -98,6 +99,35 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	l.decisions = l.decided.Decisions
 	r.setStarts(l, place)
 	return l, failed
+}
+
+// rendered returns the line of an environment's rings without the commits that no ring has, and of which it is not known that they have what Kalypso
+// rendered: that was found out in this round, or when they were recorded as published. Someone may have pushed the others.
+func (r *round) rendered(place EnvironmentState) []Commit {
+	rings := place.Rings
+	entered := -1
+	for _, s := range slices.Concat(rings.Stages, rings.Former) {
+		entered = max(entered, rings.position(s.Commit))
+	}
+	if entered < 0 {
+		return rings.Line // clusters follow the environment's branch until a ring has one
+	}
+	line := slices.Clone(rings.Line[:entered+1])
+	for _, c := range rings.Line[entered+1:] {
+		published := place.Rollout.State == decide.RolloutMerged && place.Rollout.Commit == c.SHA
+		if published || c.SHA == place.Rendered || r.source(place.Environment+"/", c.SHA) != "" {
+			line = append(line, c)
+		}
+	}
+	if head := head(rings.Line); len(line) > 0 && line[len(line)-1].SHA != head {
+		r.reading.Problems = fleet.SortProblems(append(slices.Clone(r.reading.Problems), fleet.Problem{
+			Severity: fleet.SeverityWarning, Kind: fleet.KindNotRendered, Position: fleet.Position{Source: "gitops"},
+			Message: fmt.Sprintf("commit %s of the GitOps branch of %s enters no ring, because it is not known that it has what Kalypso rendered",
+				fleet.ShortCommit(head), place.Environment),
+			Hint: "look at the problems of the environment, or compare it with kalypso verify --control-plane or --source; then merge the environment's pull request",
+		}))
+	}
+	return line
 }
 
 // stage returns the definition of an environment.

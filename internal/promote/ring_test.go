@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
@@ -99,6 +100,30 @@ func TestRingsFollowEachOther(t *testing.T) {
 		if s := b.fakePipeline.statuses[revision("prod", sha("two"))+" prod/"+ring]; s.State != decide.Success {
 			t.Errorf("the status of ring %s is %+v", ring, s)
 		}
+	}
+}
+
+// TestWhatWasNotRenderedEntersNoRing checks that a commit that was pushed to the GitOps branch, or merged with something that was pushed to its pull
+// request, stays where it is until a round has found that it is what was rendered.
+func TestWhatWasNotRenderedEntersNoRing(t *testing.T) {
+	b := ringed(t, "")
+	b.follow()
+	b.merge("two")
+	b.follow()
+	place := b.fakePipeline.place("prod")
+	pushed := revision("prod", sha("six"))
+	place.Rings.Line = append(place.Rings.Line, promote.Commit{SHA: pushed})
+	place.Rollout = decide.Rollout{State: decide.RolloutOpen, URL: "restores"}
+	o := b.follow()
+	if b.commits() != of("two", "two", "two") {
+		t.Errorf("the rings run %s", b.commits())
+	}
+	if !slices.ContainsFunc(o.Problems, func(p fleet.Problem) bool { return p.Kind == fleet.KindNotRendered }) {
+		t.Errorf("nothing says why: %v", o.Problems)
+	}
+	place.Rendered = pushed
+	if o = b.follow(); b.commits() != of("six", "six", "six") {
+		t.Errorf("the rings run %s: %s", b.commits(), o.Environments[0].Reason)
 	}
 }
 

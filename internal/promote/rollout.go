@@ -21,6 +21,8 @@ type Rollouts interface {
 // RolloutOf returns the rollout of a commit of main according to a scheduling round. branch is the head of the environment's
 // branch. If the round was for other commits, the state is RolloutNone.
 //
+// A branch that has something else than what was rendered does not count: nobody planned, checked or approved that.
+//
 // Assignments that are held because an application cannot be read stay as published, and do not block the rollout.
 // Assignments that are held because of the control plane itself do: otherwise the commit would count as deployed without
 // being applied.
@@ -58,6 +60,9 @@ func refused(reason, url string) decide.Rollout {
 
 // published returns the rollout if the GitOps branch contains everything that can be rendered.
 func published(o *schedule.Outcome) decide.Rollout {
+	if why := schedule.Unrendered(o.Plan.Problems); why != "" {
+		return refused(why, "")
+	}
 	var reason string
 	ours := 0
 	for _, c := range o.Plan.Assignments {

@@ -93,6 +93,12 @@ func TestRolloutOf(t *testing.T) {
 			}),
 			decide.Rollout{State: decide.RolloutMerged, Commit: "g"},
 		},
+		"something else than was rendered": {
+			found(func(o *schedule.Outcome) {
+				o.Plan.Problems = []fleet.Problem{{Kind: fleet.KindNotRendered, Position: fleet.Position{Source: "gitops", File: "large/more.yaml"}, Message: "mallory added it"}}
+			}),
+			decide.Rollout{State: decide.RolloutRefused, Reason: "large/more.yaml: mallory added it"},
+		},
 		"main cannot be read": {
 			found(func(o *schedule.Outcome) {
 				o.Inputs.Main.Commit = ""

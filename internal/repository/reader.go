@@ -62,6 +62,7 @@ var (
 	_ schedule.Repositories = (*Reader)(nil)
 	_ schedule.Messages     = (*Reader)(nil)
 	_ schedule.Histories    = (*Reader)(nil)
+	_ schedule.Changes      = (*Reader)(nil)
 )
 
 // Source lists the YAML files at a location.

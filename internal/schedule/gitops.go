@@ -49,6 +49,9 @@ func (l *Loader) gitOps(ctx context.Context, loaded *Loaded, folder string, befo
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
+	if p := g.Published; head.Commit != "" {
+		p.Problems = append(p.Problems, NotRendered(ctx, l.Repositories, at, p.Added, p.Drift)...)
+	}
 	return g, nil
 }
 

@@ -11,6 +11,7 @@ import (
 // It only makes drafts faster. It is safe for concurrent use. The zero value is ready to use; nil keeps nothing.
 type Memory struct {
 	bundles  sync.Map // of *bundle.Bundle, by memoryKey
+	audits   sync.Map // of *Audit, by memoryKey
 	checkers check.Checkers
 }
 
@@ -45,4 +46,20 @@ func (m *Memory) checker(r Request, p check.Policy) (*check.Checker, error) {
 		return check.New(p)
 	}
 	return m.checkers.Get(r.ControlPlane+"\n"+r.Environment, p)
+}
+
+// audit returns the last audit of an environment; nil if there was none.
+func (m *Memory) audit(r Request) *Audit {
+	if m == nil {
+		return nil
+	}
+	a, _ := m.audits.Load(memoryKey{r.ControlPlane, r.Environment})
+	known, _ := a.(*Audit)
+	return known
+}
+
+func (m *Memory) audited(r Request, a *Audit) {
+	if m != nil {
+		m.audits.Store(memoryKey{r.ControlPlane, r.Environment}, a)
+	}
 }

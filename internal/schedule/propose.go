@@ -45,6 +45,9 @@ type Outcome struct {
 	Findings []check.Finding
 	// Files is how many files change.
 	Files int
+	// Rendered is Head if the branch has there what its commits render. It is empty if it has something else, which is a problem of the plan, or
+	// if that is not known.
+	Rendered string
 	// PullRequest is open, or was merged in this round; nil if there is none.
 	PullRequest *forge.PullRequest
 	// Refused is the pull request that a user closed. It stays closed until the draft differs. Nil if there is none.
@@ -68,7 +71,7 @@ func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error)
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"find the pull request", r.find}, {"approve", r.approve}, {"propose", r.propose}, {"report", r.report}} {
+	}{{"find the pull request", r.find}, {"approve", r.approve}, {"audit", r.audit}, {"propose", r.propose}, {"report", r.report}} {
 		if err := p.Drafter.Trace.run(ctx, step.name, step.do); err != nil {
 			return r.outcome, err
 		}

@@ -231,4 +231,26 @@ var mutants = []mutant{
 		"\t\treturn !p.rules.newerWaits && len(p.env.Statuses) == 0\n",
 		"internal/promote/decide/model", "TestExplore",
 	},
+
+	{
+		9, "files that were added to an assignment are not found",
+		"internal/schedule/bundle/added.go",
+		"return own.Path == file.Path }) || found(file)",
+		"return own.Path == file.Path }) || true",
+		"internal/schedule/bundle", "TestFilesThatNoInventoryLists",
+	},
+	{
+		9, "a GitOps branch with something else counts as merged",
+		"internal/promote/rollout.go",
+		"\tif why := schedule.Unrendered(o.Plan.Problems); why != \"\" {",
+		"\tif why := schedule.Unrendered(o.Plan.Problems); why == \"-\" {",
+		"internal/promote", "TestRolloutOf",
+	},
+	{
+		9, "a commit that was pushed to the GitOps branch enters rings",
+		"internal/promote/ring.go",
+		"\t\tif published || c.SHA == place.Rendered ||",
+		"\t\tif true || published || c.SHA == place.Rendered ||",
+		"internal/promote", "TestWhatWasNotRenderedEntersNoRing",
+	},
 }

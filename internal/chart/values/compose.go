@@ -55,6 +55,17 @@ func Compose(layers []*Layer, vars Vars) *Composed {
 	return compose(layers, vars, map[string]bool{}, c.layer)
 }
 
+// Merge returns the layers as one, the last one on top. Expressions stay as they are written.
+func Merge(layers []*Layer) *Layer {
+	root := &node{fields: map[string]*node{}}
+	for _, l := range layers {
+		if l.root != nil && l.root.fields != nil {
+			root = merge(root, l.root)
+		}
+	}
+	return &Layer{root: root}
+}
+
 // compose merges what resolve returns of each layer, nil for nothing. used are the variables that values refer to so far.
 func compose(layers []*Layer, vars Vars, used map[string]bool, resolve func(i int, l *Layer) *node) *Composed {
 	root := &node{fields: map[string]*node{}}

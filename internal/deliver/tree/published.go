@@ -18,6 +18,8 @@ type Published struct {
 	Targets []PublishedTarget
 	// Drift lists the files in the inventory that were changed or deleted by hand, sorted by path.
 	Drift []bundle.Drift
+	// Added lists the files in the folders of targets that clusters may apply and that no inventory lists, sorted.
+	Added []string
 	// Tracking is the content of the tracking files.
 	Tracking Tracking
 	// Build is what the targets that are not pinned were rendered from; zero if none is pinned.
@@ -64,6 +66,7 @@ func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
 		}
 	}
 	p.findOthers()
+	p.Added = p.added()
 	slices.SortFunc(p.Targets, func(a, b PublishedTarget) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.Drift, func(a, b bundle.Drift) int { return cmp.Compare(a.Path, b.Path) })
 	return p, p.readTracking(branch)
@@ -113,6 +116,27 @@ func (p *Published) recordedTarget(root, target string, entry inventoryTarget) P
 	}
 	slices.SortFunc(t.Files, func(a, b bundle.File) int { return cmp.Compare(a.Path, b.Path) })
 	return t
+}
+
+// added returns the files in the folders of recorded targets that are no target's.
+func (p *Published) added() []string {
+	folders := map[string]bool{}
+	for _, t := range p.Targets {
+		folders[path.Join(p.root, t.Folder)] = true
+	}
+	var added []string
+	for _, at := range p.paths.Sorted() {
+		if p.owners[at] != "" || !bundle.Applies(at) || strings.Contains("/"+at, "/"+ownFolder+"/") {
+			continue
+		}
+		for folder := path.Dir(at); folder != "." && folder != p.root; folder = path.Dir(folder) {
+			if folders[folder] {
+				added = append(added, at)
+				break
+			}
+		}
+	}
+	return added
 }
 
 // findOthers finds the files that may belong to other applications: inventories, and manifests of the original scheduler.

@@ -148,6 +148,13 @@ func TestLifeOfATarget(t *testing.T) {
 	if got, want := b.published(t).Drift, []bundle.Drift{{Path: "a/manifests.yaml"}, {Path: "b/kustomization.yaml", Deleted: true}}; !cmp.Equal(got, want) {
 		t.Errorf("drift: got %v, want %v", got, want)
 	}
+	b["a/more.yaml"], b["a/deep/more.json"], b["a/notes.md"], b["c/more.yaml"] = "added", "added", "applied by nothing", "in no folder of ours"
+	if got, want := b.published(t).Added, []string{"a/deep/more.json", "a/more.yaml"}; !cmp.Equal(got, want) {
+		t.Errorf("added: got %v, want %v", got, want)
+	}
+	for _, at := range []string{"a/more.yaml", "a/deep/more.json", "a/notes.md", "c/more.yaml"} {
+		delete(b, at)
+	}
 	step("held and changed by hand", wanted(failed("a"), target("b", "1")), "+b/kustomization.yaml\n")
 	step("restored", wanted(target("a", "2"), target("b", "1")), "~a/manifests.yaml\n")
 

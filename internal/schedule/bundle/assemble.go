@@ -61,11 +61,13 @@ type step struct {
 	target     *fleet.Target
 	// mistyped means that a typo holds it, which the folder's inputs do not tell, approvable that a user can approve what it removes.
 	mistyped, approvable bool
-	grants               []*fleet.Grant
-	data                 render.Data
-	needs                []*fleet.Target // that it depends on
-	composed             config.Result
-	reason               *fleet.Problem // it is blocked
+	// unread means that a published file that decides about it could not be read.
+	unread   bool
+	grants   []*fleet.Grant
+	data     render.Data
+	needs    []*fleet.Target // that it depends on
+	composed config.Result
+	reason   *fleet.Problem // it is blocked
 }
 
 // prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
@@ -189,7 +191,7 @@ func (f *folderBuild) complete(s *step, w *worker) {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas, grants: s.grants, unsettled: s.mistyped}
+	f.notes[s.index] = note{problems: slices.Concat(unreported(s.composed), a.warnings, found), schemas: s.composed.Schemas, grants: s.grants, unsettled: s.mistyped || s.unread}
 	if s.mistyped {
 		f.notes[s.index].problems = append(f.notes[s.index].problems, *reason)
 	}

@@ -38,6 +38,8 @@ type Folder struct {
 	// drift lists these files, and those that were deleted. environment is that of the published inventory.
 	drift       []Drift
 	environment string
+	// added are the files that clusters may apply and that the inventory does not list.
+	added []string
 }
 
 // Assignment is one target on one cluster type, or on one cluster with values of its own, with its files.

@@ -20,6 +20,9 @@ type Published struct {
 	Folders []*Folder
 	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
+	// Added lists the files in the folders of the environment that clusters may apply and that no inventory lists, sorted. Kalypso leaves them
+	// alone: another program or a user wrote them.
+	Added []string
 	// Promoted is the content of the environment's tracking file without white space; empty if there is none.
 	Promoted string
 	// Problems are inventories that cannot be read, or belong to another environment.
@@ -74,6 +77,7 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	}
 	p.Problems = append(p.Problems, r.disowned...)
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
+	slices.Sort(p.Added)
 	p.tracking = TrackingPath
 	if p.shares(exists) {
 		p.tracking = path.Join(branch.Root, TrackingPath)

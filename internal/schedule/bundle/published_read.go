@@ -85,6 +85,7 @@ func (r *publishedReader) add(all []string, found []readFolder) error {
 		}
 		if f.folder != nil {
 			p.Folders, p.Drift = append(p.Folders, f.folder), append(p.Drift, f.folder.drift...)
+			p.Added = append(p.Added, f.folder.added...)
 		}
 	}
 	return nil
@@ -141,6 +142,8 @@ func (r *publishedReader) folder(name string, texts *names) (found readFolder) {
 	}
 	if inv == nil {
 		f.adopt(at, t)
+	} else {
+		f.added = f.addedTo(at, t)
 	}
 	if f.Readme = r.file(path.Join(at, readmeName)); !ownReadme(f, inv) {
 		f.Readme = File{}

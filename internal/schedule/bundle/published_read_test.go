@@ -105,7 +105,7 @@ func describe(p *Published) string {
 			fmt.Fprintf(&b, " %v\n", a.Files)
 		}
 	}
-	fmt.Fprintln(&b, p.Drift, p.Promoted, p.elsewhere, p.tracking, slices.Sorted(maps.Keys(p.owners)))
+	fmt.Fprintln(&b, p.Drift, p.Added, p.Promoted, p.elsewhere, p.tracking, slices.Sorted(maps.Keys(p.owners)))
 	for _, problem := range p.Problems {
 		fmt.Fprintln(&b, problem)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // renamedKeys explains why the configuration of a published assignment must not change: a key is gone, or has another value, and a new key has
-// nearly its name. It returns nil if none is.
+// nearly its name; or the published configuration cannot be read, so that this is not known. It returns nil if none is.
 func (f *folderBuild) renamedKeys(s *step) *fleet.Problem {
 	if s.published == nil || f.options.Approved {
 		return nil
@@ -30,7 +30,11 @@ func (f *folderBuild) renamedKeys(s *step) *fleet.Problem {
 		}
 		old, err := f.builder.published.Read(before.Path)
 		if err != nil {
-			return nil // the caller reports the error when it reads the file again
+			s.unread = true
+			p := withheld(s.published, fmt.Sprintf("its published configuration cannot be read, so that it is not known which keys it would lose: %v", err), fleet.Unreadable{})
+			p.Position = fleet.Position{Source: "gitops", File: before.Path}
+			p.Hint = "it stays as published until the file can be read, or removals are approved"
+			return p
 		}
 		if gone, now := f.mistyped.renamed(old, file.Content()); gone != "" {
 			p := withheld(s.published, fmt.Sprintf("its configuration would lose %s, probably because of a typo: there is a new key %s", gone, now), fleet.Unreadable{})

@@ -134,13 +134,37 @@ func TestAPushAfterTheApproval(t *testing.T) {
 	w.change("one")
 	w.rest()
 	w.review("anna")
-	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/more.yaml": "kind: ConfigMap\n"})
+	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/notes.md": "applied by nothing\n"})
 	w.publish()
 	o := w.rest()
 	w.want(o, "dev", decide.Awaiting, w.Head(fleettest.ControlPlane, "main"))
 	if s := standing(o, "dev"); !strings.Contains(s.Reason, "0 of 1 approvals by members of release; anna@example.com approved ") || !strings.HasSuffix(s.Reason, " was merged") {
 		t.Error(s.Reason)
 	}
+}
+
+// TestAPushedFileIsNotPromoted pushes a file to the branch of a pull request that clusters would apply. Whatever is approved, the commit is not what was
+// rendered, until someone removes the file.
+func TestAPushedFileIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	w := newReviewWorld(t)
+	w.approved()
+	w.change("one")
+	w.rest()
+	w.Push(fleettest.GitOps, "kalypso/dev", map[string]string{"large/more.yaml": "kind: ConfigMap\n"})
+	w.review("anna")
+	w.publish()
+	o := w.rest()
+	w.want(o, "dev", decide.Rejected, w.Head(fleettest.ControlPlane, "main"))
+	s := standing(o, "dev")
+	if !strings.Contains(s.Reason, "large/more.yaml: the GitOps branch has something else than Kalypso rendered: commit ") || !strings.HasSuffix(s.Reason, " by somebody added it") {
+		t.Error(s.Reason)
+	}
+	if stage := standing(o, "stage"); stage.Commit == s.Commit {
+		t.Errorf("stage has %s: %s", stage.Commit, stage.Reason)
+	}
+	w.Push(fleettest.GitOps, "dev", map[string]string{"large/more.yaml": ""})
+	w.want(w.rest(), "dev", decide.Awaiting, s.Commit)
 }
 
 // TestAnAbortedCommitIsNotOffered aborts a commit whose manifests wait to be merged. Its pull request ends, and a request brings it back.

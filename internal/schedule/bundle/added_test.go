@@ -1,0 +1,36 @@
+package bundle
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFilesThatNoInventoryLists checks that everything in the folders of an environment that clusters may apply is known, whoever wrote it.
+func TestFilesThatNoInventoryLists(t *testing.T) {
+	files := written("dev", 2, 2)
+	for _, at := range []string{
+		"type-0/more.yaml", "type-0/target-00/kustomization.yaml", "type-0/target-01/deep/er/more.json", "type-1/other/more.yml", "type-1/target-00/Kustomization",
+	} {
+		files[at] = "more"
+	}
+	for _, at := range []string{"type-0/LICENSE", "type-1/target-00/notes.md", "elsewhere/more.yaml", "more.yaml", "type-1/nested/.kalypso/x.json", "type-1/nested/x.yaml"} {
+		files[at] = "not applied, or not in a folder of ours"
+	}
+	shelf := &shelf{}
+	first, err := ReadPublished(shelf.branch(files), "dev", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"type-0/more.yaml", "type-0/target-00/kustomization.yaml", "type-0/target-01/deep/er/more.json", "type-1/other/more.yml", "type-1/target-00/Kustomization",
+	}
+	if diff := cmp.Diff(want, first.Added); diff != "" {
+		t.Errorf("added files (-want +got):\n%s", diff)
+	}
+	again := shelf.branch(files)
+	again.Before = first
+	if second, err := ReadPublished(again, "dev", nil, nil); err != nil || !cmp.Equal(second.Added, want) {
+		t.Errorf("a second reading finds %v, %v", second.Added, err)
+	}
+}
