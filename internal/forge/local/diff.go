@@ -171,32 +171,11 @@ func (f *fileDiff) addHunks(unified udiff.UnifiedDiff) {
 			}
 			shown.Lines = append(shown.Lines, line)
 		}
-		markWords(shown.Lines)
+		words.Pairs(len(shown.Lines), func(i int) byte { return shown.Lines[i].Sign[0] }, func(removed, added int) {
+			mark(&shown.Lines[removed], &shown.Lines[added])
+		})
 		f.Hunks = append(f.Hunks, shown)
 	}
-}
-
-// markWords marks what differs within lines, where as many lines were added as removed before them.
-func markWords(lines []diffLine) {
-	for i := 0; i < len(lines); {
-		removed := run(lines[i:], "removed")
-		added := run(lines[i+removed:], "added")
-		if removed == added {
-			for k := range removed {
-				mark(&lines[i+k], &lines[i+removed+k])
-			}
-		}
-		i += max(removed+added, 1)
-	}
-}
-
-// run returns how many lines of a class there are at the beginning.
-func run(lines []diffLine, class string) int {
-	n := 0
-	for n < len(lines) && lines[n].Class == class {
-		n++
-	}
-	return n
 }
 
 // mark marks what differs between two versions of a line.

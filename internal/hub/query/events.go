@@ -137,13 +137,21 @@ func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Eve
 		events[i] = Event{
 			At: utc(a.At), Kind: EventRollout, Environment: a.Environment, Workload: a.Workload, Target: a.Target, Version: a.Version,
 			Revision: a.Revision, State: a.State, Reason: a.Message, Reconcilers: a.Reconcilers,
-			Summary: fmt.Sprintf("%s at %s first %s", what, fleet.ShortCommit(a.Revision), a.State),
+			Summary: fmt.Sprintf("%s first %s", atRevision(what, a.Revision), a.State),
 		}
 		if t.target != nil {
 			events[i].Workload, events[i].Target = t.target.workload, t.target.name
 		}
 	}
 	return events, err
+}
+
+// atRevision adds a revision to a text; unknown, it adds nothing.
+func atRevision(text, revision string) string {
+	if revision == "" {
+		return text
+	}
+	return text + " at " + fleet.ShortCommit(revision)
 }
 
 // isTarget reports whether a descriptor names the selected target.
@@ -159,7 +167,7 @@ func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]
 		name := promote.ReconcilerName(tr.Reconciler)
 		events[i] = Event{
 			At: utc(tr.At), Kind: EventTransition, Cluster: tr.Reconciler.Cluster, Reconciler: name, Revision: tr.Revision,
-			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, fleet.ShortCommit(tr.Revision)),
+			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: atRevision(fmt.Sprintf("%s %s", name, tr.State), tr.Revision),
 		}
 	}
 	return events, err

@@ -84,6 +84,7 @@ func functions(p *Pages) template.FuncMap {
 		"clock":      func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"at":         func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
 		"lines":      lines,
+		"diffLines":  diffLines,
 		"reason":     reasonOf,
 		"clusterOf":  func(title string) string { name, _, _ := strings.Cut(title, "/"); return name },
 		"ringActions": func() map[string]string {

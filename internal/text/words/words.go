@@ -28,6 +28,28 @@ func Changed(before, after string) (b, a Parts, ok bool) {
 	return divide(before), divide(after), true
 }
 
+// Pairs calls pair with each removed line of a diff of n lines and the added line that replaces it: where as many lines are added
+// as are removed just before. sign returns '-' for a removed line, '+' for an added one, and anything else for others.
+func Pairs(n int, sign func(i int) byte, pair func(removed, added int)) {
+	run := func(from int, want byte) int {
+		end := from
+		for end < n && sign(end) == want {
+			end++
+		}
+		return end - from
+	}
+	for i := 0; i < n; {
+		removed := run(i, '-')
+		added := run(i+removed, '+')
+		if removed == added {
+			for k := range removed {
+				pair(i+k, i+removed+k)
+			}
+		}
+		i += max(removed+added, 1)
+	}
+}
+
 // sharedPrefix returns the length of the common beginning, which ends between words of both.
 func sharedPrefix(x, y string) int {
 	n, boundary := 0, 0

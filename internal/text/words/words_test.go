@@ -1,6 +1,7 @@
 package words_test
 
 import (
+	"fmt"
 	"testing"
 	"unicode/utf8"
 
@@ -24,6 +25,19 @@ func TestChanged(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%q and %q: got %q, want %q", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// TestPairs: lines are paired where as many are added as removed before them.
+func TestPairs(t *testing.T) {
+	for diff, want := range map[string]string{
+		" -+ ": "1>2 ", "--++": "0>2 1>3 ", "--+ -+": "4>5 ", "+-": "", "": "", "-": "", "-+-+": "0>1 2>3 ", "@-+": "1>2 ",
+	} {
+		got := ""
+		words.Pairs(len(diff), func(i int) byte { return diff[i] }, func(removed, added int) { got += fmt.Sprintf("%d>%d ", removed, added) })
+		if got != want {
+			t.Errorf("%q: got %q, want %q", diff, got, want)
 		}
 	}
 }
