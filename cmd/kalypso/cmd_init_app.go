@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -19,7 +20,7 @@ func newInitApp(t *terminal.Terminal) *cobra.Command {
 		Short: "Create the source repository of an application, or prepare an existing one",
 		Long: `Create the source repository of an application: a small program, its chart, its deployment targets and its delivery.
 
-If DIR is new or empty, the configuration is expected next to it, in DIR-configs; create that with "kalypso init config".
+If DIR is new or empty, the application gets its name, and the configuration is expected next to it, in DIR-configs; create that with "kalypso init config".
 
 If DIR is in a Git work tree and has files, they stay unchanged. The command looks for a chart, a kustomization or
 plain manifests, and adds a Workload and a Delivery for them in the folder workload. It prints what it found and assumed, overwrites no
@@ -107,7 +108,11 @@ func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffol
 	if err := scaffold.CheckURL(c.url); err != nil {
 		return cli.Usage(cmd, "--url: %w", err)
 	}
-	branches, err := scaffold.SourceBranches(name, c.url)
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("find the folder %q: %w", dir, err)
+	}
+	branches, err := scaffold.SourceBranches(name, c.url, filepath.Base(at))
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,10 @@ type Target struct {
 	Options
 }
 
+// DefaultKubernetes is the version of Kubernetes that charts see unless the environment sets another. It is that of the schemas in
+// package check.
+const DefaultKubernetes = "v1.36.0"
+
 // Options are what a chart sees besides its values.
 type Options struct {
 	// Release is the name of the release. Required.
@@ -134,7 +138,7 @@ type LimitError struct {
 func (e *LimitError) Error() string { return e.Message }
 
 // ruleVersion changes when a new version of this program renders the same job differently.
-const ruleVersion = "2"
+const ruleVersion = "3"
 
 // Digests identifies the inputs of each target. Targets with equal digests render the same,
 // so a stored result can be reused.

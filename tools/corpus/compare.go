@@ -210,7 +210,7 @@ func (p programs) render(files []file, t target) (rendered, error) {
 
 // template renders a chart with Helm. wrong is the last line of its error.
 func (p programs) template(chart string, set []string) (text, wrong string) {
-	args := []string{"template", "rel", chart, "--namespace", "ns", "--include-crds", "--skip-tests", "--kube-version", "v1.37.0"}
+	args := []string{"template", "rel", chart, "--namespace", "ns", "--include-crds", "--skip-tests", "--kube-version", "v1.36.0"}
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}

@@ -150,7 +150,7 @@ func copyMetadata(m *helm.Metadata) *helm.Metadata {
 func capabilities(o chart.Options) (*common.Capabilities, error) {
 	version := o.Kubernetes.Version
 	if version == "" {
-		version = defaultKubernetes
+		version = chart.DefaultKubernetes
 	}
 	kubernetes, err := common.ParseKubeVersion(version)
 	if err != nil {

@@ -20,9 +20,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// defaultKubernetes is the version of Kubernetes that charts see unless the environment sets another.
-const defaultKubernetes = "v1.37.0"
-
 // render renders the chart with the values of a target. schema is the application's own; optional.
 // It returns manifests unless a problem is an error. Values that violate a schema are errors,
 // all of which are reported at once.

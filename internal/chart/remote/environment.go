@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -20,7 +21,7 @@ const (
 
 // NewUserClient returns a client with the credentials in an environment. It caches charts in the user's cache folder.
 func NewUserClient(env func(name string) string) (*Client, error) {
-	client := &Client{Credential: EnvironmentCredential(env)}
+	client := &Client{Credential: EnvironmentCredential(env), PlainHTTP: OnThisMachine}
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return client, nil //nolint:nilerr // without a home there is no cache, which is only slower
@@ -30,6 +31,14 @@ func NewUserClient(env func(name string) string) (*Client, error) {
 		return client, nil
 	}
 	return client, err
+}
+
+// OnThisMachine reports whether a registry, with or without a port, is on this machine: it is used without encryption, as other programs do.
+func OnThisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return secret.IsLoopback(host)
 }
 
 // EnvironmentCredential returns a function for [Client.Credential]: the credential in the environment variables if it is for

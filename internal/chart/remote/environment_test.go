@@ -32,3 +32,19 @@ func TestEnvironmentCredential(t *testing.T) {
 		}
 	}
 }
+
+// Registries on this machine are used without encryption, and no others.
+func TestRegistriesOnThisMachine(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "localhost:5000": true, "127.0.0.1:21200": true, "[::1]:5000": true, "::1": true,
+		"registry.example": false, "registry.example:5000": false, "10.0.0.1:5000": false, "localhost.example": false, "": false,
+	} {
+		if got := OnThisMachine(host); got != want {
+			t.Errorf("%q: got %t", host, got)
+		}
+	}
+	client, err := NewUserClient(func(string) string { return "" })
+	if err != nil || !client.plain("127.0.0.1:5000") || client.plain("registry.example") {
+		t.Errorf("the client of a user does not do so: %v", err)
+	}
+}

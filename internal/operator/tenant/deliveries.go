@@ -119,7 +119,7 @@ func (t *Tenant) openApplications() error {
 		return errors.New("the cache of charts cannot be opened")
 	}
 	// Applications name the addresses of charts and images. No credential goes there.
-	charts := &remote.Client{Cache: cache, HTTP: (&verify.Runner{Hosts: t.verifyHosts}).Client()}
+	charts := &remote.Client{Cache: cache, HTTP: (&verify.Runner{Hosts: t.verifyHosts}).Client(), PlainHTTP: remote.OnThisMachine}
 	records, err := folder.New(filepath.Join(t.folder, "scans"))
 	if err != nil {
 		return errors.New("the folder of scans cannot be opened")

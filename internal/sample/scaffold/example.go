@@ -32,14 +32,31 @@ var configsReadme []byte
 // exampleImage is the image of the example's chart.
 const exampleImage = "ghcr.io/example/hello-world-app"
 
-// SourceBranches returns the branches of an example's source, with its chart and its deployment targets. With the URL of a repository
+// SourceBranches returns the branches of an example's source, with its chart and its deployment targets. The application has the name of the
+// repository's folder. With the URL of a repository
 // on a forge with a registry, the chart runs the image that the workflows of [Forge] push there.
-func SourceBranches(of Example, url string) ([]Branch, error) {
+func SourceBranches(of Example, url, folder string) ([]Branch, error) {
 	files, err := exampleFiles(of, "source")
-	if values, ok := files[exampleValues]; ok && err == nil {
-		files[exampleValues] = bytes.Replace(values, []byte(exampleImage), []byte(cmp.Or(imageOf(url), exampleImage)), 1)
+	if of != ExampleApp || err != nil {
+		return []Branch{{"main", files}}, err
 	}
+	names := namesIn(folder)
+	for file, content := range files {
+		files[file] = []byte(names.Replace(string(content)))
+	}
+	image := names.Replace(exampleImage)
+	files[exampleValues] = bytes.Replace(files[exampleValues], []byte(image), []byte(cmp.Or(imageOf(url), image)), 1)
 	return []Branch{{"main", files}}, err
+}
+
+// exampleName is the name of the example application.
+const exampleName = "hello-world-app"
+
+// namesIn replaces the name of the example application by that of a repository's folder, and those of its other repositories.
+func namesIn(folder string) *strings.Replacer {
+	o := NewOnboarding(Deliverable{}, folder, "", "")
+	configs := strings.TrimSuffix(o.GitOps, "-gitops") + "-configs"
+	return strings.NewReplacer(exampleName+"-gitops", o.GitOps, exampleName+"-configs", configs, exampleName, o.Name)
 }
 
 // exampleValues has the image of the example's chart.

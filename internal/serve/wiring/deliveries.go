@@ -55,7 +55,7 @@ func newApplications(
 	}
 	charts := &remote.Client{
 		Cache: cache, HTTP: (&verify.Runner{Hosts: config.Verify.Hosts}).Client(),
-		Credential: remote.EnvironmentCredential(flows.Client.Env),
+		Credential: remote.EnvironmentCredential(flows.Client.Env), PlainHTTP: remote.OnThisMachine,
 	}
 	a := &plane.Applications{
 		Charts: charts, Renderer: flows.charts(), Memory: &deliver.Memory{}, Link: pageLinks(config.URL).workload,
