@@ -167,12 +167,12 @@ func (s *site) addAction(v *needView, operator bool) {
 		}
 		v.Do = onForge
 		if operator && v.Application == "" {
-			v.Do = Link{"Review and merge", needEnvironment(v.UserNeed, v.Environments[0], "/approve") + "&of=" + of}
+			v.Do = Link{"Review and merge", needEnvironment(v.UserNeed, v.Environments[0], "/merge") + "&of=" + of}
 		}
 	case query.ActAllow, query.ActReview:
 		v.Do = onForge
 	case query.ActApprove:
-		s.addCommand(v, operator, "Approve", "/approve-check", "approve")
+		s.addCommand(v, operator, "Approve", "/approve", "approve")
 	case query.ActResume:
 		s.addCommand(v, operator, "Resume", "/resume", "resume")
 	case query.ActEdit:

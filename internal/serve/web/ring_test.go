@@ -80,7 +80,7 @@ func TestVerificationsOfRingsAreShown(t *testing.T) {
 	}
 	for role, want := range map[access.Role][2]bool{access.Reader: {false, false}, access.Operator: {true, false}, access.Admin: {true, true}} {
 		text := w.ask("/environments/prod", "Role", string(role)).Body.String()
-		approve := strings.Contains(text, "/environments/prod/approve-check?controlPlane=") && strings.Contains(text, "ring=canary&amp;check=release")
+		approve := strings.Contains(text, "/environments/prod/approve?controlPlane=") && strings.Contains(text, "ring=canary&amp;check=release")
 		bypass := strings.Contains(text, "/environments/prod/bypass?controlPlane=")
 		if !strings.Contains(text, "0 of 1 approvals") || [2]bool{approve, bypass} != want || strings.Contains(text, "check=smoke") {
 			t.Errorf("%s: approves %v, bypasses %v, want %v", role, approve, bypass, want)

@@ -49,7 +49,7 @@ func TestActions(t *testing.T) {
 			ledger.AuditEntry{Action: "abort", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" why="because"`},
 		},
 		"approve": {
-			"/environments/prod/approve-check?check=release",
+			"/environments/prod/approve?check=release",
 			[]string{"Approve a commit in prod", "release", "0 of 1 approvals"},
 			"3333333 is approved in prod.",
 			ledger.AuditEntry{Action: "approve", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" check="release" why="because"`},
@@ -264,7 +264,7 @@ func TestVerificationsOfRings(t *testing.T) {
 	w.standings[1].Rings = []promote.RingStanding{
 		{Name: "canary", Ring: "canary", Branch: "prod-ring-canary", Commit: commit("5"), Phase: decide.Checking, Checks: progress},
 	}
-	const approve, bypass = "/environments/prod/approve-check?ring=canary&check=release", "/environments/prod/bypass?ring=canary&check=smoke"
+	const approve, bypass = "/environments/prod/approve?ring=canary&check=release", "/environments/prod/bypass?ring=canary&check=smoke"
 	operator, admin := w.browser(access.Operator), w.browser(access.Admin)
 	for path, wants := range map[string][]string{
 		approve: {"Approve a commit in prod/canary", "0 of 1 approvals", "5555555"},
@@ -281,7 +281,7 @@ func TestVerificationsOfRings(t *testing.T) {
 	}
 	form := operator.see(approve).fields()
 	w.standings[1].Rings[0].Commit = commit("6")
-	if a := operator.send("/environments/prod/approve-check", form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since") {
+	if a := operator.send("/environments/prod/approve", form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since") {
 		t.Errorf("another commit has come: %d\n%s", a.status, a.text)
 	}
 	if a := operator.confirm(bypass); a.status != http.StatusForbidden {

@@ -17,14 +17,10 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 	if v.Commit != "" {
 		input["commit"] = v.Commit
 	}
-	operation := r.action
 	if v.Check != nil {
 		input["check"] = v.Check.Name
 	}
-	if operation == approveCheck {
-		operation = "approve"
-	}
-	address := "/environments/" + url.PathEscape(r.name) + "/" + operation + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
+	address := "/environments/" + url.PathEscape(r.name) + "/" + r.action + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
 	if v.Ring != nil {
 		_, ring := decide.SplitRing(v.Place)
 		address += "&ring=" + url.QueryEscape(ring)

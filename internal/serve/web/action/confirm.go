@@ -40,7 +40,7 @@ type view struct {
 	Difference *query.Comparison
 	// Check is the verification that the action is about; nil for other actions, and for an unknown one.
 	Check *decide.CheckProgress
-	// Open is the pull request to approve; nil if none is open.
+	// Open is the pull request to merge; nil if none is open.
 	Open *openPullRequest
 	// Planned is the preview, PlanAddress its page, and PlanNote why there is no preview.
 	Planned               []trial.Plan
@@ -61,14 +61,14 @@ type choice struct {
 
 // verbs has the heading and the description of each action.
 var verbs = map[string]struct{ verb, does string }{
-	"promote":    {"Promote to", "The commit is promoted next. The environment's rules apply: gates, windows, approval. This replaces an earlier request."},
-	"pause":      {"Pause", "No promotion starts until the environment is resumed. A rollout that has started continues."},
-	"resume":     {"Resume", "The pause ends. Waiting commits are promoted by the environment's rules."},
-	"approve":    {"Approve a pull request for", "Kalypso merges it at the commit shown here. The environment's rules decide what happens next."},
-	approveCheck: {"Approve a commit in", "The commit continues when enough users have approved it. Your name is shown with the result."},
-	bypassCheck:  {"Bypass a verification in", "The commit continues without the verification. Your name and the reason are shown for ever, with the result and in the history."},
-	"abort":      {"Abort a commit in", "The commit is not promoted to or beyond this environment. Clusters keep what they run. To undo this, promote the commit again."},
-	"skip":       {"Skip", "Later rings do not wait until the commit has run in this ring. Its clusters are still updated. To undo this, promote the commit to the ring again."},
+	"promote": {"Promote to", "The commit is promoted next. The environment's rules apply: gates, windows, approval. This replaces an earlier request."},
+	"pause":   {"Pause", "No promotion starts until the environment is resumed. A rollout that has started continues."},
+	"resume":  {"Resume", "The pause ends. Waiting commits are promoted by the environment's rules."},
+	"merge":   {"Merge a pull request for", "Kalypso merges it at the commit shown here. The environment's rules decide what happens next."},
+	"approve": {"Approve a commit in", "The commit continues when enough users have approved it. Your name is shown with the result."},
+	"bypass":  {"Bypass a verification in", "The commit continues without the verification. Your name and the reason are shown for ever, with the result and in the history."},
+	"abort":   {"Abort a commit in", "The commit is not promoted to or beyond this environment. Clusters keep what they run. To undo this, promote the commit again."},
+	"skip":    {"Skip", "Later rings do not wait until the commit has run in this ring. Its clusters are still updated. To undo this, promote the commit to the ring again."},
 	"rollback": {"Roll back", "The environment returns to a commit that it ran before. Clusters follow when the " +
 		"pull request is merged."},
 }
@@ -92,7 +92,7 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 	why := strings.TrimSpace(given.Get("why"))
 	v := &view{
 		Environment: detail, Action: r.action, Verb: verbs[r.action].verb, Effect: verbs[r.action].does, Reason: strings.ToValidUTF8(why[:min(len(why), maxReason)], ""),
-		NeedsCommit: !slices.Contains([]string{"pause", "resume", "approve", approveCheck, bypassCheck}, r.action),
+		NeedsCommit: !slices.Contains([]string{"pause", "resume", "merge", "approve", "bypass"}, r.action),
 		Back:        "/environments/" + url.PathEscape(detail.Name) + "?controlPlane=" + url.QueryEscape(detail.ControlPlane),
 	}
 	v.Place = detail.Name
@@ -102,13 +102,13 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 	if r.action == "skip" {
 		return nil, fmt.Errorf("%w: only a ring is skipped: name it", ledger.ErrInvalid)
 	}
-	if r.action == "approve" {
+	if r.action == "merge" {
 		if v.Open, err = s.findOpen(r.Context(), &v.Environment, given); err != nil {
 			v.Note = "The pull request cannot be read from the forge: " + sentence(secret.Line(secret.Redact(err.Error())))
 		}
 		return v, nil
 	}
-	if r.action == approveCheck || r.action == bypassCheck {
+	if isAboutCheck(r.action) {
 		v.chooseCheck(given.Get("check"), v.Environment.Checks, v.Environment.Commit)
 	}
 	if !v.NeedsCommit {
@@ -134,11 +134,11 @@ func (s *service) confirmRing(r *request, v *view, standing query.Standing, name
 	if err != nil {
 		return err
 	}
-	if r.action == "approve" {
+	if r.action == "merge" {
 		return fmt.Errorf("%w: %s is about the environment, not about a ring", ledger.ErrInvalid, r.action)
 	}
 	v.Ring, v.Place = &query.RingsOf(batches)[0], decide.RingName(standing.Environment, name)
-	if r.action == approveCheck || r.action == bypassCheck {
+	if isAboutCheck(r.action) {
 		v.chooseCheck(given.Get("check"), v.Ring.Checks, v.Ring.Commit)
 	}
 	if !v.NeedsCommit {
@@ -185,7 +185,7 @@ func (v *view) chooseCheck(name string, checks []decide.CheckProgress, commit st
 // Seen returns the commit that the page shows as the present one. A form is refused if another one has come since: for a verification in
 // a ring, that of the ring, because this is what is approved or bypassed.
 func (v *view) Seen() string {
-	if v.Ring != nil && (v.Action == approveCheck || v.Action == bypassCheck) {
+	if v.Ring != nil && isAboutCheck(v.Action) {
 		return v.Ring.Commit
 	}
 	return v.Environment.Commit
@@ -336,9 +336,9 @@ func (v *view) notice(a *api.Accepted) string {
 		return "Later rings do not wait until " + short + " has run in " + place + "."
 	case "abort":
 		return short + " is aborted in " + place + "."
-	case approveCheck:
+	case "approve":
 		return short + " is approved in " + place + "."
-	case bypassCheck:
+	case "bypass":
 		return a.Check + " is bypassed for " + short + " in " + place + "."
 	case "rollback":
 		return place + " rolls back to " + short + ". This takes effect in a few seconds."

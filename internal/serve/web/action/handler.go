@@ -23,23 +23,19 @@ type Handlers struct {
 	Forms web.Forms    // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
-	// Trail records approvals. The API's operations record themselves. // required
+	// Trail records merges. The API's operations record themselves. // required
 	Trail access.Trail
-	// Forges host the pull requests to approve. Optional.
+	// Forges host the pull requests to merge. Optional.
 	Forges pullrequest.Forges
 	// Merged is called after the pull request of an environment was merged. Optional.
 	Merged func(controlPlane, environment string)
 }
 
-// names lists the actions. The API has all but approve, which is about a pull request: programs use the forge. What it calls
-// approve is about a verification.
-var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback", "skip", approveCheck, bypassCheck}
+// names lists the actions. The API has all but merge, which is about a pull request: programs use the forge.
+var names = []string{"merge", "promote", "pause", "resume", "abort", "rollback", "skip", "approve", "bypass"}
 
-// The actions about a verification.
-const (
-	approveCheck = "approve-check"
-	bypassCheck  = "bypass"
-)
+// isAboutCheck reports whether an action is about a verification.
+func isAboutCheck(action string) bool { return action == "approve" || action == "bypass" }
 
 // Register adds the actions to a mux.
 func (h *Handlers) Register(mux *http.ServeMux) {
@@ -117,13 +113,13 @@ func (s *service) submit(r *request) error {
 		return err
 	}
 	switch {
-	case r.action == "approve":
-		return s.approve(r, v)
+	case r.action == "merge":
+		return s.merge(r, v)
 	case r.PostForm.Get("seen") != v.Seen():
 		v.Note = "The environment has changed since this page was loaded. Review it again."
 		s.show(r, http.StatusConflict, v)
 		return nil
-	case v.Check == nil && (r.action == approveCheck || r.action == bypassCheck):
+	case v.Check == nil && isAboutCheck(r.action):
 		s.show(r, http.StatusUnprocessableEntity, v)
 		return nil
 	case v.NeedsCommit && v.Commit == "":

@@ -82,7 +82,7 @@ func (r repository) MergePullRequest(_ context.Context, _ int, m forge.Merge) (s
 	return proposed, r.refuses
 }
 
-const approvePath = "/environments/prod/approve"
+const mergePath = "/environments/prod/merge"
 
 func TestApprove(t *testing.T) {
 	w := newWorld(t)
@@ -92,23 +92,23 @@ func TestApprove(t *testing.T) {
 		"files":    {"#7 prod: 3 removed", "compared with was", "−3 removed", "Merge #7"},
 		"proposal": {"#8 promote", "with " + next, "Merge #8"},
 	} {
-		page := b.see(approvePath + "?of=" + of)
+		page := b.see(mergePath + "?of=" + of)
 		for _, text := range want {
 			if !strings.Contains(page.text, text) {
 				t.Errorf("%s: it does not show %q:\n%s", of, text, page.text)
 			}
 		}
 		w.host.merged = nil
-		if a := b.confirm(approvePath + "?of=" + of); a.status != http.StatusSeeOther {
+		if a := b.confirm(mergePath + "?of=" + of); a.status != http.StatusSeeOther {
 			t.Errorf("%s: got %d\n%s", of, a.status, a.text)
 		}
-		if len(w.host.merged) != 1 || w.host.merged[0].Head != proposed || w.host.merged[0].Message != "Approved by ada: because" {
+		if len(w.host.merged) != 1 || w.host.merged[0].Head != proposed || w.host.merged[0].Message != "Merged by ada: because" {
 			t.Errorf("%s: merged %+v", of, w.host.merged)
 		}
 	}
 	trail, err := w.ledger.AuditEntries(t.Context(), ledger.AuditQuery{Limit: 10})
 	must(t, err)
-	if len(trail) != 2 || trail[0].Action != "approve" || trail[0].Subject != "prod" || !strings.Contains(trail[0].Detail, proposed) || !strings.HasPrefix(trail[0].By, "ada") {
+	if len(trail) != 2 || trail[0].Action != "merge" || trail[0].Subject != "prod" || !strings.Contains(trail[0].Detail, proposed) || !strings.HasPrefix(trail[0].By, "ada") {
 		t.Errorf("the audit trail has %+v", trail)
 	}
 	if len(w.spoken) != 2 {
@@ -122,9 +122,9 @@ func TestApproveDoesNotMergeWhatWasAborted(t *testing.T) {
 	w.standings[1].Phase, w.standings[1].Reason = decide.TakenBack, "1111111 was aborted by anna: it breaks"
 	w.standings[1].Proposals = []promote.Proposal{{Proposal: decide.Proposal{From: present, Commit: next, State: decide.ProposalOpen}}}
 	b := w.browser(access.Operator)
-	form := b.see(approvePath + "?of=proposal").fields()
+	form := b.see(mergePath + "?of=proposal").fields()
 	form.Set("of", "files")
-	for _, a := range []seen{b.see(approvePath + "?of=files"), b.send(approvePath+"?of=files", form)} {
+	for _, a := range []seen{b.see(mergePath + "?of=files"), b.send(mergePath+"?of=files", form)} {
 		if !strings.Contains(a.text, "It is not to be merged: 1111111 was aborted by anna: it breaks.") || a.status == http.StatusSeeOther {
 			t.Errorf("got %d\n%s", a.status, a.text)
 		}
@@ -132,16 +132,16 @@ func TestApproveDoesNotMergeWhatWasAborted(t *testing.T) {
 	if len(w.host.merged) > 0 {
 		t.Errorf("merged %+v", w.host.merged)
 	}
-	if a := b.confirm(approvePath + "?of=proposal"); a.status != http.StatusSeeOther || len(w.host.merged) != 1 {
+	if a := b.confirm(mergePath + "?of=proposal"); a.status != http.StatusSeeOther || len(w.host.merged) != 1 {
 		t.Errorf("the other commit: got %d\n%s", a.status, a.text)
 	}
 }
 
-// The page marks characters that could disguise what is approved.
+// The page marks characters that could disguise what is merged.
 func TestApproveMarksInvisibleCharacters(t *testing.T) {
 	w := newWorld(t)
 	w.host.files.Title, w.host.files.Head.Branch = "prod: 3\u202e removed", "kalypso/prod\u200b"
-	text := html.UnescapeString(w.browser(access.Operator).see(approvePath + "?of=files").text)
+	text := html.UnescapeString(w.browser(access.Operator).see(mergePath + "?of=files").text)
 	for _, want := range []string{"prod: 3⟨U+202E⟩ removed", "kalypso/prod⟨U+200B⟩"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not show %q:\n%s", want, text)
@@ -172,14 +172,14 @@ func TestApproveRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			b := w.browser(access.Operator)
-			form := b.see(approvePath).fields()
+			form := b.see(mergePath).fields()
 			test.change(w.host)
-			for _, a := range []seen{b.see(approvePath), b.send(approvePath, form)} {
+			for _, a := range []seen{b.see(mergePath), b.send(mergePath, form)} {
 				if a.status == http.StatusSeeOther || w.host.refuses == nil && !strings.Contains(a.text, test.want) {
 					t.Errorf("got %d, want %q:\n%s", a.status, test.want, a.text)
 				}
 			}
-			if a := b.send(approvePath, form); !strings.Contains(a.text, test.want) || a.status < http.StatusForbidden {
+			if a := b.send(mergePath, form); !strings.Contains(a.text, test.want) || a.status < http.StatusForbidden {
 				t.Errorf("got %d, want %q:\n%s", a.status, test.want, a.text)
 			}
 			if len(w.host.merged) > 0 {
@@ -193,13 +193,13 @@ func TestApproveRefuses(t *testing.T) {
 func TestApprovalIsForOneCommit(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser(access.Operator)
-	form := b.see(approvePath).fields()
+	form := b.see(mergePath).fields()
 	w.host.files.Head.Commit = next
 	w.host.files.Body = pullrequest.Mark{Name: "prod", Digest: "e", Commit: next}.String()
-	if a := b.send(approvePath, form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since this page was loaded") {
+	if a := b.send(mergePath, form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since this page was loaded") {
 		t.Errorf("got %d:\n%s", a.status, a.text)
 	}
-	if a := w.browser(access.Reader).see(approvePath); a.status != http.StatusForbidden {
+	if a := w.browser(access.Reader).see(mergePath); a.status != http.StatusForbidden {
 		t.Errorf("a reader: got %d", a.status)
 	}
 	if len(w.host.merged) > 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// What can be approved: the pull request of the GitOps branch, and the one that proposes another commit of main.
+// What can be merged: the pull request of the GitOps branch, and the one that proposes another commit of main.
 const (
-	approveFiles    = "files"
-	approveProposal = "proposal"
+	mergeFiles    = "files"
+	mergeProposal = "proposal"
 )
 
-// openPullRequest is a pull request that an operator can approve.
+// openPullRequest is a pull request that an operator can merge.
 type openPullRequest struct {
 	forge.PullRequest
-	// Of is approveFiles or approveProposal.
+	// Of is mergeFiles or mergeProposal.
 	Of string
 	// Blocked is why it cannot be merged from here; empty if it can be.
 	Blocked string
@@ -39,16 +39,16 @@ func (s *service) findOpen(ctx context.Context, e *query.EnvironmentDetail, give
 	if s.Forges == nil {
 		return nil, nil
 	}
-	o := &openPullRequest{Of: approveFiles}
+	o := &openPullRequest{Of: mergeFiles}
 	proposed := slices.ContainsFunc(e.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
-	if of := given.Get("of"); of == approveProposal || of == "" && e.Change == nil && proposed {
-		o.Of = approveProposal
+	if of := given.Get("of"); of == mergeProposal || of == "" && e.Change == nil && proposed {
+		o.Of = mergeProposal
 	}
 	found, err := s.find(ctx, e, o)
 	if !found || err != nil {
 		return nil, err
 	}
-	if o.Blocked, err = blockedBy(ctx, o); o.Of == approveFiles && e.Phase == decide.TakenBack {
+	if o.Blocked, err = pullrequest.BlockedBy(ctx, o.repo, &o.PullRequest); o.Of == mergeFiles && e.Phase == decide.TakenBack {
 		o.Blocked = sentence("It is not to be merged: " + secret.Line(e.Reason))
 	}
 	return o, err
@@ -56,7 +56,7 @@ func (s *service) findOpen(ctx context.Context, e *query.EnvironmentDetail, give
 
 // find reads the pull request from the forge.
 func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *openPullRequest) (found bool, err error) {
-	if o.Of == approveProposal {
+	if o.Of == mergeProposal {
 		if o.repo, err = s.repository(e.ControlPlane); err != nil {
 			return false, err
 		}
@@ -100,28 +100,8 @@ func (s *service) repository(url string) (forge.Repository, error) {
 	return host.Repository(url)
 }
 
-// blockedBy returns why a pull request cannot be merged from here; empty if it can be. The rules are those of automatic merges:
-// to override them, users merge it on the forge.
-func blockedBy(ctx context.Context, o *openPullRequest) (string, error) {
-	switch mark := pullrequest.MarkOf(o.Body); {
-	case o.State != forge.Open:
-		return "It is already " + string(o.State) + ".", nil
-	case o.Head.Fork != "" || mark.Commit != o.Head.Commit:
-		return "It differs from what Kalypso proposed: commits were pushed to its branch.", nil
-	case o.Draft:
-		return "It is a draft.", nil
-	case o.Mergeable == forge.MergeableNo:
-		return "It conflicts with its base branch.", nil
-	}
-	status, err := pullrequest.Unfinished(ctx, o.repo, o.Head.Commit)
-	if status == nil || err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("The status %s is %s: %s", status.Context, status.State, sentence(secret.Line(status.Description))), nil
-}
-
-// approve merges the pull request at the commit that the form shows.
-func (s *service) approve(r *request, v *view) error {
+// merge merges the pull request at the commit that the form shows.
+func (s *service) merge(r *request, v *view) error {
 	switch {
 	case v.Open == nil || v.Open.Blocked != "":
 		s.show(r, http.StatusConflict, v) // the page says what blocks it
@@ -138,14 +118,14 @@ func (s *service) approve(r *request, v *view) error {
 	if err := s.Trail.Record(r.Context(), r.who, r.action, v.Environment.Name, detail); err != nil {
 		return err
 	}
-	message := "Approved by " + secret.Line(r.who.Name)
+	message := "Merged by " + secret.Line(r.who.Name)
 	if v.Reason != "" {
 		message += ": " + secret.Line(v.Reason)
 	}
 	_, err := v.Open.repo.MergePullRequest(r.Context(), v.Open.Number, forge.Merge{Head: v.Open.Head.Commit, Title: v.Open.Title, Message: message})
 	if err != nil {
 		v.Note = "The forge refused to merge it: " + sentence(secret.Line(secret.Redact(err.Error())))
-		s.Log.Warn("approve a pull request", "change", v.Open.URL, "error", secret.Line(secret.Redact(err.Error())))
+		s.Log.Warn("merge a pull request", "change", v.Open.URL, "error", secret.Line(secret.Redact(err.Error())))
 		s.show(r, statusOf(err), v)
 		return nil
 	}
@@ -174,7 +154,7 @@ func (v *view) planRequest() (schedule.PlanRequest, bool) {
 	switch {
 	case v.Ring != nil:
 		return t, false
-	case v.Open != nil && v.Open.Of == approveFiles && v.Open.State == forge.Open:
+	case v.Open != nil && v.Open.Of == mergeFiles && v.Open.State == forge.Open:
 		return t, true
 	case v.Open != nil:
 		for _, p := range v.Environment.Proposals {

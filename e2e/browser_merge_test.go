@@ -10,9 +10,9 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// TestApprove: the pull request for stage is merged from its page, after its plan was seen there, and clusters come to run it.
+// TestMerge: the pull request for stage is merged from its page, after its plan was seen there, and clusters come to run it.
 // Then a rollback says what it would do.
-func TestApprove(t *testing.T) {
+func TestMerge(t *testing.T) {
 	axe, err := harness.Axe(t.Context())
 	must(t, err)
 	s := showSample(t)
@@ -30,14 +30,14 @@ func TestApprove(t *testing.T) {
 		if err := tab.Visit(s.url + "/environments/stage"); err != nil {
 			return err
 		}
-		text, err := tab.Text(`a[href^="/environments/stage/approve"]`)
+		text, err := tab.Text(`a[href^="/environments/stage/merge"]`)
 		if err == nil && text == "" {
 			err = fmt.Errorf("it is not")
 		}
 		return err
 	})
-	must(t, tab.Click(`a[href^="/environments/stage/approve"]`))
-	shoot("approve")
+	must(t, tab.Click(`a[href^="/environments/stage/merge"]`))
+	shoot("merge")
 	if text, err := tab.Text("table.plan"); err != nil || text == "" {
 		t.Errorf("it does not show what it will do (%v)", err)
 	}
@@ -45,7 +45,7 @@ func TestApprove(t *testing.T) {
 	must(t, err)
 	must(t, tab.Click(`form[method=post] button`))
 	s.wantSaid(t, tab, "is merged")
-	shoot("approved")
+	shoot("merged")
 	eventually(t, "stage is deployed", func(context.Context) error {
 		var stage struct{ Phase, Reason string }
 		if err := json.Unmarshal([]byte(s.ask(t, "/environments/stage", "application/json")), &stage); err != nil {
