@@ -125,7 +125,7 @@ func (s *Server) While(tb testing.TB, do func()) {
 
 // wait waits until the server accepts connections.
 func (s *Server) wait(ended <-chan error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for {
 		// The server rejects connections for a while after it starts to listen.

@@ -3,6 +3,7 @@ package wiring
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
@@ -18,5 +19,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	debug.SetGCPercent(200) // a sixth of the processor time was to collect garbage
 	os.Exit(m.Run())
 }

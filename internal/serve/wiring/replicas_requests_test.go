@@ -123,7 +123,7 @@ func (w *replicated) anyReplicaAnswers() {
 	}
 
 	// A command at a is an event at b.
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), w.patience)
 	defer cancel()
 	stream := b.request(ctx, http.DefaultClient, http.MethodGet, "/api/v1/events", token, nil, "")
 	lines := bufio.NewScanner(stream.Body)
