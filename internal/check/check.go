@@ -234,6 +234,9 @@ func (c *Checker) file(file string, data []byte) []Finding {
 	}
 	if isManifest(file) {
 		manifests, broken := parse(file, data)
+		for i := range findings {
+			findings[i].Object, findings[i].Path = placed(manifests, findings[i].Line)
+		}
 		findings = append(append(findings, broken...), c.objects(manifests)...)
 	}
 	return c.leveled(findings)

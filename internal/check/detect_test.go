@@ -124,3 +124,33 @@ func TestManyMatchesAreBounded(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A credential in a manifest is told by its object and field, since the file may not be written. A line with several fields names what they are in.
+func TestCredentialsNameTheirField(t *testing.T) {
+	token := "ghp_" + "x9Kq2LmZ7vT4bN8wR3" + "yF6hJ1sD5gA0cE9uPi"
+	c, err := New(Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: y\n  token: " + token + "\n":                                                                             "ConfigMap a: data.token",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec:\n  containers:\n  - args:\n    - a\n    - " + token + "\n": "Pod b: spec.containers[0].args[1]",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y, token: " + token + "}\n":                                                                                 "ConfigMap a: data",
+	} {
+		found := false
+		for _, f := range c.file("manifests.yaml", []byte(text)) {
+			if f.Rule == RuleSecret {
+				found = true
+				if f.Place() != want {
+					t.Errorf("got %q, want %q", f.Place(), want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no finding in %s", text)
+		}
+	}
+	if got := (Finding{File: "a.yaml", Line: 3}).Place(); got != "a.yaml: line 3" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -59,6 +59,17 @@ func (f Finding) String() string {
 	return text + f.Message + " (" + f.Rule + ")"
 }
 
+// Place returns the object and field of the finding, "Deployment shop/web: spec.replicas", or else the file and line.
+func (f Finding) Place() string {
+	switch {
+	case f.Object != "" && f.Path != "":
+		return f.Object + ": " + f.Path
+	case f.Object != "":
+		return f.Object
+	}
+	return fmt.Sprintf("%s: line %d", f.File, f.Line)
+}
+
 // Worst returns the most severe level of the findings, or [Off] without findings.
 func Worst(findings []Finding) Level {
 	worst := Off

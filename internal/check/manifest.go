@@ -99,6 +99,52 @@ func (p fieldPath) line(node *yaml.Node) int {
 	return line
 }
 
+// placed returns the object and the field on a line of a file: empty if no object is there. Of several fields on the line, it is the one that
+// they are in.
+func placed(manifests []*manifest, line int) (object, field string) {
+	var in *manifest
+	for _, m := range manifests {
+		if m.node.Line <= line && (in == nil || m.node.Line >= in.node.Line) {
+			in = m
+		}
+	}
+	if in == nil {
+		return "", ""
+	}
+	var at fieldPath
+	for node := in.node; node != nil; {
+		step, next := below(node, line)
+		if next == nil {
+			break
+		}
+		at, node = at.at(step), next
+	}
+	return in.name(), at.String()
+}
+
+// below returns the key or index that a line is in, with its node; nil if the line has several of them.
+func below(node *yaml.Node, line int) (step any, next *yaml.Node) {
+	last := 0
+	found := func(s any, starts int, n *yaml.Node) {
+		switch {
+		case starts > line:
+		case starts == last && starts == line:
+			next = nil
+		default:
+			step, next, last = s, n, starts
+		}
+	}
+	for i := range node.Content {
+		switch {
+		case node.Kind == yaml.SequenceNode:
+			found(i, node.Content[i].Line, node.Content[i])
+		case node.Kind == yaml.MappingNode && i%2 == 1:
+			found(node.Content[i-1].Value, node.Content[i-1].Line, node.Content[i])
+		}
+	}
+	return step, next
+}
+
 // child returns the node of a key or index, with the line of the key.
 func child(node *yaml.Node, step any) (next *yaml.Node, line int) {
 	switch step := step.(type) {

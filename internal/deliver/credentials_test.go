@@ -42,6 +42,10 @@ func TestCredentialsStay(t *testing.T) {
 			if first := draft.Plan.Targets[0]; first.Op != plan.Held || !strings.Contains(first.Reason.Message, "looks like a credential") {
 				t.Errorf("got %s: %v", first.Op, first.Reason)
 			}
+			where := map[string]string{"configuration": "the value of token looks", "chart": "ConfigMap x: data.token looks"}[name]
+			if first := draft.Plan.Targets[0]; !strings.Contains(first.Reason.Message, where) || strings.Contains(first.Reason.Message, "line") {
+				t.Errorf("got %q, want %q", first.Reason.Message, where)
+			}
 			if text := fmt.Sprintf("%+v", draft.Plan); strings.Contains(text, token) {
 				t.Errorf("the plan has the credential: %s", text)
 			}

@@ -359,6 +359,26 @@ func (d *Drafter) outside(ctx context.Context, draft *Draft, checker *check.Chec
 	return findings, nil
 }
 
+// credential returns the problem of a target with a credential: its object and field, or the value and where it is written. The file that has
+// it is not written, so its lines say nothing.
+func (d *Draft) credential(target string, f check.Finding) fleet.Problem {
+	p := fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindCredential, Object: fleet.Ref{Kind: "Workload", Name: d.App.Workload.Name},
+		Message: f.Place() + " " + f.Message, Hint: "remove it where it is written; " + f.Hint,
+	}
+	if f.Object != "" {
+		return p
+	}
+	keys, _ := d.Values(target)
+	for _, key := range keys {
+		if found, exposed := check.CredentialIn(key.Path, key.Value); exposed {
+			p.Position, p.Message = key.From, fmt.Sprintf("the value of %s %s", key.Path, found.Message)
+			break
+		}
+	}
+	return p
+}
+
 // withholdCredentials holds the targets with a credential that the policy refuses, so that it is neither pushed nor shown in a plan.
 func (d *Draft) withholdCredentials() error {
 	held := 0
@@ -367,10 +387,7 @@ func (d *Draft) withholdCredentials() error {
 			if f.Rule != check.RuleSecret || f.Level != check.Refuse || !slices.ContainsFunc(t.Files, func(file bundle.File) bool { return file.Path == f.File }) {
 				continue
 			}
-			d.work.problems[t.Name] = append(d.work.problems[t.Name], fleet.Problem{
-				Severity: fleet.SeverityError, Kind: fleet.KindCredential, Object: fleet.Ref{Kind: "Workload", Name: d.App.Workload.Name},
-				Message: fmt.Sprintf("%s: line %d %s", f.File, f.Line, f.Message), Hint: "remove it where it is written; " + f.Hint,
-			})
+			d.work.problems[t.Name] = append(d.work.problems[t.Name], d.credential(t.Name, f))
 			held++
 			break
 		}

@@ -371,6 +371,9 @@ func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) f
 		Assignment: a.Name(), Message: fmt.Sprintf("line %d of %s %s", finding.Line, file.Name(), finding.Message),
 		Hint: "remove it where it is written; " + finding.Hint,
 	}
+	if finding.Object != "" {
+		p.Message = finding.Place() + " " + finding.Message
+	}
 	if a.Config == nil || !bundle.IsConfig(file.Path) {
 		return p
 	}
