@@ -31,7 +31,7 @@ type EditChecker struct {
 // CheckedEdits are the pull requests that were checked before. The zero value is ready. It is not safe for concurrent use.
 type CheckedEdits struct{ seen map[string]bool }
 
-// Check posts a status, and a comment if it fails, on the open pull requests of an application's configuration that it has not seen in their
+// Check posts a required status, and a comment if it fails, on the open pull requests of an application's configuration that it has not seen in their
 // present state. It lists what it did. Without edit rights in a schema, it asks no forge.
 func (c *EditChecker) Check(ctx context.Context, request Request, checked *CheckedEdits) (did []string, err error) {
 	a, err := c.Loader.Application(ctx, request, "")
@@ -113,7 +113,7 @@ type editCheck struct {
 
 // run checks the pull request, and posts the result.
 func (c *editCheck) run(ctx context.Context, author editing.Author) (forge.StatusState, error) {
-	status := forge.Status{Context: StatusConfig + c.workload, State: forge.Success, Description: "the author may edit every value that the change touches"}
+	status := forge.Status{Context: StatusConfig + c.workload, State: forge.Success, Description: "the author may edit every value that the change touches", Required: true}
 	if c.change.Head.Fork != "" && !c.Forks {
 		status.State, status.Description = forge.Errored, "changes from forks are not checked; previewForks allows it"
 		return status.State, c.post(ctx, status, nil)

@@ -27,24 +27,23 @@ type ImportOptions struct {
 
 // ImportClusters reads clusters from ClusterProfiles (multicluster.x-k8s.io), clusters of Cluster API (cluster.x-k8s.io), a CSV file with the
 // columns name, clusterType, ring, and one for each label, or the JSON lists of az aks list, gcloud container clusters list,
-// aws eks list-clusters and aws eks describe-cluster. They are sorted by name.
+// aws eks list-clusters and aws eks describe-cluster. They are sorted by name. Names are written in lower case, with dashes for underscores, and clusters
+// whose names cannot be used even then are left out, each with a note.
 //
 // Labels that are not valid in Kubernetes, or match names in platform configuration, are left out, with a note for each.
 func ImportClusters(text []byte, o ImportOptions) (clusters []v1alpha1.Cluster, notes []string, err error) {
-	found, err := listed(text)
+	found, err := listed(bytes.TrimPrefix(text, []byte("\ufeff"))) // as Excel begins a file
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(found) == 0 {
-		return nil, nil, errors.New("it has no clusters of a known form")
+		return nil, nil, errors.New("it has no clusters of a known form; a CSV file needs a header with the column name")
 	}
+	found, notes = named(found)
 	slices.SortStableFunc(found, func(a, b listedCluster) int { return strings.Compare(a.name, b.name) })
 	leftOut := map[string]int{}
 	for i, c := range found {
-		switch {
-		case len(validation.IsDNS1123Label(c.name)) > 0:
-			return nil, nil, fmt.Errorf("%s cannot be the name of a cluster: %s", quoteShort(c.name), dnsLabel.hint)
-		case i > 0 && found[i-1].name == c.name:
+		if i > 0 && found[i-1].name == c.name {
 			return nil, nil, fmt.Errorf("cluster %q is there twice", c.name)
 		}
 		cluster, err := c.cluster(o, leftOut)
@@ -57,6 +56,23 @@ func ImportClusters(text []byte, o ImportOptions) (clusters []v1alpha1.Cluster, 
 		notes = append(notes, fmt.Sprintf("label %s of %d clusters is left out: it is not valid, or matches names", quoteShort(key), leftOut[key]))
 	}
 	return clusters, notes, nil
+}
+
+// named gives clusters names that can be used: AKS permits capitals and underscores. One without a usable name is left out. There is a note for each.
+func named(found []listedCluster) (usable []listedCluster, notes []string) {
+	for _, c := range found {
+		name := strings.ReplaceAll(strings.ToLower(c.name), "_", "-")
+		switch {
+		case len(validation.IsDNS1123Label(name)) > 0:
+			notes = append(notes, fmt.Sprintf("a cluster is left out: %s cannot be the name of a cluster: %s", quoteShort(c.name), dnsLabel.hint))
+			continue
+		case name != c.name:
+			notes = append(notes, fmt.Sprintf("cluster %s is called %s: register it by that name", quoteShort(c.name), name))
+		}
+		c.name = name
+		usable = append(usable, c)
+	}
+	return usable, notes
 }
 
 // listedCluster is a cluster as it is listed.
@@ -104,9 +120,8 @@ func listed(text []byte) ([]listedCluster, error) {
 	if len(text) > MaxFileSize {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", len(text), MaxFileSize)
 	}
-	first, _, _ := strings.Cut(string(bytes.TrimSpace(text)), "\n")
-	if head := strings.Split(strings.TrimSpace(first), ","); slices.Contains(head, "name") && !strings.ContainsAny(first, "{:[") {
-		return listedCSV(text)
+	if separator, ok := csvSeparator(text); ok {
+		return listedCSV(text, separator)
 	}
 	roots, line, err := ParseYAML(text, MaxDocuments)
 	if err != nil {
@@ -123,8 +138,29 @@ func listed(text []byte) ([]listedCluster, error) {
 	return all, nil
 }
 
-func listedCSV(text []byte) ([]listedCluster, error) {
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+// csvSeparator returns what separates the columns of a CSV file: programs write commas, semicolons or tabs. ok is false if the first line is not a header
+// with the column name.
+func csvSeparator(text []byte) (separator rune, ok bool) {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	if bytes.ContainsAny(first, "{:[") {
+		return 0, false
+	}
+	for _, separator := range []rune{',', ';', '\t'} {
+		r := csv.NewReader(bytes.NewReader(first))
+		r.Comma = separator
+		if head, err := r.Read(); err == nil && slices.ContainsFunc(head, func(c string) bool { return isColumn(c, "name") }) {
+			return separator, true
+		}
+	}
+	return 0, false
+}
+
+func isColumn(column, name string) bool { return strings.EqualFold(strings.TrimSpace(column), name) }
+
+func listedCSV(text []byte, separator rune) ([]listedCluster, error) {
+	r := csv.NewReader(bytes.NewReader(bytes.TrimSpace(text)))
+	r.Comma = separator
+	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, err
 	}
@@ -132,18 +168,20 @@ func listedCSV(text []byte) ([]listedCluster, error) {
 	for _, row := range rows[1:] {
 		c := listedCluster{labels: map[string]string{}}
 		for i, column := range rows[0] {
-			switch value := strings.TrimSpace(row[i]); strings.TrimSpace(column) {
-			case "name":
+			switch value := strings.TrimSpace(row[i]); {
+			case isColumn(column, "name"):
 				c.name = value
-			case "clusterType":
+			case isColumn(column, "clusterType"):
 				c.clusterType = value
-			case RingLabel:
+			case isColumn(column, RingLabel):
 				c.ring = value
 			default:
 				c.labels[strings.TrimSpace(column)] = value
 			}
 		}
-		all = append(all, c)
+		if strings.Join(row, "") != "" { // spreadsheets end with blank rows
+			all = append(all, c)
+		}
 	}
 	return all, nil
 }

@@ -45,10 +45,23 @@ items:
 		{"gke", `[{"name": "a", "location": "us-west1", "resourceLabels": {"store": "7"}}]`, fleet.ImportOptions{Type: "edge"}, `a edge map[region:us-west1 store:7]`},
 		{"eks names", `{"clusters": ["b", "a"]}`, fleet.ImportOptions{Type: "edge"}, `a edge map[]; b edge map[]`},
 		{"eks", `{"cluster": {"name": "a", "arn": "arn:aws:eks", "tags": {"store": "7"}}}`, fleet.ImportOptions{Type: "edge"}, `a edge map[store:7]`},
-		{"nothing", `{"a": 1}`, fleet.ImportOptions{Type: "edge"}, `error: it has no clusters of a known form`},
+		{"nothing", `{"a": 1}`, fleet.ImportOptions{Type: "edge"}, `error: it has no clusters of a known form; a CSV file needs a header with the column name`},
 		{"no type", `{"clusters": ["a"]}`, fleet.ImportOptions{}, `error: cluster "a" has no usable cluster type (""): give one for all, or the label that has it`},
 		{"twice", `{"clusters": ["a", "a"]}`, fleet.ImportOptions{Type: "edge"}, `error: cluster "a" is there twice`},
-		{"name", `{"clusters": ["A_b"]}`, fleet.ImportOptions{Type: "edge"}, `error: "A_b" cannot be the name of a cluster: use up to 63 lower-case letters, digits and dashes, a letter or digit first and last`},
+		{
+			"names of aks", `[{"name": "AKS_West"}, {"name": "b"}]`,
+			fleet.ImportOptions{Type: "edge"},
+			`aks-west edge map[]; b edge map[]; cluster "AKS_West" is called aks-west: register it by that name`,
+		},
+		{
+			"a name that cannot be used", `{"clusters": ["a b", "c"]}`,
+			fleet.ImportOptions{Type: "edge"},
+			`c edge map[]; a cluster is left out: "a b" cannot be the name of a cluster: use up to 63 lower-case letters, digits and dashes, a letter or digit first and last`,
+		},
+		{"names that become equal", `{"clusters": ["A_b", "a-b"]}`, fleet.ImportOptions{Type: "edge"}, `error: cluster "a-b" is there twice`},
+		{"csv of excel", "\ufeffName;ClusterType;region\r\na;core;west\r\n;;\r\n", fleet.ImportOptions{}, `a core map[region:west]`},
+		{"quoted csv", "\"name\",\"region\"\n\"a\",\"west\"\n,\n\n", fleet.ImportOptions{Type: "edge"}, `a edge map[region:west]`},
+		{"csv with tabs", "name\tstore\na\t7\n", fleet.ImportOptions{Type: "edge"}, `a edge map[store:7]`},
 		{"csv without a column", "name,region\na\n", fleet.ImportOptions{Type: "edge"}, `error: record on line 2: wrong number of fields`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -45,6 +46,10 @@ func TestPullRequestsOfConfigurationsAreCheckedForEditRights(t *testing.T) {
 	}
 	if got := s.status(shopConfigs, broken.Head.Commit, context); !strings.HasPrefix(got, "failure ") {
 		t.Errorf("the status of a broken file is %q", got)
+	}
+	_, err := s.Repo(shopConfigs).MergePullRequest(t.Context(), first.Number, forge.Merge{Head: first.Head.Commit})
+	if !errors.Is(err, forge.ErrConflict) || !strings.Contains(err.Error(), "check "+context+" is failing") {
+		t.Errorf("it is merged over the failing status: %v", err)
 	}
 	comment := func(number int) string {
 		all, err := s.Repo(shopConfigs).Comments(t.Context(), number)
