@@ -70,10 +70,11 @@ func TestBoardFoldsWhatIsQuiet(t *testing.T) {
 // TestBriefReasons: what tools say at length becomes a few words; what is short stays.
 func TestBriefReasons(t *testing.T) {
 	for reason, want := range map[string]string{
-		`one or more objects failed to apply (dry run), reason: admission webhook "simulated.kalypso.io" denied the request: no`: "simulated.kalypso.io denied the request",
-		"Deployment/shop: Back-off pulling image: ErrImagePull":                                                                  "image not found",
-		"dial tcp: lookup git.example.com: no such host":                                                                         "a server cannot be reached",
-		"1830496 waits for its pull request to be merged (https://git.example.com/1)":                                            "waits for its pull request to be merged",
+		`one or more objects failed to apply (dry run), reason: admission webhook "simulated.kalypso.io" denied the request: no`:  "simulated.kalypso.io denied the request",
+		"Deployment/shop: Back-off pulling image: ErrImagePull":                                                                   "image not found",
+		"dial tcp: lookup git.example.com: no such host":                                                                          "a server cannot be reached",
+		"1830496 waits for its pull request to be merged (https://git.example.com/1)":                                             "waits for its pull request to be merged",
+		"1830496 waits for its pull request to be merged (https://git.example.com/1); 34a62ed waits: 1830496 is being rolled out": "waits for its pull request to be merged",
 
 		"it has to run in dev first": "it has to run in dev first",
 		strings.Repeat("long ", 40):  strings.Repeat("long ", 12) + "lon…",

@@ -38,8 +38,6 @@ func brief(reason string) string {
 			return string(b.message.ExpandString(nil, b.brief, text, found))
 		}
 	}
-	if before, _, ok := strings.Cut(text, "; "); ok {
-		text = before
-	}
-	return truncate(text, maxBrief)
+	first, _, _ := strings.Cut(text, "; ")
+	return truncate(reasonOf(first).Text, maxBrief)
 }
