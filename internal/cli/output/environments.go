@@ -119,6 +119,16 @@ func notesOf(e query.Environment) []string {
 	if e.Gate != nil && e.Gate.Result == comply.NoClusters {
 		add("no clusters; add one with kalypso cluster register NAME --member %s/CLUSTERTYPE", terminal.ShellWord(e.Name))
 	}
+	if trouble := e.Trouble(); trouble != "" {
+		text := trouble
+		if h := e.Health; h.FailingTargets > 0 {
+			text += ": " + strings.Join(h.Failing, ", ")
+			if more := h.FailingTargets - len(h.Failing); more > 0 {
+				text += fmt.Sprintf(" and %d more", more)
+			}
+		}
+		add("%s", text)
+	}
 	if e.Gate != nil && (e.Gate.Result != comply.Passed || e.Gate.Counts.Reached < e.Gate.Counts.Expected) {
 		notes = append(notes, causesOf(e.Gate, e.Reason)...)
 	}

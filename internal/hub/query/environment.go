@@ -34,6 +34,8 @@ type Environment struct {
 	GitOps *GitOps `json:"gitOps,omitempty"`
 	// Gate counts the clusters that run that commit; absent before the first one.
 	Gate *Gate `json:"gate,omitempty"`
+	// Health is what runs on the clusters; absent in the past.
+	Health *Health `json:"health,omitempty"`
 	// Change is the open pull request with generated files.
 	Change *Change `json:"change,omitempty"`
 	// Problems counts the problems in the repositories.

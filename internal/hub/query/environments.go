@@ -62,6 +62,9 @@ func (o *Observer) summary(ctx context.Context, sc *environmentView, verdict com
 	e, err := o.named(ctx, sc, asOf)
 	e.Counts, e.LastRound, e.Gate, e.WithoutClusters = sc.counts(), utc(sc.lastRound), sc.gate(verdict), sc.withoutClusters()
 	e.addScheduled(sc.scheduled)
+	if err == nil && asOf.IsZero() {
+		e.Health, err = o.health(ctx, sc, &verdict)
+	}
 	return e, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
@@ -211,7 +212,11 @@ func (o *Observer) Map(ctx context.Context, q MapQuery) (Map, error) {
 		return m, err
 	}
 	b := mapBuilder{q: &q, view: sc}
-	if err := o.mapMembers(ctx, &b); err != nil {
+	verdict, err := o.verdicts(time.Time{}).verdict(ctx, s)
+	if err != nil {
+		return m, err
+	}
+	if err := o.mapMembers(ctx, &b, &verdict); err != nil {
 		return m, err
 	}
 	known, err := o.Ledger.Names(ctx, ledger.NameWorkload) // also those of other environments, of which there is nothing to show
@@ -237,11 +242,7 @@ func (o *Observer) Map(ctx context.Context, q MapQuery) (Map, error) {
 }
 
 // mapMembers adds the clusters of the environment that match the query, except for its state.
-func (o *Observer) mapMembers(ctx context.Context, b *mapBuilder) error {
-	verdict, err := o.verdicts(time.Time{}).verdict(ctx, b.view.standing)
-	if err != nil {
-		return err
-	}
+func (o *Observer) mapMembers(ctx context.Context, b *mapBuilder, verdict *comply.Verdict) error {
 	b.rings()
 	if verdict.Commit != "" && len(b.q.Labels) == 0 {
 		for i := range verdict.Reconcilers {

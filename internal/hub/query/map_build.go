@@ -25,6 +25,8 @@ type mapBuilder struct {
 	targets   []mapTarget
 	// platform counts the clusters that match the query by type and the state of their platform reconcilers.
 	platform map[string]MapCounts
+	// failsOn collects the clusters on which targets fail; nil if that is not needed.
+	failsOn map[string][]string
 }
 
 // mapMember is a cluster as one cluster type.
@@ -266,6 +268,9 @@ func (b *mapBuilder) judgeTarget(t *mapTarget, clusterType string) {
 			continue
 		}
 		m.Targets.add(s, 1)
+		if s == MapFailed && b.failsOn != nil {
+			b.failsOn[t.name] = append(b.failsOn[t.name], m.Name)
+		}
 		if s == MapFailed && len(m.Failed) < maxFailedTargets {
 			m.Failed = append(m.Failed, t.name)
 		}

@@ -115,6 +115,8 @@ type UserNeed struct {
 
 	// cause joins needs with one cause; empty for a need of its own.
 	cause string
+	// offline names all clusters of a need about clusters that are offline. In several environments, they are the same ones.
+	offline []string
 }
 
 // Unsure is something that could not be read, so that it is not known what it needs.
@@ -268,9 +270,14 @@ func (s *needs) add(n UserNeed) {
 		return
 	}
 	was := &s.all[i]
-	was.Count += n.Count
-	was.Clusters = append(was.Clusters, n.Clusters...)
-	was.Clusters = was.Clusters[:min(len(was.Clusters), maxNamed)]
+	if len(n.offline) > 0 {
+		was.offline = slices.Compact(slices.Sorted(slices.Values(slices.Concat(was.offline, n.offline))))
+		was.Count, was.Clusters = len(was.offline), firstNamed(was.offline)
+	} else {
+		was.Count += n.Count
+		was.Clusters = append(was.Clusters, n.Clusters...)
+		was.Clusters = was.Clusters[:min(len(was.Clusters), maxNamed)]
+	}
 	for _, name := range n.Environments {
 		if !slices.Contains(was.Environments, name) {
 			was.Environments = append(was.Environments, name)

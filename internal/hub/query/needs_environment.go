@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -26,6 +27,9 @@ func (s *needs) environment(at *standing) error {
 	}
 	if at.scheduled == nil || at.scheduled.Outcome == nil {
 		return nil
+	}
+	if err := s.workloads(n, at); err != nil {
+		return err
 	}
 	o := at.scheduled.Outcome
 	n.Commit = ""
@@ -77,6 +81,35 @@ func (s *needs) promotion(n UserNeed, p *promote.Standing) {
 	}
 }
 
+// workloads adds the workloads that fail on clusters, of those that this server does not deliver itself.
+func (s *needs) workloads(n UserNeed, at *standing) error {
+	sc, err := s.environmentView(s.ctx, *at, targetFilter{}, time.Time{})
+	if err != nil {
+		return err
+	}
+	verdict, err := s.verdicts(time.Time{}).verdict(s.ctx, *at)
+	if err != nil {
+		return err
+	}
+	h, err := s.health(s.ctx, sc, &verdict)
+	if err != nil {
+		return err
+	}
+	for i := range sc.statuses {
+		t := &sc.statuses[i]
+		clusters := h.failsOn[t.name]
+		if len(clusters) == 0 || s.delivers(at, t.workload) != nil {
+			continue
+		}
+		one := n
+		one.Kind, one.Action, one.State, one.Commit = NeedClusters, ActInspect, comply.Broken, ""
+		one.Count, one.Clusters = len(clusters), firstNamed(clusters)
+		one.Text = fmt.Sprintf("%s fails in %s", t.name, at.name)
+		s.add(one)
+	}
+	return nil
+}
+
 func (s *needs) paused(n UserNeed, p *decide.Pause) {
 	n.Kind, n.Action, n.Since, n.Commit = NeedResume, ActResume, p.At, ""
 	n.Text, n.Reason = fmt.Sprintf("Promotions to %s are paused by %s", place(n), secret.Line(p.By)), secret.Line(p.Why)
@@ -111,11 +144,29 @@ func (s *needs) causes(n UserNeed, v *comply.Verdict, causes []comply.Cause) {
 		case comply.Offline:
 			one.Kind, one.Text = NeedReports, "Offline: "+secret.Line(c.Reason)
 			one.cause = n.Subject + " " + string(c.State) + " " + n.ControlPlane // each says how long
+			one.offline = offlineIn(v)
+			one.Count, one.Clusters = len(one.offline), firstNamed(one.offline)
 		default:
 			one.Kind, one.Action, one.Text = NeedReports, ActRegister, "No report of what they should run: "+secret.Line(c.Reason)
 		}
 		s.add(one)
 	}
+}
+
+// offlineIn names the clusters that are offline, each once.
+func offlineIn(v *comply.Verdict) []string {
+	names := map[string]bool{}
+	for i := range v.Reconcilers {
+		if v.Reconcilers[i].State == comply.Offline {
+			names[v.Reconcilers[i].Cluster] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// firstNamed returns the first names in natural order.
+func firstNamed(names []string) []string {
+	return natural.Sort(slices.Clone(names))[:min(len(names), maxNamed)]
 }
 
 // verifications adds failed verifications, and those that wait for users.

@@ -178,6 +178,8 @@ func platformCell(q *pageRequest, e *query.Environment, address string, waiting 
 		}
 		c.Reason = c.Why
 	}
+	trouble := e.Trouble()
+	c.note(trouble != "", troubleTone(e), trouble, address)
 	problems := address + "#problems"
 	c.note(e.Problems.Errors > 0, bad, count(e.Problems.Errors, "error"), problems)
 	c.note(e.Problems.Warnings > 0, warn, count(e.Problems.Warnings, "warning"), problems)

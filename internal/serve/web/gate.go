@@ -19,6 +19,8 @@ type gateView struct {
 	// Published is the commit that the gate counts, if it differs from the one on the page: that one
 	// is not published yet. Empty otherwise.
 	Published string
+	// Trouble says what the gate does not count: on how many clusters workloads fail. Empty if they run.
+	Trouble, TroubleTone string
 }
 
 // barPart is a part of a bar; From and Width are percentages of the whole.
@@ -53,6 +55,14 @@ func gateOf(g *query.Gate, commit string, phase decide.State) *gateView {
 		}
 	}
 	return v
+}
+
+// troubleTone is the tone of [query.Environment.Trouble].
+func troubleTone(e *query.Environment) string {
+	if e.Health != nil && e.Health.Workloads.Failed > 0 {
+		return bad
+	}
+	return off
 }
 
 // Field has a square for each cluster; nil without clusters.

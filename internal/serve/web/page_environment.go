@@ -74,6 +74,9 @@ func (s *site) environment(q *pageRequest) (*pageResult, error) {
 		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate, detail.Commit, detail.Phase),
 		Types: typesOf(detail), Steps: recentSteps(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
 	}
+	if view.Gate != nil {
+		view.Gate.Trouble, view.Gate.TroubleTone = detail.Trouble(), troubleTone(&detail.Environment)
+	}
 	if view.Time, err = s.timeBar(q, name, asOf); err != nil {
 		return nil, err
 	}

@@ -2,11 +2,11 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
 // figure is one number in the strip above the board.
@@ -85,26 +85,27 @@ func lasted(seconds float64) string {
 	return duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// upToDate counts the clusters of all environments that run what they should.
+// upToDate counts the clusters of all environments that run what they should, themselves and with their workloads.
 func upToDate(environments []query.Environment) figure {
-	var c comply.Counts
+	var c query.MapCounts
 	causes := 0
 	for _, e := range environments {
-		if e.Gate == nil {
+		if e.Health == nil {
 			continue
 		}
-		g := e.Gate.Counts
-		c.Counted, c.Reached, c.Failed = c.Counted+g.Counted, c.Reached+g.Reached, c.Failed+g.Failed
-		c.Behind, c.Offline, c.Missing = c.Behind+g.Behind, c.Offline+g.Offline, c.Missing+g.Missing
-		causes += len(e.Gate.Causes)
+		c = c.Plus(e.Health.Clusters)
+		if e.Gate != nil {
+			causes += len(e.Gate.Causes)
+		}
+		causes += e.Health.FailingTargets
 	}
-	f := figure{
-		Name: "Up to date", Value: number(c.Reached), Unit: "of " + number(c.Counted), Address: "/clusters",
-		Parts: barOf([]stateCount{
-			{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
-		}),
+	f := figure{Name: "Up to date", Value: number(c.Ready), Unit: "of " + number(c.Total), Address: "/clusters"}
+	var parts []stateCount
+	for _, s := range slices.Backward(query.MapStates()) {
+		parts = append(parts, stateCount{s, c.Of(s)})
 	}
-	if rest := c.Counted - c.Reached; rest > 0 && causes > 0 {
+	f.Parts = barOf(parts)
+	if rest := c.Total - c.Ready; rest > 0 && causes > 0 {
 		f.Note = fmt.Sprintf("%s behind the other %s", count(causes, "cause"), number(rest))
 	}
 	return f
