@@ -110,11 +110,11 @@ func (n *node) arrived(a *arrival) {
 	n.Moves = a.Published || a.Pull != nil
 	switch {
 	case a.Done():
-		n.State, n.Tone = "running", "good"
+		n.State, n.Tone = "good", "good"
 	case a.Failed():
 		n.State, n.Tone, n.Now = "failed", "bad", true
 	case a.Published:
-		n.State, n.Tone, n.Now = "deploying", "move", true
+		n.State, n.Tone, n.Now = "applying", "move", true
 	case a.Pull != nil:
 		n.State, n.Tone, n.Now = "proposed", "move", true
 	}
