@@ -316,8 +316,8 @@ func (c *treeCache) put(hash plumbing.Hash, entries []treeEntry) {
 	c.entries += len(entries) + 1
 }
 
-// sizeCache has the sizes of objects, which never change. Each round asks for those of all files, most of which are the same as before, and an
-// object tells its size only when a part of it is decompressed. When it is full, it starts again.
+// sizeCache has the sizes of objects, which never change. Each round asks for the sizes of all files, and most files are
+// the same as before. An object tells its size only when a part of it is decompressed. A full cache starts again.
 type sizeCache struct {
 	mu    sync.Mutex
 	sizes map[plumbing.Hash]int64
