@@ -125,8 +125,8 @@ var layers = []layer{
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
-		// What joins edges to flows, for commands and for the server that a command runs; plane joins them to one control plane at work, and cli is what
-		// commands have in common.
+		// What joins edges to flows, for commands and for the server that a command runs; plane joins them to one
+		// control plane at work, and cli is what commands have in common.
 		name: "adapter", folders: []string{"internal/plane", "internal/repository", "internal/cli"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 		forbids: []ban{

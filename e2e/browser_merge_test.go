@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// TestMerge: the pull request for stage is merged from its page, after its plan was seen there, and clusters come to run it.
-// Then a rollback says what it would do.
+// TestMerge: the pull request for stage is merged from its page, after its plan was seen there, and clusters come
+// to run it. Then a rollback says what it would do.
 func TestMerge(t *testing.T) {
 	axe, err := harness.Axe(t.Context())
 	must(t, err)

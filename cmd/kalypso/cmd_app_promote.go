@@ -302,7 +302,8 @@ func (c *appPromoteCommand) promote(
 	return r, failed
 }
 
-// requested finds the build that is requested, and the commit that is there at present, and checks that it can be promoted. Nothing is recorded if it cannot.
+// requested finds the build that is requested, and the commit that is there at present, and checks that it can be
+// promoted. Nothing is recorded if it cannot.
 func (c *appPromoteCommand) requested(ctx context.Context, s *appSession, a *deliver.Application, chain *deliver.Chain) (build deliver.Build, present string, err error) {
 	e, ok := a.Delivery.Environment(c.to)
 	if !ok {

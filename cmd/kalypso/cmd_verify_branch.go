@@ -46,7 +46,8 @@ type verifiedBranch struct {
 	Files []verifiedFile `json:"files"`
 }
 
-// verifiedFile is a file that differs, with the commit that changed it and its author, as the commit says without proof.
+// verifiedFile is a file that differs, with the commit that changed it and its author, as the commit says without
+// proof.
 type verifiedFile struct {
 	File   string `json:"file"`
 	Commit string `json:"commit,omitempty"`

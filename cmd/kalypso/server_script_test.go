@@ -217,8 +217,8 @@ func (c *serverCommands) logs(ts *testscript.TestScript, neg bool, args []string
 	ts.Check(c.server(ts).wait(c.t, args[0]))
 }
 
-// watch waits until "kalypso status --watch" shows a line that matches. The command runs in this process, because scripts
-// watch 180 times.
+// watch waits until "kalypso status --watch" shows a line that matches. The command runs in this process, because
+// scripts watch 180 times.
 func (c *serverCommands) watch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: watch PATTERN")

@@ -75,8 +75,8 @@ type Target struct {
 	Options
 }
 
-// DefaultKubernetes is the version of Kubernetes that charts see unless the environment sets another. It is that of the schemas in
-// package check.
+// DefaultKubernetes is the version of Kubernetes that charts see unless the environment sets another. It is that of
+// the schemas in package check.
 const DefaultKubernetes = "v1.36.0"
 
 // Options are what a chart sees besides its values.

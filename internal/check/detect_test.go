@@ -125,7 +125,8 @@ func TestManyMatchesAreBounded(t *testing.T) {
 	}
 }
 
-// A credential in a manifest is told by its object and field, since the file may not be written. A line with several fields names what they are in.
+// A credential in a manifest is told by its object and field, since the file may not be written. A line with
+// several fields names what they are in.
 func TestCredentialsNameTheirField(t *testing.T) {
 	token := "ghp_" + "x9Kq2LmZ7vT4bN8wR3" + "yF6hJ1sD5gA0cE9uPi"
 	c, err := New(Policy{})

@@ -99,8 +99,8 @@ func (p fieldPath) line(node *yaml.Node) int {
 	return line
 }
 
-// placed returns the object and the field on a line of a file: empty if no object is there. Of several fields on the line, it is the one that
-// they are in.
+// placed returns the object and the field on a line of a file: empty if no object is there. Of several fields on
+// the line, it is the one that they are in.
 func placed(manifests []*manifest, line int) (object, field string) {
 	var in *manifest
 	for _, m := range manifests {

@@ -75,8 +75,8 @@ type Outcome struct {
 	// OffBranch is set if the environment's commit is no longer on the branch because of a forced push. The files stay
 	// unchanged until another commit is delivered.
 	OffBranch error
-	// Rendered is the commit of the branch if it has there what its commits render. It is empty if it has something else, which is a problem of the
-	// plan, or if that is not known.
+	// Rendered is the commit of the branch if it has there what its commits render. It is empty if it has something
+	// else, which is a problem of the plan, or if that is not known.
 	Rendered string
 	// Merges is whether the pull request is merged automatically when its checks succeed.
 	Merges bool

@@ -359,8 +359,8 @@ func (d *Drafter) outside(ctx context.Context, draft *Draft, checker *check.Chec
 	return findings, nil
 }
 
-// credential returns the problem of a target with a credential: its object and field, or the value and where it is written. The file that has
-// it is not written, so its lines say nothing.
+// credential returns the problem of a target with a credential: its object and field, or the value and where it is
+// written. The file that has it is not written, so its lines say nothing.
 func (d *Draft) credential(target string, f check.Finding) fleet.Problem {
 	p := fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindCredential, Object: fleet.Ref{Kind: "Workload", Name: d.App.Workload.Name},

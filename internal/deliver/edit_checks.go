@@ -31,8 +31,9 @@ type EditChecker struct {
 // CheckedEdits are the pull requests that were checked before. The zero value is ready. It is not safe for concurrent use.
 type CheckedEdits struct{ seen map[string]bool }
 
-// Check posts a required status, and a comment if it fails, on the open pull requests of an application's configuration that it has not seen in their
-// present state. It lists what it did. Without edit rights in a schema, it asks no forge.
+// Check posts a required status, and a comment if it fails, on the open pull requests of an application's
+// configuration that it has not seen in their present state. It lists what it did. Without edit rights in a schema,
+// it asks no forge.
 func (c *EditChecker) Check(ctx context.Context, request Request, checked *CheckedEdits) (did []string, err error) {
 	a, err := c.Loader.Application(ctx, request, "")
 	if err != nil {

@@ -60,8 +60,8 @@ func (l *Loader) CheckEdits(ctx context.Context, author editing.Author, r EditRe
 	return fleet.SortProblems(problems), nil
 }
 
-// moved returns a problem for each value that a target has or loses because its folder moved, so that it inherits from others. All other changes of
-// its values are changes of files.
+// moved returns a problem for each value that a target has or loses because its folder moved, so that it inherits
+// from others. All other changes of its values are changes of files.
 func (a *Application) moved(author editing.Author, environment string, before, after *Config, rules []*editing.Rule) []fleet.Problem {
 	var problems []fleet.Problem
 	was, is := &work{app: a, environment: environment, config: before}, &work{app: a, environment: environment, config: after}

@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/solution"
 )
 
-// unrendered returns the problems of files on the branch that are not what Kalypso rendered. Files that were changed by hand do not count if a user
-// wants to keep them.
+// unrendered returns the problems of files on the branch that are not what Kalypso rendered. Files that were
+// changed by hand do not count if a user wants to keep them.
 func (d *Draft) unrendered() []fleet.Problem {
 	if !d.keepDrift || d.GitOps.Published == nil {
 		return d.GitOps.unrendered
@@ -22,8 +22,8 @@ func (d *Draft) unrendered() []fleet.Problem {
 	})
 }
 
-// audit compares the head of the branch with what its commits render, once for each head. If nothing is left to change, the head has what the
-// current commits render, so that nothing is rendered again.
+// audit compares the head of the branch with what its commits render, once for each head. If nothing is left to
+// change, the head has what the current commits render, so that nothing is rendered again.
 func (r *round) audit(ctx context.Context) error {
 	d, g := r.outcome.Draft, r.outcome.GitOps
 	if g.Commit == "" || g.Location.Folder != "" || schedule.Unrendered(d.Plan.Problems) != "" {
@@ -57,7 +57,8 @@ func (r *round) audit(ctx context.Context) error {
 	return nil
 }
 
-// Audit compares a commit of the GitOps branch with what the commits render that it names, and returns where the branch is.
+// Audit compares a commit of the GitOps branch with what the commits render that it names, and returns where the
+// branch is.
 func (v *Versions) Audit(ctx context.Context, request VersionRequest) (schedule.Location, *schedule.Audit, error) {
 	if err := request.check(); err != nil {
 		return schedule.Location{}, nil, err

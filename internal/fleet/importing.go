@@ -27,8 +27,8 @@ type ImportOptions struct {
 
 // ImportClusters reads clusters from ClusterProfiles (multicluster.x-k8s.io), clusters of Cluster API (cluster.x-k8s.io), a CSV file with the
 // columns name, clusterType, ring, and one for each label, or the JSON lists of az aks list, gcloud container clusters list,
-// aws eks list-clusters and aws eks describe-cluster. They are sorted by name. Names are written in lower case, with dashes for underscores, and clusters
-// whose names cannot be used even then are left out, each with a note.
+// aws eks list-clusters and aws eks describe-cluster. They are sorted by name. Names are written in lower case,
+// with dashes for underscores, and clusters whose names cannot be used even then are left out, each with a note.
 //
 // Labels that are not valid in Kubernetes, or match names in platform configuration, are left out, with a note for each.
 func ImportClusters(text []byte, o ImportOptions) (clusters []v1alpha1.Cluster, notes []string, err error) {
@@ -58,7 +58,8 @@ func ImportClusters(text []byte, o ImportOptions) (clusters []v1alpha1.Cluster, 
 	return clusters, notes, nil
 }
 
-// named gives clusters names that can be used: AKS permits capitals and underscores. One without a usable name is left out. There is a note for each.
+// named gives clusters names that can be used: AKS permits capitals and underscores. One without a usable name is
+// left out. There is a note for each.
 func named(found []listedCluster) (usable []listedCluster, notes []string) {
 	for _, c := range found {
 		name := strings.ReplaceAll(strings.ToLower(c.name), "_", "-")
@@ -138,8 +139,8 @@ func listed(text []byte) ([]listedCluster, error) {
 	return all, nil
 }
 
-// csvSeparator returns what separates the columns of a CSV file: programs write commas, semicolons or tabs. ok is false if the first line is not a header
-// with the column name.
+// csvSeparator returns what separates the columns of a CSV file: programs write commas, semicolons or tabs. ok is
+// false if the first line is not a header with the column name.
 func csvSeparator(text []byte) (separator rune, ok bool) {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	if bytes.ContainsAny(first, "{:[") {

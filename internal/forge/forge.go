@@ -58,7 +58,8 @@ type Labels interface {
 // Statuses reads and sets the statuses of commits.
 type Statuses interface {
 	// SetStatus replaces the status of a commit with the same context.
-	// The error is [ErrNotFound] if the commit does not exist, and [ErrTooMany] if it has as many statuses as the forge stores.
+	// The error is [ErrNotFound] if the commit does not exist, and [ErrTooMany] if it has as many statuses as the
+	// forge stores.
 	SetStatus(ctx context.Context, commit string, s Status) error
 	// Statuses returns the latest status of each context, sorted by context.
 	Statuses(ctx context.Context, commit string) ([]Status, error)

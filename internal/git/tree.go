@@ -316,8 +316,9 @@ func (c *treeCache) put(hash plumbing.Hash, entries []treeEntry) {
 	c.entries += len(entries) + 1
 }
 
-// sizeCache has the sizes of objects, which never change. Each round asks for the sizes of all files, and most files are
-// the same as before. An object tells its size only when a part of it is decompressed. A full cache starts again.
+// sizeCache has the sizes of objects, which never change. Each round asks for the sizes of all files, and most
+// files are the same as before. An object tells its size only when a part of it is decompressed. A full cache
+// starts again.
 type sizeCache struct {
 	mu    sync.Mutex
 	sizes map[plumbing.Hash]int64

@@ -27,9 +27,9 @@ var past = append([]string{string(decide.StepStarted), string(decide.StepDeploye
 var commands = []string{string(promote.RolledBack), string(promote.Aborted), string(promote.Requested)}
 
 // Events returns what steps of one environment of one subject tell, in the order of the steps. history has all its steps of the kinds
-// started, deployed, failed, published, rolledBack, aborted and requested, in any order; others are ignored. For a batch of a ring, it also has
-// the commands for the ring and for the environment. It is a pure function; the same steps give the same events with the same IDs,
-// whatever other steps are in the call.
+// started, deployed, failed, published, rolledBack, aborted and requested, in any order; others are ignored. For a
+// batch of a ring, it also has the commands for the ring and for the environment. It is a pure function; the same
+// steps give the same events with the same IDs, whatever other steps are in the call.
 func Events(steps, history []ledger.Step) []message.Event {
 	h := newHistory(history)
 	var events []message.Event

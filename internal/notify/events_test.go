@@ -224,8 +224,8 @@ func TestBatchesOfARingTellTheSame(t *testing.T) {
 	}
 }
 
-// TestARingTellsWhoRolledItsEnvironmentBack checks that a rollback of the environment, whose commit is one of main, and one of the ring are
-// the reasons why the batches of the ring went back.
+// TestARingTellsWhoRolledItsEnvironmentBack checks that a rollback of the environment, whose commit is one of main,
+// and one of the ring are the reasons why the batches of the ring went back.
 func TestARingTellsWhoRolledItsEnvironmentBack(t *testing.T) {
 	const subject = "https://git.example/control-plane"
 	steps := []ledger.Step{

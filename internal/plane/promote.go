@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// NewPromotion connects a ledger to repositories. The promoter has the ledger, unless it has another one, and the clock.
-// Close it.
+// NewPromotion connects a ledger to repositories. The promoter has the ledger, unless it has another one, and the
+// clock. Close it.
 func NewPromotion(commits repository.Committer, l ledger.Ledger, promoter *promote.Promoter) *Promotion {
 	if promoter.Ledger == nil {
 		promoter.Ledger = l
@@ -52,7 +52,8 @@ func (p *Plane) Promote(ctx context.Context) (*promote.Outcome, error) {
 	return o, err
 }
 
-// Platform returns the pipeline of the control plane, for one round. rollouts has the results of the environments' rounds.
+// Platform returns the pipeline of the control plane, for one round. rollouts has the results of the environments'
+// rounds.
 func (p *Plane) Platform(rollouts promote.Rollouts) *promote.Platform {
 	return p.platform(p.Loader(), rollouts)
 }

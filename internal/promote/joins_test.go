@@ -9,8 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// TestAClusterKeepsAGoodCommitWhenItJoinsItsBatchAgain puts the two clusters of a canary ring on hold, one before and one after a commit ran well
-// there. When the holds end, both are in one batch again: neither gets an older commit there than it ran.
+// TestAClusterKeepsAGoodCommitWhenItJoinsItsBatchAgain puts the two clusters of a canary ring on hold, one before
+// and one after a commit ran well there. When the holds end, both are in one batch again: neither gets an older
+// commit there than it ran.
 func TestAClusterKeepsAGoodCommitWhenItJoinsItsBatchAgain(t *testing.T) {
 	held := &v1alpha1.Hold{Reason: "inventory"}
 	own := func(cluster string) fleet.Stage {

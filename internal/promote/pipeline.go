@@ -25,8 +25,8 @@ type Pipeline interface {
 	Move(ctx context.Context, m Move) (MoveResult, error)
 	// Withdraw closes the open proposal for a commit. A proposal that does not exist is not an error.
 	Withdraw(ctx context.Context, w decide.Withdraw) error
-	// SetStatus posts the status of a commit in an environment. It returns [ErrNoCommit] if the forge does not have the commit, and
-	// [forge.ErrTooMany] if it stores no more statuses of the commit.
+	// SetStatus posts the status of a commit in an environment. It returns [ErrNoCommit] if the forge does not have
+	// the commit, and [forge.ErrTooMany] if it stores no more statuses of the commit.
 	SetStatus(ctx context.Context, s decide.SetStatus) error
 }
 
@@ -53,7 +53,8 @@ type State struct {
 	Line []Commit
 	// Places holds the environments of the chain.
 	Places []EnvironmentState
-	// Watched holds the environments without rules. Nothing is promoted to them; what becomes of their commits is recorded.
+	// Watched holds the environments without rules. Nothing is promoted to them; what becomes of their commits is
+	// recorded.
 	Watched []EnvironmentState
 	// OnlyMoves is set if only [Pipeline.Move] should change the commit of an environment. Other changes are recorded as such.
 	OnlyMoves bool
@@ -89,8 +90,8 @@ type EnvironmentState struct {
 	Rollout   decide.Rollout
 	// GitOps is the source that the clusters follow, with the URL for access to the repository and its history.
 	GitOps hub.Source
-	// Rendered is the head of the GitOps branch if it has there what its commits render; empty if it has something else, or that is not known.
-	// Such a head enters no ring.
+	// Rendered is the head of the GitOps branch if it has there what its commits render; empty if it has something
+	// else, or that is not known. Such a head enters no ring.
 	Rendered string
 	// Folders are the clusters with folders of their own in GitOps.
 	Folders comply.Folders

@@ -127,7 +127,8 @@ func (p *Promoter) Preview(ctx context.Context, pipeline Pipeline) (*Outcome, er
 	return p.work(ctx, pipeline, nil, func(*round) error { return nil })
 }
 
-// work gathers the facts and decides, and calls do to carry out the decisions. imagined are commands that were not given.
+// work gathers the facts and decides, and calls do to carry out the decisions. imagined are commands that were not
+// given.
 func (p *Promoter) work(ctx context.Context, pipeline Pipeline, imagined []ledger.Step, do func(*round) error) (*Outcome, error) {
 	reading, err := pipeline.Read(ctx)
 	if err != nil {

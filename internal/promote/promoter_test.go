@@ -407,8 +407,8 @@ func TestRefusedStatusIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestNoMoreStatusesAreTried: a forge that stores no more statuses of a commit is asked once, and that is neither a missing commit nor a
-// status that was posted.
+// TestNoMoreStatusesAreTried: a forge that stores no more statuses of a commit is asked once, and that is neither a
+// missing commit nor a status that was posted.
 func TestNoMoreStatusesAreTried(t *testing.T) {
 	b := newBench(t, alone, "one")
 	b.fakePipeline.refusal = &forge.Error{Kind: forge.ErrTooMany, Op: "set status", Detail: "422"}

@@ -25,7 +25,8 @@ type Effect struct {
 	Reason string `json:"reason"`
 }
 
-// Effects compares two outcomes: what is, and what would be after a command. It returns the places that differ, in the order of promotion.
+// Effects compares two outcomes: what is, and what would be after a command. It returns the places that differ, in
+// the order of promotion.
 func Effects(before, after *Outcome) []Effect {
 	known := map[string]Effect{}
 	for _, e := range effectsOf(before) {

@@ -18,8 +18,8 @@ func (c *captured) RecordStep(_ context.Context, s ledger.Step) error {
 	return nil
 }
 
-// TestARehearsalChangesNothing rehearses the rollback of an environment with rings: it names each ring with its clusters and commits, and
-// nothing is recorded or moved. Given in earnest, the rollback does what was said.
+// TestARehearsalChangesNothing rehearses the rollback of an environment with rings: it names each ring with its
+// clusters and commits, and nothing is recorded or moved. Given in earnest, the rollback does what was said.
 func TestARehearsalChangesNothing(t *testing.T) {
 	b := ringed(t, "")
 	b.follow()

@@ -101,8 +101,9 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	return l, failed
 }
 
-// rendered returns the line of an environment's rings without the commits that no ring has, and of which it is not known that they have what Kalypso
-// rendered: that was found out in this round, or when they were recorded as published. Someone may have pushed the others.
+// rendered returns the line of an environment's rings without the commits that no ring has, and of which it is not
+// known that they have what Kalypso rendered: that was found out in this round, or when they were recorded as
+// published. Someone may have pushed the others.
 func (r *round) rendered(place EnvironmentState) []Commit {
 	rings := place.Rings
 	entered := -1

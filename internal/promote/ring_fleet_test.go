@@ -317,7 +317,8 @@ func (f *ringFleet) failsOn(commit, cluster string) bool {
 	return h%100 < f.fails[commit]
 }
 
-// checkMember wants a cluster to go forward, and never to the same commit twice, unless what it ran failed or was not good yet.
+// checkMember wants a cluster to go forward, and never to the same commit twice, unless what it ran failed or was
+// not good yet.
 func (f *ringFleet) checkMember(c *ringMember, commit string) {
 	f.Helper()
 	if c.tried == "" || c.tried == commit {
@@ -500,7 +501,8 @@ func TestRingsOfAFleet(t *testing.T) {
 }
 
 // TestRingsGoOnWhereverThePromoterIsKilled kills the promoter after each of its writes, while one commit passes all rings and another goes
-// back, and wants the same moves, once each, as without the kill. It tries a sample of the writes; see [sweeptest.Points].
+// back, and wants the same moves, once each, as without the kill. It tries a sample of the writes; see
+// [sweeptest.Points].
 func TestRingsGoOnWhereverThePromoterIsKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

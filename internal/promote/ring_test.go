@@ -103,8 +103,9 @@ func TestRingsFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRenderedEntersNoRing checks that a commit that was pushed to the GitOps branch, or merged with something that was pushed to its pull
-// request, stays where it is until a round has found that it is what was rendered.
+// TestWhatWasNotRenderedEntersNoRing checks that a commit that was pushed to the GitOps branch, or merged with
+// something that was pushed to its pull request, stays where it is until a round has found that it is what was
+// rendered.
 func TestWhatWasNotRenderedEntersNoRing(t *testing.T) {
 	b := ringed(t, "")
 	b.follow()

@@ -9,7 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// setStarts sets at which commits the rings of an environment start that do not take part in rollouts yet, or not any more.
+// setStarts sets at which commits the rings of an environment start that do not take part in rollouts yet, or not
+// any more.
 func (r *round) setStarts(l *lane, place EnvironmentState) {
 	for i := range place.Rings.Stages {
 		s, ring := &place.Rings.Stages[i], &l.places[i]
@@ -36,8 +37,9 @@ func (l *lane) ranWell(s *RingState) bool {
 	})
 }
 
-// startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its clusters were in until now.
-// It returns "" for a stage that gets its first commit as any other, after the earlier ones: nothing was deployed in the environment before.
+// startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its
+// clusters were in until now. It returns "" for a stage that gets its first commit as any other, after the earlier
+// ones: nothing was deployed in the environment before.
 func (r *round) startOf(l *lane, place EnvironmentState, s *RingState) string {
 	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
 	present := func(before *RingState) bool {
@@ -55,8 +57,8 @@ func (r *round) startOf(l *lane, place EnvironmentState, s *RingState) string {
 	return place.Rings.start(s.Stage, present, l.ranWell)
 }
 
-// leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one that all clusters run
-// since then. It returns "" for a ring that takes part in rollouts.
+// leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one
+// that all clusters run since then. It returns "" for a ring that takes part in rollouts.
 func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
 	position := place.Rings.position
 	own := r.journal.page(decide.RingName(place.Environment, s.Name))
@@ -77,18 +79,20 @@ func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
 	return ""
 }
 
-// start returns the commit at which a stage starts whose clusters were in no other stage: the newest that ran well in the ring, or the oldest
-// of the ring, or of all rings, so that no cluster gets a commit that earlier rings have not run; or the newest, if no ring has a branch yet,
-// which is what clusters follow without rings. present selects the stages that have had clusters until now.
+// start returns the commit at which a stage starts whose clusters were in no other stage: the newest that ran well
+// in the ring, or the oldest of the ring, or of all rings, so that no cluster gets a commit that earlier rings have
+// not run; or the newest, if no ring has a branch yet, which is what clusters follow without rings. present selects
+// the stages that have had clusters until now.
 func (r *Rings) start(stage fleet.Stage, present, ranWell func(s *RingState) bool) string {
 	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
 	inRing := func(s *RingState) bool { return s.Ring == stage.Ring && ranWell(s) }
 	return cmp.Or(r.newest(inRing), r.oldest(all, stage), head(r.Line))
 }
 
-// before returns the commit of the stages that the clusters of a stage were in before: that of the batch that was divided, or the newest of
-// those that were joined and of the stages that its clusters had of their own, unless it failed there. For the stage of one cluster, it is that
-// of the batch that it was in. It returns "" if there are none.
+// before returns the commit of the stages that the clusters of a stage were in before: that of the batch that was
+// divided, or the newest of those that were joined and of the stages that its clusters had of their own, unless it
+// failed there. For the stage of one cluster, it is that of the batch that it was in. It returns "" if there are
+// none.
 func (r *Rings) before(stage fleet.Stage, present func(s *RingState) bool, failed func(s *RingState, commit string) bool) string {
 	all := slices.DeleteFunc(slices.Concat(r.Stages, r.Former), func(s RingState) bool { return !present(&s) })
 	if cluster, own := stage.Own(); own {
@@ -131,7 +135,8 @@ func (r *Rings) newest(wanted func(s *RingState) bool) string {
 	return ""
 }
 
-// batchOf returns the commit of the batch that a cluster would be in if it had no stage of its own; "" if there is none with a commit.
+// batchOf returns the commit of the batch that a cluster would be in if it had no stage of its own; "" if there is
+// none with a commit.
 func batchOf(all []RingState, ring, cluster string) string {
 	var names []string
 	for i := range all {
@@ -152,14 +157,16 @@ func (s *RingState) partOf(whole fleet.Stage) bool {
 	return !own && s.Ring == whole.Ring && s.Name != whole.Name && strings.HasPrefix(s.Bits(), whole.Bits())
 }
 
-// hadClustersOf reports whether the clusters of a stage would be in a batch if it were not divided, and if they had no stages of their own.
+// hadClustersOf reports whether the clusters of a stage would be in a batch if it were not divided, and if they had
+// no stages of their own.
 func (s *RingState) hadClustersOf(batch fleet.Stage) bool {
 	cluster, own := s.Own()
 	return s.partOf(batch) || own && s.Ring == batch.Ring && fleet.BatchOf(s.Ring, cluster, []string{batch.Name}) != ""
 }
 
-// follows returns the commit that the branch of a former batch should have: that of the batches that its clusters are in now. If they have
-// several, it is the newest that ran well, so that no cluster leaves it if the batch has clusters again.
+// follows returns the commit that the branch of a former batch should have: that of the batches that its clusters
+// are in now. If they have several, it is the newest that ran well, so that no cluster leaves it if the batch has
+// clusters again.
 func (r *Rings) follows(former fleet.Stage, ranWell func(s *RingState) bool) string {
 	if cluster, own := former.Own(); own {
 		return cmp.Or(r.ofCluster(cluster), batchOf(r.Stages, former.Ring, cluster), r.oldest(r.Stages, former))

@@ -21,7 +21,7 @@ type Rollouts interface {
 // RolloutOf returns the rollout of a commit of main according to a scheduling round. branch is the head of the environment's
 // branch. If the round was for other commits, the state is RolloutNone.
 //
-// A branch that has something else than what was rendered does not count: nobody planned, checked or approved that.
+// A branch that has something else than what was rendered does not count: that was not planned, checked or approved.
 //
 // Assignments that are held because an application cannot be read stay as published, and do not block the rollout.
 // Assignments that are held because of the control plane itself do: otherwise the commit would count as deployed without

@@ -13,13 +13,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// Forges store a limited number of statuses for a commit and context: GitHub refuses more than 1,000. The more of them a commit has, the
-// larger are the steps in which counts are posted. The last ones are kept for how it ends.
+// Forges store a limited number of statuses for a commit and context: GitHub refuses more than 1,000. The more of
+// them a commit has, the larger are the steps in which counts are posted. The last ones are kept for how it ends.
 const (
 	// maxStatuses is how many statuses of a commit and context are posted at most.
 	maxStatuses = 990
-	// maxDetails is how many of them may differ from the one before only in their details, maxPending how many are posted before only
-	// success and failure are.
+	// maxDetails is how many of them may differ from the one before only in their details, maxPending how many are
+	// posted before only success and failure are.
 	maxDetails, maxPending = 700, 850
 	// lastInterval is the minimum time between those after maxPending.
 	lastInterval = 24 * time.Hour
@@ -39,8 +39,8 @@ func countStep(posted int) int {
 	}
 }
 
-// show posts a status. A status that changes only in its details, such as a count or the error of a failure, is delayed.
-// A batch of a ring has no status of its own, because there may be hundreds.
+// show posts a status. A status that changes only in its details, such as a count or the error of a failure, is
+// delayed. A batch of a ring has no status of its own, because there may be hundreds.
 func (r *round) show(ctx context.Context, place EnvironmentState, a decide.SetStatus) error {
 	if _, stage := decide.SplitRing(a.Environment); stage != fleet.RingOfStage(stage) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// TestStatusesOfACommitAreBounded checks that a commit never gets more statuses than a forge stores, however often counts change and
-// clusters fail and recover, and that how it ends is posted all the same.
+// TestStatusesOfACommitAreBounded checks that a commit never gets more statuses than a forge stores, however often
+// counts change and clusters fail and recover, and that how it ends is posted all the same.
 func TestStatusesOfACommitAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var last postedStatus

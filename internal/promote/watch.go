@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// watch decides in which states the commits of environments without rules are. Nothing is promoted to them: they follow main, or a commit
-// that users write.
+// watch decides in which states the commits of environments without rules are. Nothing is promoted to them: they
+// follow main, or a commit that users write.
 func (r *round) watch(ctx context.Context, clusters *registry) error {
 	var failed error
 	for _, place := range r.reading.Watched {

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// TestEnvironmentsWithoutRulesAreRecorded: what becomes of the commits of an environment without rules is recorded, so that messages tell it.
-// Nothing is promoted to it, and no status is posted.
+// TestEnvironmentsWithoutRulesAreRecorded: what becomes of the commits of an environment without rules is recorded,
+// so that messages tell it. Nothing is promoted to it, and no status is posted.
 func TestEnvironmentsWithoutRulesAreRecorded(t *testing.T) {
 	b := newBench(t, map[string]*v1alpha1.Promotion{}, "one", "two")
 	qa := promote.EnvironmentState{Environment: "qa", Follows: true, GitOps: hub.Source{Repository: "https://git.example/platform/gitops", Ref: "qa"}}

@@ -11,7 +11,8 @@ import (
 // maxSearched is how many commits of a branch are searched for the one that changed a file.
 const maxSearched = 500
 
-// LastChange returns the newest commit that changed a file on a branch, or deleted it. If a merge brought it, it is the commit that was merged.
+// LastChange returns the newest commit that changed a file on a branch, or deleted it. If a merge brought it, it is
+// the commit that was merged.
 func (r *Reader) LastChange(ctx context.Context, at schedule.Location, file string) (schedule.FileChange, error) {
 	repo, err := r.client.Open(ctx, at.Repo)
 	if err != nil {
@@ -45,8 +46,8 @@ func (r *Reader) LastChange(ctx context.Context, at schedule.Location, file stri
 	return schedule.FileChange{}, nil
 }
 
-// originOf returns the oldest of the merged commits since which the file has a content, or the merge itself. Their times prove nothing, so the order is
-// that of the history.
+// originOf returns the oldest of the merged commits since which the file has a content, or the merge itself. Their
+// times prove nothing, so the order is that of the history.
 func originOf(ctx context.Context, repo *git.Repository, merge git.Commit, on map[string]bool, file, content string) (schedule.FileChange, error) {
 	merged, err := repo.Merged(ctx, merge, func(hash string) bool { return on[hash] }, maxMerged)
 	if err != nil {

@@ -65,7 +65,7 @@ func (l *Loader) Decide(ctx context.Context, loaded *Loaded) (*placement.Decisio
 			return nil, err
 		}
 		o.Published, o.Stays = g.Published.Standing, bundle.StaysOf(loaded.Snapshot, g.Published)
-		// Whoever schedules the environment has recorded the answers of its schedulers.
+		// The server that schedules the environment has recorded the answers of its schedulers.
 		asked, err := (*external.Asker)(nil).Ask(ctx, external.Input{Snapshot: loaded.Snapshot, Standing: o.Published, Recorded: g.Published.Answers})
 		if err != nil {
 			return nil, err

@@ -12,7 +12,8 @@ import (
 
 // Changes finds out which commits changed files. It is an optional ability of [Repositories].
 type Changes interface {
-	// LastChange returns the newest commit that changed a file on the branch of a location, or deleted it; zero if there is none.
+	// LastChange returns the newest commit that changed a file on the branch of a location, or deleted it; zero if
+	// there is none.
 	LastChange(ctx context.Context, at Location, file string) (FileChange, error)
 }
 
@@ -34,8 +35,8 @@ func (c FileChange) String() string {
 // maxNotRendered is how many files are named with the commits that changed them.
 const maxNotRendered = 20
 
-// NotRendered returns a problem for each file of a GitOps branch that is not what Kalypso rendered: those that were added to its folders,
-// and the drift. repositories may have the ability [Changes].
+// NotRendered returns a problem for each file of a GitOps branch that is not what Kalypso rendered: those that were
+// added to its folders, and the drift. repositories may have the ability [Changes].
 func NotRendered(ctx context.Context, repositories any, at Location, added []string, drift []bundle.Drift) []fleet.Problem {
 	var problems []fleet.Problem
 	add := func(file, what, hint string) {
@@ -44,7 +45,7 @@ func NotRendered(ctx context.Context, repositories any, at Location, added []str
 		}
 	}
 	for _, file := range added {
-		add(file, "added", "delete it on the GitOps branch, or move it out of the folders that Kalypso writes; clusters apply it, and nobody planned or checked it")
+		add(file, "added", "delete it on the GitOps branch, or move it out of the folders that Kalypso writes; clusters apply it, but it was not planned or checked")
 	}
 	for _, d := range drift {
 		what := "changed"
@@ -111,8 +112,8 @@ func (a *Audit) Holds(commit, during string) bool {
 // Rendered reports whether the head has what its commits render.
 func (a *Audit) Rendered() bool { return a != nil && a.Unknown == "" && len(a.Files) == 0 }
 
-// Audit renders the commits that the newest commit of Kalypso on the branch names, compares, and returns where the branch is. Assignments that are held cannot be rendered:
-// their files are compared with the inventory only.
+// Audit renders the commits that the newest commit of Kalypso on the branch names, compares, and returns where the
+// branch is. Assignments that are held cannot be rendered: their files are compared with the inventory only.
 func (v *Versions) Audit(ctx context.Context, r Request, commit string) (Location, *Audit, error) {
 	loaded, err := v.Loader.Load(ctx, r)
 	if err != nil {
@@ -206,8 +207,8 @@ func (a *Audit) Problems(ctx context.Context, repositories any, at Location) []f
 	return problems
 }
 
-// audit compares the head of the branch with what its commits render, once for each head. If nothing is left to change, the head has what the current
-// commits render, so that nothing is rendered again.
+// audit compares the head of the branch with what its commits render, once for each head. If nothing is left to
+// change, the head has what the current commits render, so that nothing is rendered again.
 func (r *round) audit(ctx context.Context) error {
 	head := r.GitOps.Commit
 	if head == "" || r.GitOps.Location.Folder != "" {

@@ -45,8 +45,8 @@ type Outcome struct {
 	Findings []check.Finding
 	// Files is how many files change.
 	Files int
-	// Rendered is Head if the branch has there what its commits render. It is empty if it has something else, which is a problem of the plan, or
-	// if that is not known.
+	// Rendered is Head if the branch has there what its commits render. It is empty if it has something else, which
+	// is a problem of the plan, or if that is not known.
 	Rendered string
 	// PullRequest is open, or was merged in this round; nil if there is none.
 	PullRequest *forge.PullRequest

@@ -50,7 +50,8 @@ metadata: {name: inline, labels: {platform-config: "true"}}
 data: {IN: one, MAP: "a: 1", YES: "no"}   # one line
 `
 
-// Every path that explain prints can be set: it is read back, and only lines of the value change. It tries a sample of the paths.
+// Every path that explain prints can be set: it is read back, and only lines of the value change. It tries a sample
+// of the paths.
 func TestEveryExplainedPathCanBeSet(t *testing.T) {
 	const file = "control-plane/dev/styles.yaml"
 	s := helloFleet(t, map[string]string{file: styles})

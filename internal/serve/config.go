@@ -198,7 +198,8 @@ type OIDCConfig struct {
 	// Issuer is its URL, Audience the client ID of this server.
 	Issuer   string `json:"issuer"`
 	Audience string `json:"audience"`
-	// Roles are the roles of groups: reader, operator, break-glass or admin. Users in no listed group have no role, unless access.grants give them one in workspaces.
+	// Roles are the roles of groups: reader, operator, break-glass or admin. Users in no listed group have no role,
+	// unless access.grants give them one in workspaces.
 	Roles map[string]string `json:"roles"`
 	// RolesClaim is the claim with the groups. Default: groups.
 	RolesClaim string `json:"rolesClaim,omitempty"`

@@ -248,7 +248,8 @@ func begin(document string) string {
 // hookLine matches the events of a hook.
 var hookLine = regexp.MustCompile(`helm\.sh/hook['"]?: *(.*)`)
 
-// laterHook reports whether a document is a hook that Kalypso leaves out, since it does not run on installation or upgrade.
+// laterHook reports whether a document is a hook that Kalypso leaves out, since it does not run on installation or
+// upgrade.
 func laterHook(document string) bool {
 	found := hookLine.FindStringSubmatch(document)
 	return found != nil && !strings.Contains(found[1], "install") && !strings.Contains(found[1], "upgrade")

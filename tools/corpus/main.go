@@ -1,8 +1,8 @@
 // Command corpus renders folders of public charts with Kalypso and with Helm, and compares the objects one by one.
 //
-// A chart is rendered with its own values. If it makes up values, it is rendered again with the sources of Secrets that Kalypso offers for
-// them, and then with the chart's own values that Kalypso finds; Helm gets the same values. What makes up values differs each time, so
-// these objects and checksums are not compared.
+// A chart is rendered with its own values. If it makes up values, it is rendered again with the sources of Secrets
+// that Kalypso offers for them, and then with the chart's own values that Kalypso finds; Helm gets the same values.
+// What makes up values differs each time, so these objects and checksums are not compared.
 //
 //	go -C tools/corpus run . --kalypso ../../bin/kalypso --helm helm FOLDER...
 package main
@@ -27,7 +27,8 @@ func main() {
 	}
 }
 
-// run compares all charts below folders, and prints each that is not rendered as it is, and how many there are of each kind.
+// run compares all charts below folders, and prints each that is not rendered as it is, and how many there are of
+// each kind.
 func run(p programs, folders []string) error {
 	var charts []string
 	for _, folder := range folders {

@@ -7,8 +7,8 @@ const (
 	// maxWork limits the work of templates for one target: each run of a loop body or template costs
 	// the length of its text in bytes, and a little more. It allows a million runs of a short loop.
 	maxWork = 32 << 20
-	// maxListing limits the work of templates for finding the values that avoid random results, in the units of maxWork. What is not found
-	// within it is reported without a value.
+	// maxListing limits the work of templates for finding the values that avoid random results, in the units of
+	// maxWork. What is not found within it is reported without a value.
 	maxListing = 8 << 20
 	// maxValues limits the work of functions for one target, in units of roughly a nanosecond. See package meter.
 	maxValues = 1 << 29

@@ -168,8 +168,8 @@ func execute(ch *helm.Chart, visible common.Values, random *chance, m *workMeter
 	return files, nil
 }
 
-// collect orders the manifests: definitions, then objects in installation order, then hooks. Documents in replaced are those that take the
-// place of others.
+// collect orders the manifests: definitions, then objects in installation order, then hooks. Documents in replaced
+// are those that take the place of others.
 func collect(ch *helm.Chart, files map[string]string, replaced map[string][]document) (*chart.Manifests, []fleet.Problem, error) {
 	objects, hooks, err := sorted(files)
 	if err != nil {

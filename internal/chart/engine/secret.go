@@ -356,8 +356,8 @@ func (s *secretObject) certificate() (crt signed, err error) {
 // injecting are the kinds of objects into which cert-manager writes the certificate of an authority.
 var injecting = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService", "CustomResourceDefinition"}
 
-// injected returns a function that makes the document without certificates of authorities, which cert-manager writes into it. ok is
-// false if the document differs in more.
+// injected returns a function that makes the document without certificates of authorities, which cert-manager
+// writes into it. ok is false if the document differs in more.
 func injected(p pair) (_ func(from string) document, ok bool) {
 	if !slices.Contains(injecting, p.was.kind()) {
 		return nil, false

@@ -65,7 +65,8 @@ func pairs(a, b map[string]string) (all []pair, ok bool) {
 	return all, true
 }
 
-// settle compares the output with that of the other side of the chance, and applies the entries of the Delivery's secrets.
+// settle compares the output with that of the other side of the chance, and applies the entries of the Delivery's
+// secrets.
 func (c *helmChart) settle(composed *values.Composed, o chart.Options, one map[string]string, first *chance) settled {
 	second := &chance{other: true}
 	other, err := c.output(composed, o, second, newMeter())
@@ -112,7 +113,8 @@ type maker struct {
 	secrets []*secretObject
 }
 
-// settle returns what a document has that is made up, and the documents that take its place if an entry of the Delivery applies.
+// settle returns what a document has that is made up, and the documents that take its place if an entry of the
+// Delivery applies.
 func (m *maker) settle(p pair) (chart.Made, []document) {
 	made := chart.Made{Object: p.object(), Template: p.was.source, Fields: p.fields, Use: chart.MadeOther}
 	chosen := m.options.Secrets
@@ -120,7 +122,8 @@ func (m *maker) settle(p pair) (chart.Made, []document) {
 	case p.was.kind() == "Secret":
 		return m.secret(p, made)
 	case sameButDigests(p.was.fields, p.is.fields, false):
-		// A digest is that of a text with fixed values in the place of random ones, so it changes with the chart and its values only.
+		// A digest is that of a text with fixed values in the place of random ones, so it changes with the chart
+		// and its values only.
 		if made.Use = chart.MadeChecksum; len(chosen) > 0 {
 			made.From = "checksum"
 		}
@@ -146,8 +149,8 @@ func (m *maker) settle(p pair) (chart.Made, []document) {
 	return made, nil
 }
 
-// choice returns the source of a Secret by the Delivery: that of the entry with its name, or of the first entry without a name
-// that can make it; empty for none.
+// choice returns the source of a Secret by the Delivery: that of the entry with its name, or of the first entry
+// without a name that can make it; empty for none.
 func (m *maker) choice(s *secretObject) app.SecretSource {
 	for _, name := range []string{s.name, ""} {
 		for _, entry := range m.options.Secrets {

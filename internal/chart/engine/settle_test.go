@@ -49,7 +49,8 @@ spec: {template: {metadata: {annotations: {checksum/secret: {{ include (print $.
 	return job
 }
 
-// What a chart makes up is found where it ends, with the sources that can make it instead, and the chart's own value for an existing Secret.
+// What a chart makes up is found where it ends, with the sources that can make it instead, and the chart's own
+// value for an existing Secret.
 func TestMadeUpValuesAreFound(t *testing.T) {
 	r := engine.Run(database(), nil).Targets[0]
 	if r.Manifests != nil {
@@ -69,7 +70,8 @@ Secret/db [data.password data.url] password can ["ExternalSecrets"] value "auth.
 	}
 }
 
-// Secrets come from where the Delivery says. No value is in the manifests, which are the same each time, and everything else is as it was.
+// Secrets come from where the Delivery says. No value is in the manifests, which are the same each time, and
+// everything else is as it was.
 func TestSecretsComeFromElsewhere(t *testing.T) {
 	external, manager := app.ChartSecret{From: app.FromExternalSecrets}, app.ChartSecret{From: app.FromCertManager}
 	r := engine.Run(database(external, manager), nil).Targets[0]
@@ -99,7 +101,8 @@ func TestSecretsComeFromElsewhere(t *testing.T) {
 	}
 }
 
-// A source that cannot make the values of a Secret leaves it refused: another Secret has the same value, a hash, or a part of a text.
+// A source that cannot make the values of a Secret leaves it refused: another Secret has the same value, a hash, or
+// a part of a text.
 func TestSecretsThatCannotComeFromElsewhere(t *testing.T) {
 	secret := func(name, value string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: " + name + "}\nstringData: {a: '" + value + "'}\n---\n"

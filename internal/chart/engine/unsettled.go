@@ -25,8 +25,8 @@ const maxTried = 40
 // chanceValue is a value that is tried.
 const chanceValue = "kalypso-value"
 
-// unsettled returns a problem for each field that depends on random functions or the clock, with the value that avoids it. found is called
-// with each such value, the fields that it settles, and the output with it.
+// unsettled returns a problem for each field that depends on random functions or the clock, with the value that
+// avoids it. found is called with each such value, the fields that it settles, and the output with it.
 //
 // The values are found by trying: those that templates read near a random function are set, one more each time,
 // and one after which fewer fields differ is an answer.
@@ -101,7 +101,8 @@ func (c *helmChart) random(fields []change, hint string) fleet.Problem {
 	}
 }
 
-// making returns the chart with the templates that made the fields, and those that these may include, so that attempts cost little.
+// making returns the chart with the templates that made the fields, and those that these may include, so that
+// attempts cost little.
 func (c *helmChart) making(fields []change) *helmChart {
 	var texts []string
 	named := func(t *common.File) bool {
@@ -188,7 +189,8 @@ func changed(a, b map[string]string) []change {
 	return all
 }
 
-// applied returns the documents of a file without hooks that are left out. It returns all of them if one cannot be read.
+// applied returns the documents of a file without hooks that are left out. It returns all of them if one cannot be
+// read.
 func applied(source, text string) []string {
 	all := chart.Documents(text)
 	if !strings.Contains(text, release.HookAnnotation) {
@@ -244,8 +246,8 @@ var valueName = regexp.MustCompile(`\.Values\)*\.([A-Za-z0-9_]+(?:\)*\.[A-Za-z0-
 // randomCall matches the call of a function whose result is random or depends on the clock.
 var randomCall = regexp.MustCompile(`\b(?:` + strings.Join(slices.Concat(chart.RandomFunctions, clockFunctions), "|") + `)\b`)
 
-// candidates returns the values that may replace a random result, the likeliest first: names of existing Secrets, those that are read near a
-// random function, and then those that the templates of the objects read.
+// candidates returns the values that may replace a random result, the likeliest first: names of existing Secrets,
+// those that are read near a random function, and then those that the templates of the objects read.
 func (c *helmChart) candidates(fields []change) []string {
 	type candidate struct {
 		value    string

@@ -33,7 +33,8 @@ func NewUserClient(env func(name string) string) (*Client, error) {
 	return client, err
 }
 
-// OnThisMachine reports whether a registry, with or without a port, is on this machine: it is used without encryption, as other programs do.
+// OnThisMachine reports whether a registry, with or without a port, is on this machine: it is used without
+// encryption, as other programs do.
 func OnThisMachine(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

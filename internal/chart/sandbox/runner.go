@@ -22,8 +22,8 @@ import (
 type Limits struct {
 	// Memory is the maximum data size in bytes. It defaults to 1 GiB.
 	Memory int64
-	// Time is the maximum duration, against hanging. It defaults to 15 minutes: what a process does is limited by its work, since a busy
-	// machine must not refuse a chart that others accept.
+	// Time is the maximum duration, against hanging. It defaults to 15 minutes: what a process does is limited by
+	// its work, since a busy machine must not refuse a chart that others accept.
 	Time time.Duration
 	// Processor is how long it may keep processors busy, besides a little for each target. It defaults to 7 seconds.
 	Processor time.Duration

@@ -69,7 +69,8 @@ type diffLine struct {
 	Text     string
 	// Code is the highlighted text. Empty without highlighting.
 	Code template.HTML
-	// changed is where the part begins and ends that differs from the other version of the line; equal if nothing is marked.
+	// changed is where the part begins and ends that differs from the other version of the line; equal if nothing
+	// is marked.
 	changed [2]int
 	// Notes are the annotations of the head's line.
 	Notes []forge.Annotation
@@ -199,7 +200,8 @@ func (l diffLine) HTML() template.HTML {
 	return template.HTML(markText(string(code), l.changed[0], l.changed[1])) //nolint:gosec // it only adds <mark> between characters
 }
 
-// markText puts <mark> around the bytes from and to of the text of well-formed HTML. Marks end before tags and begin again after them.
+// markText puts <mark> around the bytes from and to of the text of well-formed HTML. Marks end before tags and
+// begin again after them.
 func markText(code string, from, to int) string {
 	var out strings.Builder
 	at, open := 0, false

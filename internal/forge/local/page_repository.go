@@ -135,7 +135,8 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	return p.showFile(r, objects, at, found, file)
 }
 
-// at returns the place of a branch or commit, and its commit, which is zero in an empty repository. An empty ref means the default branch.
+// at returns the place of a branch or commit, and its commit, which is zero in an empty repository. An empty ref
+// means the default branch.
 func (p *pages) at(objects bare, ref string) (place, plumbing.Hash, error) {
 	at := place{Ref: ref}
 	if ref == "" {

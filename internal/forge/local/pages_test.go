@@ -458,7 +458,8 @@ func TestPagesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestCommitPages: a branch and a file have lists of commits, by pages, and a commit shows what it changed, to the word.
+// TestCommitPages: a branch and a file have lists of commits, by pages, and a commit shows what it changed, to the
+// word.
 func TestCommitPages(t *testing.T) {
 	f := serve(t, Options{PublicRead: anyClient})
 	r := newRepository(t, f)

@@ -39,7 +39,8 @@ type Membership struct {
 	ClusterType string `json:"clusterType"`
 	// Wanted is the commit of the GitOps branch that it should run; empty before the first one.
 	Wanted string `json:"wanted,omitempty"`
-	// Running is the revision that its reconciler applied last, which is what is in the cluster; empty if that is not known.
+	// Running is the revision that its reconciler applied last, which is what is in the cluster; empty if that is
+	// not known.
 	Running string `json:"running,omitempty"`
 	// Tried is the revision that the reconciler follows, if it has not applied that one.
 	Tried string `json:"tried,omitempty"`

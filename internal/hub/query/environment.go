@@ -138,7 +138,8 @@ type EnvironmentDetail struct {
 	// Cluster is what the Cluster object of the requested cluster says; absent if none is requested, or there is none.
 	Cluster *ClusterObject `json:"cluster,omitempty"`
 	Details
-	// Targets are the commits to go back to, the newest first, or why they are not good; absent if only the ledger is known.
+	// Targets are the commits to go back to, the newest first, or why they are not good; absent if only the ledger
+	// is known.
 	Targets []decide.RollbackTarget `json:"targets,omitempty"`
 	// Steps are the last steps of promotions here, the newest first, at most 20.
 	Steps []ledger.Step `json:"steps"`

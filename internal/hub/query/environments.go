@@ -159,7 +159,8 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 // maxRecordedRings is how many decisions about rings are read, the newest first.
 const maxRecordedRings = 1000
 
-// addRecordedRings adds the rings at a time in the past, by name: their commits and phases. How many clusters they had is not recorded.
+// addRecordedRings adds the rings at a time in the past, by name: their commits and phases. How many clusters they
+// had is not recorded.
 func (o *Observer) addRecordedRings(ctx context.Context, e *Environment, s *standing, asOf time.Time) error {
 	steps, err := o.platformSteps(ctx, s, ledger.StepQuery{
 		Environment: e.Name, Parts: true, Kind: string(promote.StateChanged), To: until(asOf), Limit: maxRecordedRings,

@@ -10,13 +10,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/natural"
 )
 
-// Health is what runs on the clusters of an environment, and how healthy it is. The map, the pages, commands and needs have the same definition.
-// A gate can be narrower: that of the platform counts only the reconcilers of the platform's own objects.
+// Health is what runs on the clusters of an environment, and how healthy it is. The map, the pages, commands and
+// needs have the same definition. A gate can be narrower: that of the platform counts only the reconcilers of the
+// platform's own objects.
 type Health struct {
-	// Clusters counts clusters by state: each has the most urgent one that it is in, itself or with one of its workloads.
+	// Clusters counts clusters by state: each has the most urgent one that it is in, itself or with one of its
+	// workloads.
 	Clusters MapCounts `json:"clusters"`
-	// Workloads counts clusters by the most urgent state of what is assigned to them, without their own, unless they are offline or report nothing
-	// themselves. A cluster without assignments is ready.
+	// Workloads counts clusters by the most urgent state of what is assigned to them, without their own, unless
+	// they are offline or report nothing themselves. A cluster without assignments is ready.
 	Workloads MapCounts `json:"workloads"`
 	// Failing names the targets that fail somewhere, in natural order, at most five; FailingTargets counts them.
 	Failing        []string `json:"failing,omitempty"`
@@ -61,8 +63,8 @@ func (m *mapMember) workloads() MapState {
 	return m.Targets.Worst()
 }
 
-// Trouble says on how many clusters workloads fail, such as "workloads failing on 29"; if they fail nowhere, on how many clusters that report
-// they are not reported; or that nothing is known of any. It is empty otherwise.
+// Trouble says on how many clusters workloads fail, such as "workloads failing on 29"; if they fail nowhere, on how
+// many clusters that report they are not reported; or that nothing is known of any. It is empty otherwise.
 func (e *Environment) Trouble() string {
 	h := e.Health
 	if h == nil {

@@ -75,7 +75,8 @@ func TestWorkspacesHaveNoPast(t *testing.T) {
 	}
 }
 
-// TestThePastKnowsWhoWasOffline: the ledger keeps silences, so that a cluster is offline at a time at which it was, and not before or after.
+// TestThePastKnowsWhoWasOffline: the ledger keeps silences, so that a cluster is offline at a time at which it was,
+// and not before or after.
 func TestThePastKnowsWhoWasOffline(t *testing.T) {
 	w := newWorld(t)
 	for _, line := range []string{

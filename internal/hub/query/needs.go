@@ -115,7 +115,8 @@ type UserNeed struct {
 
 	// cause joins needs with one cause; empty for a need of its own.
 	cause string
-	// offline names all clusters of a need about clusters that are offline. In several environments, they are the same ones.
+	// offline names all clusters of a need about clusters that are offline. In several environments, they are the
+	// same ones.
 	offline []string
 }
 

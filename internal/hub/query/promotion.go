@@ -67,7 +67,8 @@ type PromotionStage struct {
 	Failed   time.Time `json:"failed,omitzero"`
 	// Steps are sorted by time; at most the last 500.
 	Steps []ledger.Step `json:"steps"`
-	// RingSteps are those of its rings and their batches for the manifests that were published last, sorted by time; at most the last 500.
+	// RingSteps are those of its rings and their batches for the manifests that were published last, sorted by
+	// time; at most the last 500.
 	RingSteps []ledger.Step `json:"ringSteps,omitempty"`
 }
 

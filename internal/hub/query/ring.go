@@ -54,8 +54,8 @@ type Ring struct {
 	Checks []decide.CheckProgress `json:"checks,omitempty"`
 	// BatchList are the batches of a divided ring, in the order of rollouts; only in the details of an environment.
 	BatchList []Batch `json:"batchList,omitempty"`
-	// Targets are the commits to go back to, the newest first, or why they are not good; only in the details of an environment. Batches go
-	// together: they are those of the first one.
+	// Targets are the commits to go back to, the newest first, or why they are not good; only in the details of an
+	// environment. Batches go together: they are those of the first one.
 	Targets []decide.RollbackTarget `json:"targets,omitempty"`
 }
 

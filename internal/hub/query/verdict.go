@@ -238,8 +238,8 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 	return all[i:end]
 }
 
-// judge returns the verdict of the zero gate, with the present time after which a cluster is offline. The ledger does not have the rings of
-// clusters: a cluster is in the ring whose branch it follows.
+// judge returns the verdict of the zero gate, with the present time after which a cluster is offline. The ledger
+// does not have the rings of clusters: a cluster is in the ring whose branch it follows.
 func (v *verdicts) judge(ctx context.Context, environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) (comply.Verdict, error) {
 	members, err := v.membersOf(ctx, clusters)
 	if err != nil {
@@ -257,7 +257,8 @@ func (v *verdicts) judge(ctx context.Context, environment string, j *judged, clu
 	}, states), nil
 }
 
-// gate returns the zero gate with the time after which a cluster of an environment is offline by its present rules. Earlier rules are not known.
+// gate returns the zero gate with the time after which a cluster of an environment is offline by its present rules.
+// Earlier rules are not known.
 func (v *verdicts) gate(environment string) comply.Gate {
 	for _, s := range v.standings() {
 		if p := s.promotion; s.name == environment && p != nil && p.Rules != nil {
@@ -286,8 +287,8 @@ func followedRefs(platform string, states []ledger.ReconcilerState) map[string]s
 	return refs
 }
 
-// membersOf converts clusters for package comply. For the past, they were heard at that time, unless the ledger knows that they were silent:
-// it keeps silences once they are over, and when a cluster was heard last.
+// membersOf converts clusters for package comply. For the past, they were heard at that time, unless the ledger
+// knows that they were silent: it keeps silences once they are over, and when a cluster was heard last.
 func (v *verdicts) membersOf(ctx context.Context, clusters []ledger.Cluster) ([]comply.Cluster, error) {
 	silent, err := v.silentSince(ctx, clusters)
 	if err != nil {

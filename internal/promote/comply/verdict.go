@@ -87,7 +87,8 @@ type Reconciler struct {
 	Reason string `json:"reason"`
 	// Since is when the state began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
-	// Revision is what it follows, Applied what it applied last: that is in the cluster while it fails to apply another one. Zero if unknown.
+	// Revision is what it follows, Applied what it applied last: that is in the cluster while it fails to apply
+	// another one. Zero if unknown.
 	Revision revisions.Revision `json:"revision,omitzero"`
 	Applied  revisions.Revision `json:"applied,omitzero"`
 	// Health is that of what it applied; empty if it is not known, or the cluster is offline.

@@ -32,9 +32,9 @@ var configsReadme []byte
 // exampleImage is the image of the example's chart.
 const exampleImage = "ghcr.io/example/hello-world-app"
 
-// SourceBranches returns the branches of an example's source, with its chart and its deployment targets. The application has the name of the
-// repository's folder. With the URL of a repository
-// on a forge with a registry, the chart runs the image that the workflows of [Forge] push there.
+// SourceBranches returns the branches of an example's source, with its chart and its deployment targets. The
+// application has the name of the repository's folder. With the URL of a repository on a forge with a registry, the
+// chart runs the image that the workflows of [Forge] push there.
 func SourceBranches(of Example, url, folder string) ([]Branch, error) {
 	files, err := exampleFiles(of, "source")
 	if of != ExampleApp || err != nil {
@@ -52,7 +52,8 @@ func SourceBranches(of Example, url, folder string) ([]Branch, error) {
 // exampleName is the name of the example application.
 const exampleName = "hello-world-app"
 
-// namesIn replaces the name of the example application by that of a repository's folder, and those of its other repositories.
+// namesIn replaces the name of the example application by that of a repository's folder, and those of its other
+// repositories.
 func namesIn(folder string) *strings.Replacer {
 	o := NewOnboarding(Deliverable{}, folder, "", "")
 	configs := strings.TrimSuffix(o.GitOps, "-gitops") + "-configs"

@@ -8,13 +8,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Applies reports whether a reconciler may apply a file, by its name. Others, such as a README, change nothing on clusters.
+// Applies reports whether a reconciler may apply a file, by its name. Others, such as a README, change nothing on
+// clusters.
 func Applies(file string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonnet"}, strings.ToLower(path.Ext(file))) || path.Base(file) == "Kustomization"
 }
 
-// addedTo returns the files in a recorded folder that clusters may apply and that no inventory lists. The folder was read with everything below it.
-// Below a folder with inventories of its own, another environment may have its files.
+// addedTo returns the files in a recorded folder that clusters may apply and that no inventory lists. The folder
+// was read with everything below it. Below a folder with inventories of its own, another environment may have its
+// files.
 func (f *Folder) addedTo(at string, t *Tree) []string {
 	if t == nil {
 		return nil

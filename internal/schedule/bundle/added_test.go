@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFilesThatNoInventoryLists checks that everything in the folders of an environment that clusters may apply is known, whoever wrote it.
+// TestFilesThatNoInventoryLists checks that everything in the folders of an environment that clusters may apply is
+// known.
 func TestFilesThatNoInventoryLists(t *testing.T) {
 	files := written("dev", 2, 2)
 	for _, at := range []string{

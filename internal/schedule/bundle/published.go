@@ -20,8 +20,8 @@ type Published struct {
 	Folders []*Folder
 	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
-	// Added lists the files in the folders of the environment that clusters may apply and that no inventory lists, sorted. Kalypso leaves them
-	// alone: another program or a user wrote them.
+	// Added lists the files in the folders of the environment that clusters may apply and that no inventory lists,
+	// sorted. Kalypso leaves them alone: another program or a user wrote them.
 	Added []string
 	// Promoted is the content of the environment's tracking file without white space; empty if there is none.
 	Promoted string

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// TestAnUnreadableConfigurationHolds checks that a configuration is not replaced while it is not known which keys it would lose. The next build tries
-// again, and a user can approve it.
+// TestAnUnreadableConfigurationHolds checks that a configuration is not replaced while it is not known which keys
+// it would lose. The next build tries again, and a user can approve it.
 func TestAnUnreadableConfigurationHolds(t *testing.T) {
 	const at = "large/web/" + configYAMLName
 	was, is := NewFile(at, []byte("data:\n  REGION: west\n")), NewFile(at, []byte("data:\n  REGON: west\n"))

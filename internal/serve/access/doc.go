@@ -40,8 +40,8 @@
 //
 //	kal_o_mzxw6ytboi5gc43tob...
 //
-// Secret scanners can find it by "kal_[robacjs]_[a-z2-7]{58}". The checksum detects mistyped tokens without a request to the ledger,
-// which has only the SHA-256 of tokens.
+// Secret scanners can find it by "kal_[robacjs]_[a-z2-7]{58}". The checksum detects mistyped tokens without a
+// request to the ledger, which has only the SHA-256 of tokens.
 //
 // A revoked token is rejected immediately on the server that revoked it, and within [Freshness] on others.
 //

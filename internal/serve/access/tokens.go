@@ -27,7 +27,8 @@ var (
 type TokenRequest struct {
 	// Name is the person or program that uses it. // required
 	Name string
-	// Role is reader, operator, break-glass or admin; with Workspaces, reader, approver, operator or break-glass. // required
+	// Role is reader, operator, break-glass or admin; with Workspaces, reader, approver, operator or break-glass.
+	// // required
 	Role Role
 	// Workspaces limit the token to what belongs to them; empty means no limit. Environments limit it further.
 	Workspaces, Environments []string

@@ -21,7 +21,8 @@ import (
 type CheckCommand struct {
 	// Check is the name of the verification.
 	Check string `json:"check" minLength:"1" maxLength:"100"`
-	// BreakGlass overrides the rules in an emergency, for the role break-glass. It needs a reason, and has an audit entry of its own.
+	// BreakGlass overrides the rules in an emergency, for the role break-glass. It needs a reason, and has an audit
+	// entry of its own.
 	BreakGlass bool `json:"breakGlass,omitempty"`
 	CommitCommand
 }

@@ -44,9 +44,11 @@ type RollbackCommand struct {
 	Commit string `json:"commit,omitempty" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
 	// Fast means that the soaks of rings do not delay it, however long ago that commit ran well.
 	Fast bool `json:"fast,omitempty"`
-	// Now means that it does not wait for the windows and holds of single clusters either. It needs the role admin, or BreakGlass.
+	// Now means that it does not wait for the windows and holds of single clusters either. It needs the role admin,
+	// or BreakGlass.
 	Now bool `json:"now,omitempty"`
-	// BreakGlass allows Now in an emergency, for the role break-glass. It needs a reason, and has an audit entry of its own.
+	// BreakGlass allows Now in an emergency, for the role break-glass. It needs a reason, and has an audit entry of
+	// its own.
 	BreakGlass bool `json:"breakGlass,omitempty"`
 	// All means that all rings of the environment go back, and not only the one that is named.
 	All bool `json:"all,omitempty"`
@@ -194,7 +196,8 @@ func (s *service) command(
 // giving passes a command on.
 type giving func(c Control, ctx context.Context, w promote.Command) error
 
-// give records a command in the audit trail, passes it on, and wakes who carries it out. A dry run does nothing of this.
+// give records a command in the audit trail, passes it on, and wakes who carries it out. A dry run does nothing of
+// this.
 func (s *service) give(ctx context.Context, action string, w promote.Command, dryRun bool, give giving) (Accepted, error) {
 	if dryRun {
 		return s.rehearse(ctx, w, give)

@@ -225,8 +225,8 @@ func TestNothingIsDoneThatIsNotOnRecord(t *testing.T) {
 	}
 }
 
-// TestBreakGlass: the role break-glass overrides rules only if the client says so, with a reason, and that has an audit entry of its own. An
-// admin needs neither.
+// TestBreakGlass: the role break-glass overrides rules only if the client says so, with a reason, and that has an
+// audit entry of its own. An admin needs neither.
 func TestBreakGlass(t *testing.T) {
 	w := newWorld(t)
 	token := w.store(ledger.Token{ID: "on-call", Description: "on-call", Role: "break-glass"}, access.BreakGlass)

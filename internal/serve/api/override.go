@@ -13,8 +13,9 @@ import (
 // breakGlass is the action of audit entries about commands that override rules in an emergency.
 const breakGlass = "break-glass"
 
-// override decides whether a client may give a command that overrides rules: an admin, or with breakGlass the role of that name, also that of a
-// grant for a place. It is recorded under its own name before the command, which names it, too.
+// override decides whether a client may give a command that overrides rules: an admin, or with breakGlass the role
+// of that name, also that of a grant for a place. It is recorded under its own name before the command, which names
+// it, too.
 func (s *service) override(ctx context.Context, w *promote.Command, at access.Place, broken, dryRun bool, action string) error {
 	who := access.From(ctx)
 	if !broken && who.Role.Includes(access.Admin) {

@@ -100,7 +100,8 @@ func rehearsalOf(command ledger.Step, is, would *promote.Outcome) *Rehearsal {
 	return r
 }
 
-// targetsOf returns the commits that an environment, or a ring of it, can go back to. Batches of a ring go together: those of the first count.
+// targetsOf returns the commits that an environment, or a ring of it, can go back to. Batches of a ring go
+// together: those of the first count.
 func targetsOf(s *promote.Standing, ring string) []decide.RollbackTarget {
 	if ring == "" {
 		return s.Targets

@@ -15,8 +15,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// rights is who may do what, once more: reader, operator, break-glass, admin, cluster and join, in this order, and then reader, approver, operator
-// and break-glass of a workspace, in capitals. A new operation has to be added here after deciding about each of them.
+// rights is who may do what, once more: reader, operator, break-glass, admin, cluster and join, in this order, and
+// then reader, approver, operator and break-glass of a workspace, in capitals. A new operation has to be added here
+// after deciding about each of them.
 var rights = map[string]string{
 	"GET /whoami": "robacjRPOB",
 

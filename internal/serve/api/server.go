@@ -78,7 +78,8 @@ type Server struct {
 	Values Values
 	// Targets proposes what single targets should have. Optional.
 	Targets Targets
-	// Rehearse returns the state of the promotions of a control plane, and what it would be after commands, as they are recorded. Optional.
+	// Rehearse returns the state of the promotions of a control plane, and what it would be after commands, as they
+	// are recorded. Optional.
 	Rehearse func(ctx context.Context, controlPlane string, commands ...ledger.Step) (is, would *promote.Outcome, err error)
 	// RehearseApplication is Rehearse for an application. Optional.
 	RehearseApplication func(ctx context.Context, controlPlane, subject string, commands ...ledger.Step) (*deliver.Rehearsed, error)

@@ -9,7 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// The size of a drawing, in units of its SVG, which is stretched to the width of the page. Labels are text beside it, which is not stretched.
+// The size of a drawing, in units of its SVG, which is stretched to the width of the page. Labels are text beside
+// it, which is not stretched.
 const chartWidth, chartHeight, chartTop = 1000, 180, 6
 
 // chart is a drawing with two axes. Label is its description; a table beside it has the numbers.
@@ -20,7 +21,8 @@ type chart struct {
 	Line, Area string
 	// Goal is the y coordinate of the target line; 0 for none.
 	Goal int
-	// Most and Half label the y axis: at the top, and at HalfY; Half is empty unless it is a whole number. From and To are the ends of the x axis.
+	// Most and Half label the y axis: at the top, and at HalfY; Half is empty unless it is a whole number. From and
+	// To are the ends of the x axis.
 	Most, Half, From, To string
 	// Size is the size of the drawing, TopY the y coordinate of Most, and HalfY that of Half.
 	Size        chartSize

@@ -7,8 +7,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/words"
 )
 
-// diffLine is a line of a diff. Changed is what differs from the other version of the line, and empty if nothing is marked;
-// Before and After surround it.
+// diffLine is a line of a diff. Changed is what differs from the other version of the line, and empty if nothing is
+// marked; Before and After surround it.
 type diffLine struct {
 	Op                     plan.Op
 	Head                   bool

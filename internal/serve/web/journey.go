@@ -110,7 +110,8 @@ func lanesOf(s query.PromotionStage) []lane {
 	return lanes
 }
 
-// changesOf returns the changes of state that steps tell, without repetitions. Of several batches the state is the worst.
+// changesOf returns the changes of state that steps tell, without repetitions. Of several batches the state is the
+// worst.
 func changesOf(steps []ledger.Step) []stateChange {
 	batches := map[string]string{}
 	var changes []stateChange
@@ -158,8 +159,8 @@ func stateAfter(step ledger.Step) string {
 	return ""
 }
 
-// period returns when the axis begins and ends: with the first change, and now. If nothing moves any more it ends soon after the last change,
-// since the rest would press together what happened. From is zero without changes.
+// period returns when the axis begins and ends: with the first change, and now. If nothing moves any more it ends
+// soon after the last change, since the rest would press together what happened. From is zero without changes.
 func period(lanes []lane, now time.Time) (from, until time.Time) {
 	moves := false
 	for _, l := range lanes {

@@ -34,7 +34,8 @@ func labels(j *journey) []string {
 	return texts
 }
 
-// TestJourneyOfRings: each ring has a row; that of a ring in batches shows the worst of them, and a ring that is not reached yet nothing.
+// TestJourneyOfRings: each ring has a row; that of a ring in batches shows the worst of them, and a ring that is
+// not reached yet nothing.
 func TestJourneyOfRings(t *testing.T) {
 	j := journeyOf([]query.PromotionStage{{
 		Environment: "prod", Current: true, Phase: "applying",
@@ -61,7 +62,8 @@ func TestJourneyOfRings(t *testing.T) {
 	}
 }
 
-// TestJourneyEndsWhereItIsNotKnown: of a commit that left the environment, the end of its last state is unknown, so it is not drawn on.
+// TestJourneyEndsWhereItIsNotKnown: of a commit that left the environment, the end of its last state is unknown, so
+// it is not drawn on.
 func TestJourneyEndsWhereItIsNotKnown(t *testing.T) {
 	steps := []ledger.Step{changed("dev", 0, decide.Applying), changed("dev", 60, decide.Good)}
 	for current, width := range map[bool]bool{true: true, false: false} {

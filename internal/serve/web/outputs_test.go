@@ -28,8 +28,8 @@ import (
 // tally is what is true of an environment.
 type tally struct {
 	gate comply.Counts
-	// failing, silent and offline are clusters: those on which a workload fails, those that report themselves and not all workloads, while none
-	// fails, and those that are not heard of.
+	// failing, silent and offline are clusters: those on which a workload fails, those that report themselves and
+	// not all workloads, while none fails, and those that are not heard of.
 	failing, silent, offline []string
 	// workloads has the clusters on which each target fails.
 	workloads map[string][]string
@@ -185,8 +185,8 @@ func (f *outputFleet) rounds() query.ControlPlane {
 	return cp
 }
 
-// TestOutputsAgree makes random fleets, in which clusters and workloads fail, are late or say nothing, and wants the same numbers and words about them
-// from the API, commands, pages and what needs a user.
+// TestOutputsAgree makes random fleets, in which clusters and workloads fail, are late or say nothing, and wants
+// the same numbers and words about them from the API, commands, pages and what needs a user.
 func TestOutputsAgree(t *testing.T) {
 	for _, seed := range sweeptest.Points(t, 60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -93,7 +93,7 @@ func (s *site) cluster(q *pageRequest) (*pageResult, error) {
 }
 
 // clusterPageOf prepares a cluster. Reconcilers that wait for the first merge into their branch try again and again, each time with an
-// error that nobody has to correct: the page shows what they wait for instead, and only their last attempt.
+// error that needs no correction: the page shows what they wait for instead, and only their last attempt.
 func clusterPageOf(detail query.ClusterDetail, q *pageRequest, asOf time.Time) clusterPage {
 	waiting := map[string]string{} // reasons, by reconciler
 	for _, m := range detail.Memberships {

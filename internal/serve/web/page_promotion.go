@@ -79,7 +79,8 @@ type promotionPage struct {
 	// Strip has the figures of the commit, and Journey its way; nil if nothing happened yet.
 	Strip   []figure
 	Journey *journey
-	// Evidence is what speaks for and against the commit, and who did what, the newest first; Earlier is what the page folds.
+	// Evidence is what speaks for and against the commit, and who did what, the newest first; Earlier is what the
+	// page folds.
 	Evidence, Earlier []evidenceView
 }
 

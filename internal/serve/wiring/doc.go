@@ -6,5 +6,6 @@
 //	serve    when something is done: rounds, queue, webhooks
 //	plane    what is done for each control plane
 //
-// [Flows], chains and deliveries run planes for the keeper, trace them, tell clients, and store results for other replicas.
+// [Flows], chains and deliveries run planes for the keeper, trace them, tell clients, and store results for other
+// replicas.
 package wiring

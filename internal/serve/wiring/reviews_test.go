@@ -143,8 +143,8 @@ func TestAPushAfterTheApproval(t *testing.T) {
 	}
 }
 
-// TestAPushedFileIsNotPromoted pushes a file to the branch of a pull request that clusters would apply. Whatever is approved, the commit is not what was
-// rendered, until someone removes the file.
+// TestAPushedFileIsNotPromoted pushes a file to the branch of a pull request that clusters would apply. Whatever is
+// approved, the commit is not what was rendered, until someone removes the file.
 func TestAPushedFileIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	w := newReviewWorld(t)

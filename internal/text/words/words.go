@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Parts is a line in three parts: what it shares with the other version at its beginning and at its end, and what differs between.
+// Parts is a line in three parts: what it shares with the other version at its beginning and at its end, and what
+// differs between.
 type Parts struct{ Prefix, Changed, Suffix string }
 
 // Changed divides two versions of a line. The parts begin and end between words: a word is a run of letters and digits.
-// It reports false if the lines are equal, or share too little for the difference to be worth showing: less than a quarter of
-// the longer one.
+// It reports false if the lines are equal, or share too little for the difference to be worth showing: less than a
+// quarter of the longer one.
 func Changed(before, after string) (b, a Parts, ok bool) {
 	prefix := sharedPrefix(before, after)
 	suffix := sharedSuffix(before[prefix:], after[prefix:])
@@ -28,8 +29,9 @@ func Changed(before, after string) (b, a Parts, ok bool) {
 	return divide(before), divide(after), true
 }
 
-// Pairs calls pair with each removed line of a diff of n lines and the added line that replaces it: where as many lines are added
-// as are removed just before. sign returns '-' for a removed line, '+' for an added one, and anything else for others.
+// Pairs calls pair with each removed line of a diff of n lines and the added line that replaces it: where as many
+// lines are added as are removed just before. sign returns '-' for a removed line, '+' for an added one, and
+// anything else for others.
 func Pairs(n int, sign func(i int) byte, pair func(removed, added int)) {
 	run := func(from int, want byte) int {
 		end := from

@@ -3,9 +3,9 @@
 //	page ─► link ─► GET  /environments/{name}/{action}: a preview and a form
 //	                POST ─► form of this session? ─► operation of the API ─► back to the environment, with a notice
 //
-// The actions are those of the API: pause, resume, promote, abort and rollback, approve, bypass and skip. Another one merges a pull request.
-// A form is passed on to the operation of the same name, in this process and on behalf of the user, so that roles, limits,
-// the audit trail and events are the same for pages, programs and commands.
+// The actions are those of the API: pause, resume, promote, abort and rollback, approve, bypass and skip. Another
+// one merges a pull request. A form is passed on to the operation of the same name, in this process and on behalf
+// of the user, so that roles, limits, the audit trail and events are the same for pages, programs and commands.
 //
 // # Confirmation
 //
