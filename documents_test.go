@@ -201,3 +201,18 @@ func unindent(text, indent string) string {
 	}
 	return strings.ReplaceAll("\n"+text, "\n"+indent, "\n")
 }
+
+// TestEachLibraryHasAReason: decision 2 has the license, the release and the reason of each library that go.mod requires directly.
+func TestEachLibraryHasAReason(t *testing.T) {
+	decision := readText(t, "docs/decisions/0002-libraries.md")
+	module, err := modfile.Parse("go.mod", []byte(readText(t, "go.mod")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range module.Require {
+		row := regexp.MustCompile("(?m)^\\| [^|]*`" + regexp.QuoteMeta(r.Mod.Path) + "`[^|]*\\| [\\w,. -]+ \\| 20\\d\\d-\\d\\d \\| .+ \\|$")
+		if !r.Indirect && !row.MatchString(decision) {
+			t.Errorf("docs/decisions/0002-libraries.md has no row with license, release and reason for %s", r.Mod.Path)
+		}
+	}
+}
