@@ -34,7 +34,7 @@ const (
 		" | project id, properties | order by id asc"
 	// pageSize is the number of configurations in a page. Each can have the states of hundreds of objects.
 	pageSize = 500
-	// maxPages limits a read, to 50,000 configurations in full pages.
+	// maxPages limits a read, to 250,000 configurations in full pages.
 	maxPages = 500
 	// maxPage limits an answer, in bytes.
 	maxPage = 32 << 20
