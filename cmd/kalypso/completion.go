@@ -17,8 +17,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// completionTimeout is how long a shell waits for names at most.
-const completionTimeout = time.Second
+// completionTimeout is how long a shell waits for names at most. Tests wait longer: they would fail because a machine is slow.
+var completionTimeout = time.Second
 
 // complete turns a list of names into a completion. What cannot be read has no names: a shell has no place for errors.
 func complete(list func(ctx context.Context, cmd *cobra.Command, args []string) ([]string, error)) cobra.CompletionFunc {

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -37,6 +38,7 @@ var update = func() flag.Getter {
 }()
 
 func TestMain(m *testing.M) {
+	completionTimeout = time.Minute
 	sandbox.Main(os.Args[1:]) // commands that run in the process of a test render charts, too
 	if slices.Equal(os.Args[1:], []string{runnerCommand}) {
 		runForRelays()
