@@ -92,7 +92,7 @@ func (a *application) prepare(t *testing.T) {
 // written are the files of a branch of a repository that "kalypso init" writes.
 func (a *application) written(t *testing.T, kind, branch string) map[string]string {
 	t.Helper()
-	made := t.TempDir() + "/" + kind
+	made := filepath.Join(t.TempDir(), appSource) // the application gets its name
 	result, err := kalypso.Run(t.Context(), "init", kind, made)
 	must(t, err)
 	if result.Code != 0 {
