@@ -78,8 +78,10 @@ func (s *spokeStory) join(t *testing.T) {
 	wantText(t, s.grant(t), `it is reported by hub`)
 	head, err := s.repositories["control-plane"].Head(t.Context(), "main")
 	must(t, err)
-	// The commit is deployed on the hub before the spoke is registered.
-	eventually(t, "both clusters run it", func(context.Context) error { return saysAll(s.server.ask(t, 0, "status"), "2/2") })
+	// The commit is deployed on the hub before the spoke is registered: until a round has counted both, it has passed on one.
+	eventually(t, "both clusters run it", func(context.Context) error {
+		return saysAll(s.server.ask(t, 0, "wait", "-e", dev, "--commit", head, "--timeout", "2m"), "passed  2/2")
+	})
 	s.wantAnswer(t, head, 0, `passed +2/2`, `good +2/2`)
 	wantText(t, s.server.ask(t, 0, "cluster", "show", spokeCluster), `(?m)^reported by +hub$`)
 }
