@@ -150,7 +150,7 @@ func (r *Repository) PullsTo(ctx context.Context, base string) ([]Pull, error) {
 // Merge merges a pull request as it was judged, and returns the commit that is then on the base branch.
 // Gitea finds out in the background whether branches merge; until it knows, it asks to come again.
 func (r *Repository) Merge(ctx context.Context, p Pull, base string) (string, error) {
-	err := Until(ctx, 20*time.Second, func(ctx context.Context) error { return r.TryMerge(ctx, p) })
+	err := Until(ctx, 2*time.Minute, func(ctx context.Context) error { return r.TryMerge(ctx, p) })
 	if err != nil {
 		return "", err
 	}
