@@ -72,7 +72,11 @@ func ParseImage(reference string) (Image, error) {
 	if !registryName.MatchString(registry) || !imagePath.MatchString(path) {
 		return Image{}, fmt.Errorf("%q is not an image reference", reference)
 	}
-	return Image{Repository: registry + "/" + path, Tag: tag, Digest: digest}, nil
+	image := Image{Repository: registry + "/" + path, Tag: tag, Digest: digest}
+	if len(image.String()) > maxReference {
+		return Image{}, fmt.Errorf("%.60q... is too long for an image reference, with its registry and tag", reference)
+	}
+	return image, nil
 }
 
 // String returns the full reference.

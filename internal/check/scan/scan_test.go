@@ -44,6 +44,7 @@ func TestInvalidImages(t *testing.T) {
 		"", "-rf", "--config=/etc/passwd", "Shop", "registry.example/", "/shop", "shop:", "shop:-tag", "shop:a b", "shop@sha256:12",
 		"shop@md5:00", "https://registry.example/shop", "registry.example/shop/../../etc", "-registry.example/shop", "registry.example/-shop",
 		"shop\n--option", "registry.example:port/shop", "user:password@registry.example/shop", strings.Repeat("a/", 600) + "a", "{reference}",
+		strings.Repeat("w", 1000), // too long with its registry
 	} {
 		if image, err := chart.ParseImage(reference); err == nil {
 			t.Errorf("%q is %s", reference, image)
