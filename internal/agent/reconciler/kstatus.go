@@ -207,13 +207,18 @@ func (o object) surplus() string {
 	return ""
 }
 
+// job follows the first condition that says how a Job ended, as kstatus does. Kubernetes sets only one.
 func job(o object) (hub.State, string) {
-	switch failed := o.condition("Failed"); {
-	case o.condition("Complete").status == "True":
-		return hub.StateReady, ""
-	case failed.status == "True":
-		return hub.StateFailed, failed.message
-	case o.text("status", "startTime") == "":
+	for _, c := range o.objects("status", "conditions") {
+		switch is := conditionOf(c); {
+		case is.status != "True":
+		case c.text("type") == "Complete":
+			return hub.StateReady, ""
+		case c.text("type") == "Failed":
+			return hub.StateFailed, is.message
+		}
+	}
+	if o.text("status", "startTime") == "" {
 		return hub.StateProgressing, "has not started"
 	}
 	return hub.StateReady, ""
@@ -237,15 +242,17 @@ func service(o object) (hub.State, string) {
 	return hub.StateReady, ""
 }
 
+// customResourceDefinition follows the first condition that decides, as kstatus does.
 func customResourceDefinition(o object) (hub.State, string) {
-	accepted, established := o.condition("NamesAccepted"), o.condition("Established")
-	switch {
-	case accepted.status == "False":
-		return hub.StateFailed, accepted.message
-	case established.status == "True":
-		return hub.StateReady, ""
-	case established.status == "False" && established.reason != "Installing":
-		return hub.StateFailed, established.message
+	for _, c := range o.objects("status", "conditions") {
+		switch kind, is := c.text("type"), conditionOf(c); {
+		case kind == "NamesAccepted" && is.status == "False":
+			return hub.StateFailed, is.message
+		case kind == "Established" && is.status == "True":
+			return hub.StateReady, ""
+		case kind == "Established" && is.status == "False" && is.reason != "Installing":
+			return hub.StateFailed, is.message
+		}
 	}
 	return hub.StateProgressing, "is not established"
 }
