@@ -79,7 +79,8 @@ func (s *spokeStory) join(t *testing.T) {
 	head, err := s.repositories["control-plane"].Head(t.Context(), "main")
 	must(t, err)
 	// The commit is deployed on the hub before the spoke is registered: until a round has counted both, it has passed on one.
-	eventually(t, "both clusters run it", func(context.Context) error {
+	eventually(t, "both clusters run it", func(context.Context) error { return saysAll(s.server.ask(t, 0, "status"), "2/2") })
+	eventually(t, "a round has counted both clusters", func(context.Context) error {
 		return saysAll(s.server.ask(t, 0, "wait", "-e", dev, "--commit", head, "--timeout", "2m"), "passed  2/2")
 	})
 	s.wantAnswer(t, head, 0, `passed +2/2`, `good +2/2`)
