@@ -64,7 +64,7 @@ func NotRendered(ctx context.Context, repositories any, at Location, added []str
 func notRendered(file, why, hint string) fleet.Problem {
 	return fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindNotRendered, Position: fleet.Position{Source: "gitops", File: file},
-		Message: "the GitOps branch has something else than Kalypso rendered: " + why, Hint: hint,
+		Message: "the GitOps branch differs from what Kalypso rendered: " + why, Hint: hint,
 	}
 }
 

@@ -157,7 +157,7 @@ func TestAPushedFileIsNotPromoted(t *testing.T) {
 	o := w.rest()
 	w.want(o, "dev", decide.Rejected, w.Head(fleettest.ControlPlane, "main"))
 	s := standing(o, "dev")
-	if !strings.Contains(s.Reason, "large/more.yaml: the GitOps branch has something else than Kalypso rendered: commit ") || !strings.HasSuffix(s.Reason, " by somebody added it") {
+	if !strings.Contains(s.Reason, "large/more.yaml: the GitOps branch differs from what Kalypso rendered: commit ") || !strings.HasSuffix(s.Reason, " by somebody added it") {
 		t.Error(s.Reason)
 	}
 	if stage := standing(o, "stage"); stage.Commit == s.Commit {
