@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sort"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -178,26 +179,48 @@ func writeCommit(t testing.TB, objects bare, parent plumbing.Hash, files map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := &object.Tree{}
-	for _, e := range before.Entries {
-		if _, replaced := files[e.Name]; !replaced {
-			tree.Entries = append(tree.Entries, e)
-		}
+	person := object.Signature{Name: "carol", Email: "carol@example.com", When: time.Unix(2e9+names.Add(1), 0)}
+	c := &object.Commit{Author: person, Committer: person, Message: "Write\n", TreeHash: writeTree(t, objects, before, files)}
+	if !parent.IsZero() {
+		c.ParentHashes = []plumbing.Hash{parent}
 	}
-	for name, text := range files {
+	return encode(t, objects, c.Encode)
+}
+
+// writeTree adds files to a tree. Their paths can be in folders.
+func writeTree(t testing.TB, objects bare, before *object.Tree, files map[string]string) plumbing.Hash {
+	t.Helper()
+	tree, folders, replaced := &object.Tree{}, map[string]map[string]string{}, map[string]bool{}
+	for path, text := range files {
+		name, rest, inside := strings.Cut(path, "/")
+		replaced[name] = true
+		if inside {
+			if folders[name] == nil {
+				folders[name] = map[string]string{}
+			}
+			folders[name][rest] = text
+			continue
+		}
 		blob := objects.NewEncodedObject()
 		blob.SetType(plumbing.BlobObject)
 		w, _ := blob.Writer()
 		_, _ = w.Write([]byte(text))
 		tree.Entries = append(tree.Entries, object.TreeEntry{Name: name, Mode: filemode.Regular, Hash: set(t, objects, blob)})
 	}
-	sortTree(tree)
-	person := object.Signature{Name: "carol", Email: "carol@example.com", When: time.Unix(2e9+names.Add(1), 0)}
-	c := &object.Commit{Author: person, Committer: person, Message: "Write\n", TreeHash: encode(t, objects, tree.Encode)}
-	if !parent.IsZero() {
-		c.ParentHashes = []plumbing.Hash{parent}
+	for name, inside := range folders {
+		old, err := before.Tree(name)
+		if err != nil {
+			old = &object.Tree{}
+		}
+		tree.Entries = append(tree.Entries, object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: writeTree(t, objects, old, inside)})
 	}
-	return encode(t, objects, c.Encode)
+	for _, e := range before.Entries {
+		if !replaced[e.Name] {
+			tree.Entries = append(tree.Entries, e)
+		}
+	}
+	sortTree(tree)
+	return encode(t, objects, tree.Encode)
 }
 
 func encode(t testing.TB, objects bare, into func(plumbing.EncodedObject) error) plumbing.Hash {

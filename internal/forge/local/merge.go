@@ -171,13 +171,14 @@ func (in *installation) mergeCommit(
 	return objects.SetEncodedObject(o)
 }
 
+// mergeMessage returns the message of a merge: lists of commits show its first line, so it says what changed.
 func mergeMessage(c pullRequest, m forge.Merge) string {
 	title, text := forge.OneLine(m.Title, 0), strings.TrimSpace(m.Message)
-	if title == "" && m.Method == forge.MergeSquash {
+	if title == "" {
 		title = fmt.Sprintf("%s (#%d)", c.Title, c.Number)
-	} else if title == "" {
-		title = fmt.Sprintf("Merge #%d from %s", c.Number, c.Head.Branch)
-		text = strings.TrimSpace(c.Title + "\n\n" + text)
+		if m.Method != forge.MergeSquash {
+			text = strings.TrimSpace(text + "\n\nMerged from " + c.Head.Branch)
+		}
 	}
 	return strings.TrimSpace(title+"\n\n"+text) + "\n"
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
@@ -124,14 +125,19 @@ func changesPath(objects bare, commit, parent plumbing.Hash, file string) (bool,
 // hashAt returns the hash of a path in the tree of a commit; zero if it does not exist there.
 func hashAt(objects bare, commit plumbing.Hash, file string) (plumbing.Hash, error) {
 	tree, err := treeOf(objects, commit)
-	if err != nil {
-		return plumbing.ZeroHash, err
+	for err == nil {
+		name, rest, inside := strings.Cut(file, "/")
+		i := slices.IndexFunc(tree.Entries, func(e object.TreeEntry) bool { return e.Name == name })
+		switch {
+		case i < 0, inside && tree.Entries[i].Mode != filemode.Dir: // no such entry, or a file that was a folder at another time
+			return plumbing.ZeroHash, nil
+		case !inside:
+			return tree.Entries[i].Hash, nil
+		}
+		file = rest
+		tree, err = object.GetTree(objects, tree.Entries[i].Hash)
 	}
-	found, err := tree.FindEntry(file)
-	if err != nil {
-		return plumbing.ZeroHash, nil //nolint:nilerr // it does not exist
-	}
-	return found.Hash, nil
+	return plumbing.ZeroHash, fmt.Errorf("read the files of commit %s: %w", commit, err)
 }
 
 // lineOf describes a commit in a list.

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
@@ -509,5 +511,51 @@ func TestMarkdownFitsThePage(t *testing.T) {
 	}
 	if deep := string(markdown("# A\n\n###### B")); deep != "<h2>A</h2>\n<h6>B</h6>\n" {
 		t.Errorf("got %s", deep)
+	}
+}
+
+// TestHistoryOfUnreadableFolders: a path below a file has no history, and a folder that cannot be read is an error,
+// not a path that does not exist.
+func TestHistoryOfUnreadableFolders(t *testing.T) {
+	f := serve(t, Options{PublicRead: anyClient})
+	r := newRepository(t, f)
+	hash := plumbing.NewHash(commit(t, r, "main", map[string]string{"apps/shop/values.yaml": "replicas: 1\n"}))
+	var objects bare
+	if err := r.write(t.Context(), Write, func(e entry) error { objects = r.forge.open(e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]bool{
+		"apps": true, "apps/shop/values.yaml": true, "apps/none": false, "README.md/values.yaml": false, "../apps": false, "": false,
+	} {
+		if got, err := hashAt(objects, hash, file); err != nil || got.IsZero() == want {
+			t.Errorf("%q: %s, %v", file, got, err)
+		}
+	}
+	folder, err := hashAt(objects, hash, "apps/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(objects.dir, "objects", folder.String()[:2], folder.String()[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.write(t.Context(), Write, func(e entry) error { objects = r.forge.open(e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := hashAt(objects, hash, "apps/shop/values.yaml"); err == nil {
+		t.Errorf("a folder that is not there has %s", got)
+	}
+	b := newBrowser(t, f)
+	b.signIn(f, "reader", Read)
+	if status, _ := b.get("/" + r.id.Path + "/commits/apps/shop/values.yaml"); status < 500 {
+		t.Errorf("the page of its history: status %d", status)
+	}
+}
+
+func TestMergesAreNamedByWhatChanged(t *testing.T) {
+	c := pullRequest{}
+	c.Number, c.Title = 7, "dev: Move the database"
+	c.Head.Branch = "kalypso/dev"
+	if got, want := mergeMessage(c, forge.Merge{Message: "for ann"}), "dev: Move the database (#7)\n\nfor ann\n\nMerged from kalypso/dev\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
