@@ -75,14 +75,14 @@ func nodes(s *state) []node {
 	var all []node
 	if s.change != nil {
 		merged := s.merged()
-		edit := node{Name: s.change.file, State: "not proposed", Tone: "off", Now: s.pull == nil, About: s.change.repository}
-		pull := node{Name: "pull request", State: "none yet", Tone: "off"}
+		edit := node{Name: s.change.file, State: "not started", Tone: "off", Now: s.pull == nil, About: s.change.repository}
+		pull := node{Name: "pull request", State: "not started", Tone: "off"}
 		switch {
 		case merged:
-			edit.State, edit.Tone = "edited", "good"
+			edit.State, edit.Tone = "done", "good"
 			pull.State, pull.Tone, pull.Moves = "merged", "good", true
 		case s.pull != nil:
-			edit.State, edit.Tone = "edited", "good"
+			edit.State, edit.Tone = "done", "good"
 			pull.State, pull.Tone, pull.Now, pull.Moves = "open", "move", true, true
 		}
 		if s.pull != nil {
@@ -91,7 +91,7 @@ func nodes(s *state) []node {
 		all = append(all, edit, pull)
 	}
 	for _, p := range s.places {
-		n := node{Name: p.String(), Address: "/environments/" + p.environment, State: "waiting", Tone: "off", Clusters: slices.Repeat([]string{"off"}, clusters)}
+		n := node{Name: p.String(), Address: "/environments/" + p.environment, State: "not started", Tone: "off", Clusters: slices.Repeat([]string{"off"}, clusters)}
 		for _, a := range s.arrivals {
 			if a.place == p {
 				n.arrived(&a)

@@ -40,6 +40,8 @@ type matrixColumn struct {
 	// Raw is the name as it is written.
 	Raw      string
 	Clusters int
+	// Offline counts its clusters of which nothing newer is known.
+	Offline int
 }
 
 // matrixPart are some of the rows.
@@ -103,6 +105,13 @@ func (s *site) matrix(q *pageRequest, d *query.EnvironmentDetail, controlPlane s
 		controlPlane = d.ControlPlane
 	}
 	v.fill(d.Name, controlPlane, &m)
+	for i := range v.Columns {
+		for _, t := range d.ClusterTypes {
+			if t.Name == v.Columns[i].Raw && !v.Past {
+				v.Columns[i].Offline = t.States.Offline
+			}
+		}
+	}
 	return v, nil
 }
 
@@ -111,7 +120,9 @@ func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 	columns := map[string]int{}
 	for i, c := range m.Columns {
 		columns[c.ClusterType] = i
-		v.Columns = append(v.Columns, matrixColumn{line(c.ClusterType), clustersAddress(environment, c.ClusterType, ""), c.ClusterType, c.Clusters})
+		v.Columns = append(v.Columns, matrixColumn{
+			Name: line(c.ClusterType), Address: clustersAddress(environment, c.ClusterType, ""), Raw: c.ClusterType, Clusters: c.Clusters,
+		})
 	}
 	words := strings.Fields(strings.ToLower(v.Find))
 	v.Linked = !v.Past && controlPlane != "" && v.cells(m, words) <= maxLinked

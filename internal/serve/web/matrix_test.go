@@ -89,7 +89,7 @@ func TestCells(t *testing.T) {
 		{query.Cell{Held: true, States: query.StateCounts{Expected: 3, Ready: 3}}, `<td class=warn aria-label="held, 3 clusters">▲`},
 		{query.Cell{Pending: "removed", States: query.StateCounts{Expected: 1, Ready: 1}}, `<td class=good aria-label="ready 1 of 1, to be removed">✓<sup>−</sup>`},
 		{query.Cell{Pending: "added"}, `<td class=move aria-label="added">+`},
-		{query.Cell{}, `<td class=off aria-label="assigned">·`},
+		{query.Cell{}, `<td class=off aria-label="expected">·`},
 	} {
 		got, _ := cellsOf([]query.Cell{tc.cell}, map[string]int{"": 0}, false, nil)
 		if string(got) != tc.want {

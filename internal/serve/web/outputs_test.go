@@ -31,8 +31,9 @@ type tally struct {
 	// failing, silent and offline are clusters: those on which a workload fails, those that report themselves and
 	// not all workloads, while none fails, and those that are not heard of.
 	failing, silent, offline []string
-	// workloads has the clusters on which each target fails.
-	workloads map[string][]string
+	// workloads has the clusters on which each target fails, and lastFailed also counts those that are offline, by their last report.
+	workloads  map[string][]string
+	lastFailed map[string]int
 }
 
 // outputFleet is a random fleet of two environments, and what is true of it.
@@ -52,7 +53,7 @@ func newOutputFleet(t *testing.T, seed uint64) *outputFleet {
 	t.Helper()
 	f := &outputFleet{newWorld(t), rand.New(rand.NewPCG(seed, 7)), map[string]*tally{}}
 	for _, environment := range outputEnvironments {
-		f.truth[environment] = &tally{workloads: map[string][]string{}}
+		f.truth[environment] = &tally{workloads: map[string][]string{}, lastFailed: map[string]int{}}
 		f.publish(environment)
 	}
 	for i := range 1 + f.random.IntN(9) {
@@ -129,6 +130,9 @@ func (f *outputFleet) member(name string, m ledger.Membership, offline, broken b
 			state = ledger.StateFailed
 		}
 		f.state(name, target+"-"+m.Environment, ledger.Source{Repository: application + target, Ref: m.Environment, Path: "test"}, app1, state)
+		if state == ledger.StateFailed {
+			is.lastFailed[target]++
+		}
 		if offline {
 			continue
 		}
@@ -203,6 +207,7 @@ func TestOutputsAgree(t *testing.T) {
 				f.checkBoard(page, &listed.Items[i])
 			}
 			f.checkNeeds()
+			f.compareNumbers(page)
 		})
 	}
 }

@@ -46,6 +46,8 @@ func (s *site) clusters(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view.Next = q.next(view.Page.Next)
+	found := view.Page
+	view.Items = onlyMatching(found.Items, view.Environment, view.ClusterType, state)
 	words := []string{"cluster", "list"}
 	for _, flag := range [][2]string{{"-e", view.Environment}, {"--type", view.ClusterType}, {"--state", view.State}} {
 		if flag[1] != "" {
@@ -53,9 +55,24 @@ func (s *site) clusters(q *pageRequest) (*pageResult, error) {
 		}
 	}
 	return &pageResult{
-		title: "Clusters", value: view.Page, view: view, command: s.command(words...),
+		title: "Clusters", value: found, view: view, command: s.command(words...),
 		concerns: whenCurrent(asOf, operations("clusters/"), operations("environments/")),
 	}, nil
+}
+
+// onlyMatching returns the clusters with the memberships that a filter is about: a list of what fails in dev does not show that
+// the same cluster is well in stage.
+func onlyMatching(all []query.Cluster, environment, clusterType string, state comply.State) []query.Cluster {
+	if environment == "" && clusterType == "" && state == "" {
+		return all
+	}
+	clusters := slices.Clone(all)
+	for i := range clusters {
+		clusters[i].Memberships = slices.DeleteFunc(slices.Clone(clusters[i].Memberships), func(m query.Membership) bool {
+			return environment != "" && m.Environment != environment || clusterType != "" && m.ClusterType != clusterType || state != "" && m.State != state
+		})
+	}
+	return clusters
 }
 
 // clusterPage is everything about one cluster.
