@@ -50,6 +50,9 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 // execute runs a command line of a program that is called by a name, which may be a path.
 func execute(ctx context.Context, t *terminal.Terminal, program string, args []string) int {
 	root := newRoot(t)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		completeNoFiles(root) // it walks all flags of all commands, which takes other commands a third of their start
+	}
 	// As a plugin of kubectl, the program is called by another name: https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/.
 	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); name == "kubectl-kalypso" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kalypso"}

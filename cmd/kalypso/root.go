@@ -45,7 +45,6 @@ Exit codes:
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		cli.Group(completion)
 	}
-	completeNoFiles(root)
 	return root
 }
 

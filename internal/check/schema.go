@@ -35,10 +35,13 @@ type Schemas struct {
 	// documents are the schemas of custom resources, by the URL in sources.
 	documents map[string]any
 
-	mu sync.Mutex
-	// compiler caches the compiled schemas of Kubernetes, because its kinds share most of their definitions.
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema // by apiVersion and kind
+
+	// shared compiles the schemas of Kubernetes for all others, because compiling them takes longer than most checks.
+	shared *Schemas
+	// compiler caches what it has compiled, because the kinds of Kubernetes share most of their definitions. Only shared has it.
 	compiler *jsonschema.Compiler
-	compiled map[string]*jsonschema.Schema
 }
 
 // kubernetesURL is the prefix of the URLs of Kubernetes' definitions, followed by their names.
@@ -58,7 +61,7 @@ var kubernetes = sync.OnceValues(func() (*Schemas, error) {
 	if err := json.NewDecoder(unpacked).Decode(&file); err != nil {
 		return nil, err
 	}
-	s := &Schemas{version: file.Version, sources: map[string]string{}, documents: map[string]any{}}
+	s := &Schemas{version: file.Version, sources: map[string]string{}, documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}}
 	// A document is prepared as a whole before any part of it is
 	// compiled, so each definition becomes its own document.
 	for name, definition := range file.Defs {
@@ -68,6 +71,7 @@ var kubernetes = sync.OnceValues(func() (*Schemas, error) {
 	for kind, definition := range file.Kinds {
 		s.sources[kind] = kubernetesURL + definition
 	}
+	s.compiler = newCompiler(library(s.documents))
 	return s, nil
 })
 
@@ -114,8 +118,7 @@ func NewSchemas(definitions map[string][]byte) (*Schemas, []Finding) {
 		// Cannot happen: the file is embedded.
 		return &Schemas{}, []Finding{{Rule: RuleSchema, Level: Refuse, Message: fmt.Sprintf("read the schemas of Kubernetes: %v", err)}}
 	}
-	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), scopes: map[string]string{}, documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}}
-	s.compiler = newCompiler(library(built.documents))
+	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), scopes: map[string]string{}, documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}, shared: built}
 	var findings []Finding
 	for _, file := range slices.Sorted(maps.Keys(definitions)) {
 		manifests, broken := parse(file, definitions[file])
@@ -175,8 +178,12 @@ func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 	if compiled, ok := s.compiled[kind]; ok {
 		return compiled, nil
 	}
+	own, defined := s.documents[from]
+	if s.shared != nil && !defined {
+		return s.shared.schema(kind)
+	}
 	c := s.compiler
-	if own, ok := s.documents[from]; ok {
+	if s.shared != nil {
 		c = newCompiler(schemas.Offline{})
 		if err := c.AddResource(from, own); err != nil {
 			return nil, err

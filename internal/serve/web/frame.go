@@ -19,9 +19,8 @@ func (p *Pages) Frame() *Frame { return &Frame{newSite(p)} }
 
 // Template reads a template that defines "main". Its data is .Page, and .Role is the user's role.
 // It can use the functions and parts of the pages. Template panics if it does not parse: it is embedded, and tests execute it.
-// Call it before the first page is shown.
 func (f *Frame) Template(files fs.FS, name string) *template.Template {
-	return template.Must(template.Must(f.site.templates.frame.Clone()).ParseFS(files, name))
+	return f.site.templates.with(files, name)
 }
 
 // Main is the main part of a page.

@@ -5,8 +5,10 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -17,31 +19,39 @@ import (
 //go:embed pages
 var files embed.FS
 
-// templates has the template of each page by name.
+// templates has the template of each page by name. Each is parsed when it is first shown: parsing all of them takes longer than most requests.
 type templates struct {
-	frame *template.Template
-	pages map[string]*template.Template
+	// shared is what all pages have. It is never executed, because what was executed cannot be cloned.
+	shared *template.Template
+	frame  func() *template.Template
+	pages  map[string]func() *template.Template
 }
 
 // parse reads the embedded templates. Tests execute each of them.
 func parse(p *Pages) templates {
 	shared := template.Must(look.Add(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error")).
 		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/needs.html"))
-	t := templates{frame: shared, pages: map[string]*template.Template{}}
+	t := templates{shared: shared, pages: map[string]func() *template.Template{}}
+	t.frame = sync.OnceValue(func() *template.Template { return template.Must(shared.Clone()) })
 	names := []string{"failure"}
 	for _, one := range routes {
 		names = append(names, one.name)
 	}
 	for _, name := range names {
-		t.pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(files, path.Join("pages", name, "page.html")))
+		t.pages[name] = sync.OnceValue(func() *template.Template { return t.with(files, path.Join("pages", name, "page.html")) })
 	}
 	return t
+}
+
+// with returns what all pages have, with a template.
+func (t templates) with(files fs.FS, name string) *template.Template {
+	return template.Must(template.Must(t.shared.Clone()).ParseFS(files, name))
 }
 
 // main renders the main part of a page. It completes before anything is sent, so that no page is cut off.
 func (t templates) main(name string, data body) ([]byte, error) {
 	var out bytes.Buffer
-	if err := t.pages[name].ExecuteTemplate(&out, "page", data); err != nil {
+	if err := t.pages[name]().ExecuteTemplate(&out, "page", data); err != nil {
 		return nil, fmt.Errorf("show page %q: %w", name, err)
 	}
 	return markInvisible(&out), nil
@@ -54,7 +64,7 @@ func markInvisible(made *bytes.Buffer) []byte { return []byte(visible.Text(made.
 // layout renders the whole page.
 func (t templates) layout(data frame) ([]byte, error) {
 	var out bytes.Buffer
-	if err := t.frame.ExecuteTemplate(&out, "layout.html", data); err != nil {
+	if err := t.frame().ExecuteTemplate(&out, "layout.html", data); err != nil {
 		return nil, fmt.Errorf("show layout: %w", err)
 	}
 	return markInvisible(&out), nil
