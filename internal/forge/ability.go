@@ -84,6 +84,22 @@ type AutoMerger interface {
 	AutoMerge(ctx context.Context, number int, m Merge) error
 }
 
+// Queuer knows the commits on which the forge's merge queue tests pull requests.
+type Queuer interface {
+	// Queued returns the place of a pull request in the merge queue of its base branch; nil if it is in none, or the forge does not tell.
+	Queued(ctx context.Context, number int) (*Queued, error)
+}
+
+// Queued is a pull request in a merge queue.
+type Queued struct {
+	// Commit is what the base branch becomes. Required statuses have to succeed on it, too. Empty until the queue has made it.
+	Commit string
+	// Head is the pull request's head, and SameFiles is whether Commit has exactly its files. Otherwise Commit has changes
+	// of others as well.
+	Head      string
+	SameFiles bool
+}
+
 // Protector reads and sets branch protection.
 type Protector interface {
 	// Protection returns the protection of a branch; the zero value if it is not protected.

@@ -9,7 +9,7 @@ type EventKind string
 const (
 	// EventPush: a branch was created, moved or deleted.
 	EventPush EventKind = "push"
-	// EventPullRequest: a pull request was opened, edited, closed, merged or reopened, or got new commits.
+	// EventPullRequest: a pull request was opened, edited, closed, merged or reopened, or got new commits, or a merge queue tests it.
 	EventPullRequest EventKind = "change"
 	// EventLabel: a pull request got or lost a label.
 	EventLabel EventKind = "label"
@@ -31,7 +31,8 @@ type Event struct {
 	Repository string
 	// Branch is the pushed branch, or the base of the pull request.
 	Branch string
-	// Commit is the new head of the branch, the head of the pull request, or the commit of the status. It is empty for a deleted branch.
+	// Commit is the new head of the branch, the head of the pull request, the commit that a merge queue tests, or the commit of the status.
+	// It is empty for a deleted branch.
 	// Bitbucket Cloud tells only the first 12 digits of the head of a pull request.
 	Commit string
 	// PullRequest is the number of the pull request; otherwise 0.

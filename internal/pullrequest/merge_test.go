@@ -42,6 +42,7 @@ type merging struct {
 	repo   forge.Repository
 	commit *committer
 	now    time.Time
+	manual bool // a user merges
 }
 
 func newMerging(t *testing.T) *merging {
@@ -73,7 +74,7 @@ func (m *merging) round() *pullrequest.PullRequest {
 	err := p.Propose(m.t.Context(), pullrequest.Proposal{
 		Title: "dev: 1 added", Body: func(int) string { return "the plan" }, Digest: "d",
 		Statuses:       []forge.Status{{Context: "kalypso/checks", State: forge.Success}},
-		RequiredChecks: []string{"kalypso/checks"}, AutoMerge: true,
+		RequiredChecks: []string{"kalypso/checks"}, AutoMerge: !m.manual,
 	})
 	if err != nil {
 		m.t.Fatal(err)

@@ -56,6 +56,8 @@ type PullRequest struct {
 	closed *forge.PullRequest
 	// early is set if the statuses of the commit were set before it was pushed.
 	early bool
+	// opened is set if this round opened it.
+	opened bool
 	// denied is the refusal of the statuses, if the credential may not set them.
 	denied error
 }
@@ -182,7 +184,7 @@ func (p *PullRequest) Propose(ctx context.Context, proposal Proposal) error {
 	if mark.Annotated = was.Annotated; was.Merging == mark.Commit {
 		mark.Merging = mark.Commit
 	}
-	for _, do := range []func(context.Context, *Proposal, *Mark) error{p.setStatuses, p.describe, p.explain, p.label, p.merge, p.annotate} {
+	for _, do := range []func(context.Context, *Proposal, *Mark) error{p.setStatuses, p.describe, p.explain, p.label, p.merge, p.followQueue, p.annotate} {
 		if err := do(ctx, &proposal, &mark); err != nil {
 			return err
 		}
@@ -331,7 +333,7 @@ func (p *PullRequest) describe(ctx context.Context, proposal *Proposal, mark *Ma
 		if err != nil {
 			return fmt.Errorf("open the pull request: %w", err)
 		}
-		p.Open = &opened
+		p.Open, p.opened = &opened, true
 		p.did("opened pull request %d", opened.Number)
 		return nil
 	}

@@ -32,6 +32,10 @@ type Harness struct {
 	// the forge has no such decision. Nil skips the rules about reviews.
 	Review func(t *testing.T, url string, number int, d forge.ReviewDecision) bool
 
+	// Queue makes a repository merge through a queue, and returns a function that lets the queue merge what it has tested. Statuses do that
+	// too. Nil for forges without a queue.
+	Queue func(t *testing.T, url string) (finish func())
+
 	// Person is the same forge with another user's credential, which can write everywhere. Optional.
 	Person forge.Forge
 	// Weak is the same forge with a read-only credential. Optional.

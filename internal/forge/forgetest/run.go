@@ -17,6 +17,7 @@ func Run(t *testing.T, start func(t *testing.T) Harness) {
 		{"repository", repositoryRules},
 		{"pull requests", pullRequestRules},
 		{"merge", mergeRules},
+		{"merge queues", queueRules},
 		{"labels", labelRules},
 		{"statuses", statusRules},
 		{"comments", commentRules},

@@ -144,6 +144,8 @@ type Repo struct {
 	Statuses    map[string][]forge.Status
 	Protections map[string]forge.Protection
 	Hooks       []forge.Hook
+	// Queue means that branches are merged into through a queue.
+	Queue bool
 
 	world   *World
 	parents map[string][]string
@@ -184,6 +186,7 @@ func (r *Repo) Move(branch, commit, actor string) {
 			c.Head.Commit = commit
 			c.Version++
 			c.Heads = append(c.Heads, Head{commit, r.world.tick()})
+			c.Group = nil // a queue throws out what changed
 			r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "synchronized", PullRequest: c})
 		}
 	}

@@ -23,6 +23,8 @@ type PullRequest struct {
 	// Auto is the merge that waits for checks. Nil if none does.
 	Auto   *forge.Merge
 	autoBy string
+	// Group is what the merge queue tests. Nil if the pull request is not in the queue.
+	Group *Group
 }
 
 // LabelEvent records that a label was added or removed.
@@ -120,21 +122,30 @@ func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 		return refuse(forge.ErrConflict, "Head branch was modified. Review and try the merge again.")
 	case len(r.missing(c)) > 0:
 		return refuse(forge.ErrConflict, "required checks are missing: "+strings.Join(r.missing(c), ", "))
+	case r.Queue:
+		return refuse(forge.ErrConflict, queueOnly)
 	}
 	commit := r.world.commit()
 	r.parents[commit] = []string{r.Branches[c.Base.Branch], c.Head.Commit}
+	r.merged(actor, c, commit)
+	return nil
+}
+
+// merged closes a pull request whose base moves to a commit.
+func (r *Repo) merged(actor string, c *PullRequest, commit string) {
 	c.Version++
 	c.State, c.EndedBy, c.EndedAt, c.MergeCommit, c.Auto = forge.Merged, actor, r.world.tick(), commit, nil
 	r.Tell(Event{Kind: forge.EventPullRequest, Actor: actor, Action: "closed", PullRequest: c})
 	r.Move(c.Base.Branch, commit, actor)
-	return nil
 }
 
 // missing returns the required checks that have not succeeded.
-func (r *Repo) missing(c *PullRequest) []string {
-	latest := forge.LatestStatuses(r.Statuses[c.Head.Commit])
+func (r *Repo) missing(c *PullRequest) []string { return r.missingOn(c.Head.Commit, c.Base.Branch) }
+
+func (r *Repo) missingOn(commit, base string) []string {
+	latest := forge.LatestStatuses(r.Statuses[commit])
 	var missing []string
-	for _, check := range r.Protections[c.Base.Branch].Checks {
+	for _, check := range r.Protections[base].Checks {
 		if !slices.ContainsFunc(latest, func(s forge.Status) bool { return s.Context == check && s.State == forge.Success }) {
 			missing = append(missing, check)
 		}
@@ -169,6 +180,7 @@ func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 			return r.Merge(c.autoBy, c, *c.Auto)
 		}
 	}
+	r.Dequeue()
 	return nil
 }
 

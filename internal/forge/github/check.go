@@ -25,6 +25,8 @@ type checkRun struct {
 // workflowRun is a run of a workflow of GitHub Actions.
 type workflowRun struct {
 	Name         string    `json:"name"`
+	WorkflowID   int64     `json:"workflow_id"`
+	Event        string    `json:"event"`
 	Status       string    `json:"status"`
 	Conclusion   string    `json:"conclusion"`
 	DisplayTitle string    `json:"display_title"`
@@ -48,20 +50,33 @@ func (r *Repository) Checks(ctx context.Context, commit string) ([]forge.Status,
 	return sorted(append(statuses, runs...)), err
 }
 
-// workflowRuns reads the last run of each workflow.
+// workflowRuns reads the last run of each workflow, for each event that started it: a run for a push says nothing about that for the
+// pull request.
 func (r *Repository) workflowRuns(ctx context.Context, commit string) ([]forge.Status, error) {
 	q := readWorkflows.read("/actions/runs", nil)
 	q.Element, q.Query = "workflow_runs", url.Values{"head_sha": {commit}}
-	known := map[string]bool{}
-	return rest.Select(ctx, &r.Repository, q, func(run workflowRun) forge.Status {
-		return forge.Status{
-			Context: run.Name, State: stateOf(run.Status, run.Conclusion), Description: run.DisplayTitle, URL: run.HTMLURL, Time: run.UpdatedAt,
-		}
-	}, func(s forge.Status) bool { // the newest comes first
-		again := known[s.Context]
-		known[s.Context] = true
+	type started struct {
+		workflow    int64
+		name, event string
+	}
+	known := map[started]bool{}
+	runs, err := rest.Select(ctx, &r.Repository, q, func(run workflowRun) workflowRun { return run }, func(run workflowRun) bool {
+		by := started{run.WorkflowID, run.Name, run.Event}
+		again := known[by] // the newest comes first
+		known[by] = true
 		return !again
 	}, 0)
+	var statuses []forge.Status
+	for _, run := range runs {
+		s := forge.Status{
+			Context: run.Name, State: stateOf(run.Status, run.Conclusion), Description: run.DisplayTitle, URL: run.HTMLURL, Time: run.UpdatedAt,
+		}
+		if run.Event != "" {
+			s.Context += " (" + run.Event + ")"
+		}
+		statuses = append(statuses, s)
+	}
+	return statuses, err
 }
 
 func statusOfRun(run checkRun) forge.Status {

@@ -63,6 +63,9 @@ func New(o Options) (*Forge, error) {
 			return nil
 		}
 	}
+	if o.Transport.Writes == 0 { // a negative number is no limit
+		o.Transport.Writes = writesPerSecond
+	}
 	way := transport.New(o.Transport).Client()
 	if f.app != nil {
 		way.Transport = refreshing{f.app, way.Transport}
@@ -72,6 +75,10 @@ func New(o Options) (*Forge, error) {
 	f.graphQL = rest.Client{Base: graphQL, HTTP: way, Secrets: f.secrets, Explain: f.explain}
 	return f, nil
 }
+
+// writesPerSecond is what GitHub asks for. With the transport's burst, it stays below GitHub's 80 requests a minute that create content.
+// https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api#pause-between-mutative-requests
+const writesPerSecond = 1
 
 // versioned asks for the version of the API that this package knows.
 // https://docs.github.com/rest/about-the-rest-api/api-versions

@@ -223,11 +223,17 @@ func TestChecksWithoutTheRightToReadThem(t *testing.T) {
 	}
 	denied := forgetest.Answer(403, `{"message":"Resource not accessible by personal access token"}`)
 	fake.Faults.Inject(forgetest.Fault{Path: "/check-runs", Times: -1, Answer: denied})
-	fake.Faults.Inject(forgetest.Fault{Path: "/actions/runs", Answer: forgetest.Answer(200, `{"total_count":3,"workflow_runs":[
-		{"name":"build","status":"in_progress"},{"name":"build","status":"completed","conclusion":"success"},
-		{"name":"lint","status":"completed","conclusion":"failure"}]}`)})
+	fake.Faults.Inject(forgetest.Fault{Path: "/actions/runs", Answer: forgetest.Answer(200, `{"total_count":4,"workflow_runs":[
+		{"name":"build","workflow_id":1,"event":"pull_request","status":"in_progress"},
+		{"name":"build","workflow_id":1,"event":"pull_request","status":"completed","conclusion":"success"},
+		{"name":"build","workflow_id":1,"event":"push","status":"completed","conclusion":"success"},
+		{"name":"lint","workflow_id":2,"event":"push","status":"completed","conclusion":"failure"}]}`)})
 	got, err := repo.(forge.Checker).Checks(t.Context(), commit)
-	want := []forge.Status{{Context: "build", State: forge.Pending}, {Context: "lint", State: forge.Failure}}
+	want := []forge.Status{
+		{Context: "build (pull_request)", State: forge.Pending},
+		{Context: "build (push)", State: forge.Success},
+		{Context: "lint (push)", State: forge.Failure},
+	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

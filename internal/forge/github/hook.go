@@ -9,7 +9,7 @@ import (
 )
 
 // hookEvents are the events that [forge.Event] knows.
-var hookEvents = []string{"push", "pull_request", "issue_comment", "status", "check_suite", "pull_request_review"}
+var hookEvents = []string{"push", "pull_request", "issue_comment", "status", "check_suite", "pull_request_review", "merge_group"}
 
 // EnsureHook subscribes a URL. The secret cannot be read, so it is set each time.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {

@@ -54,32 +54,6 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	return "", err
 }
 
-const enqueue = `mutation($input: EnqueuePullRequestInput!) {
-  enqueuePullRequest(input: $input) { clientMutationId }
-}`
-
-// enqueue adds a pull request to the merge queue of its base branch, which merges it later. The error is always set: a [forge.ErrConflict]
-// if the pull request is in the queue.
-func (r *Repository) enqueue(ctx context.Context, number int, head string) error {
-	p, err := r.pull(ctx, mergeLater, number)
-	if err != nil {
-		return err
-	}
-	var answer struct{ Errors []struct{ Message string } }
-	err = r.forge.graphQL.Do(ctx, rest.Request{
-		Op: mergeLater.name, Where: r.Of.String(), Right: mergeLater.right, Method: http.MethodPost, Path: "/graphql", Out: &answer, Repeatable: true,
-		In: map[string]any{"query": enqueue, "variables": map[string]any{"input": map[string]any{"pullRequestId": p.NodeID, "expectedHeadOid": head}}},
-	})
-	if err != nil {
-		return err
-	}
-	detail := "it is in the merge queue"
-	if len(answer.Errors) > 0 && !strings.Contains(strings.ToLower(answer.Errors[0].Message), "already") {
-		detail = "it cannot be added to the merge queue: " + answer.Errors[0].Message
-	}
-	return rest.Failure{Op: mergeLater.name, Where: r.Of.String(), Status: http.StatusConflict, Message: detail, Secrets: r.forge.inUse()}.Error()
-}
-
 func (r *Repository) unchecked(o operation) error {
 	return &forge.Error{Kind: forge.ErrInvalid, Op: o.name, Where: r.Of.String(), Detail: "no commit was checked"}
 }

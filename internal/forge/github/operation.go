@@ -26,6 +26,7 @@ var (
 	editPullRequest  = operation{name: "edit pull request", right: "pull_requests=write"}
 	mergePullRequest = operation{name: "merge pull request", right: "contents=write"}
 	mergeLater       = operation{name: "merge pull request later", right: "contents=write"}
+	readQueue        = operation{name: "read merge queue", right: "contents=read"}
 
 	createLabel = operation{name: "create label", right: "issues=write"}
 	addLabels   = operation{name: "add labels", right: "issues=write", repeatable: true}

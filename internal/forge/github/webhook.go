@@ -22,7 +22,8 @@ type payload struct {
 		SHA       string    `json:"head_sha"`
 		UpdatedAt time.Time `json:"updated_at"`
 	} `json:"check_suite"`
-	Comment *struct {
+	MergeGroup mergeGroup `json:"merge_group"`
+	Comment    *struct {
 		UpdatedAt time.Time `json:"updated_at"`
 	} `json:"comment"`
 	Repository struct {
@@ -72,6 +73,9 @@ func (p payload) locate(kind string, e *forge.Event) {
 		}
 		on := pullRequestOf(*p.PullRequest)
 		e.PullRequest, e.Branch, e.Commit, e.Time = on.Number, on.Base.Branch, on.Head.Commit, p.PullRequest.UpdatedAt
+	case "merge_group":
+		e.Kind, e.Commit = forge.EventPullRequest, p.MergeGroup.HeadSHA
+		e.Branch, e.PullRequest = strings.TrimPrefix(p.MergeGroup.BaseRef, "refs/heads/"), p.MergeGroup.number()
 	case "status":
 		e.Kind, e.Commit, e.Time = forge.EventStatus, p.SHA, p.UpdatedAt
 	case "check_suite":

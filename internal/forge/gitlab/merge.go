@@ -9,10 +9,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergePullRequest merges a merge request. If the forge refuses, it may already be merged,
+// MergePullRequest merges a merge request, or adds it to the merge train of its base branch if the project has trains: the train merges it
+// later, and the error is a [forge.ErrConflict] until then. If the forge refuses, it may already be merged,
 // perhaps by an earlier request of ours whose answer was lost.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
-	merged, err := r.merge(ctx, number, "merge pull request", m, false)
+	trains, err := r.mergesByTrain(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	var merged mergeRequest
+	if trains {
+		err = r.board(ctx, number, m)
+	} else {
+		merged, err = r.merge(ctx, number, mergeNow, m, false)
+	}
 	if errors.Is(err, forge.ErrConflict) || errors.Is(err, forge.ErrUnavailable) {
 		before, readErr := r.mergeRequest(ctx, number)
 		if readErr != nil || before.State != "merged" || before.SHA != m.Head {
@@ -24,14 +34,16 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 		return "", err
 	}
 	if merged.State != "merged" {
-		return "", r.Fail(forge.ErrConflict, "merge pull request", "the forge did not merge it")
+		return "", r.Fail(forge.ErrConflict, mergeNow, "the forge did not merge it")
 	}
 	return merged.commit(), nil
 }
 
+const mergeNow = "merge pull request"
+
 // AutoMerge requests a merge once the pipeline succeeds and all other requirements are met.
 // GitLab refuses to wait if there is no pipeline. Then AutoMerge tries to merge at once,
-// which GitLab also refuses if a requirement is missing.
+// which GitLab also refuses if a requirement is missing. In projects with merge trains, GitLab adds it to the train then.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	_, err := r.merge(ctx, number, "merge pull request later", m, true)
 	var e *forge.Error

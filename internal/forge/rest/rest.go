@@ -53,6 +53,8 @@ type Request struct {
 	ContentType string
 	// Repeatable marks a POST as idempotent.
 	Repeatable bool
+	// Reads marks a POST as a read.
+	Reads bool
 	// MissingOK means that [forge.ErrNotFound] is not an error. Out stays unchanged then.
 	MissingOK bool
 	// Element names the list in a response that is an object, for [Pages].
@@ -94,7 +96,7 @@ func (c *Client) query(r Request) url.Values {
 }
 
 func (c *Client) do(ctx context.Context, r Request) (http.Header, error) {
-	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable})
+	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable, Reads: r.Reads})
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()

@@ -35,6 +35,9 @@ type Config struct {
 	// Rate limits requests per second; 0 means no limit. Burst is how many of them can start at once; 0 means 10.
 	Rate  float64
 	Burst int
+	// Writes limits requests per second that are not reads; without a positive number, there is no limit. WriteBurst is how many of them can start at once; 0 means 20.
+	Writes     float64
+	WriteBurst int
 	// Concurrent limits the requests that run at the same time; 0 means 8.
 	Concurrent int
 
@@ -55,6 +58,7 @@ func (c Config) withDefaults() Config {
 	c.MaxWait = cmp.Or(c.MaxWait, time.Minute)
 	c.MaxBody = cmp.Or(c.MaxBody, 32<<20)
 	c.Burst = cmp.Or(c.Burst, 10)
+	c.WriteBurst = cmp.Or(c.WriteBurst, 20)
 	c.Concurrent = cmp.Or(c.Concurrent, 8)
 	if c.Clock == nil {
 		c.Clock = SystemClock{}
@@ -89,6 +93,8 @@ type Operation struct {
 	Name string
 	// Repeatable marks a POST as idempotent.
 	Repeatable bool
+	// Reads marks a POST as a read, such as a query of GraphQL.
+	Reads bool
 }
 
 type operationKey struct{}

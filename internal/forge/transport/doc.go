@@ -8,7 +8,7 @@
 //	                                    ├ 409 because of a lock: this request waits
 //	                                    └ 5xx, no response: this request waits, if it can be repeated
 //
-// The gate delays requests while the forge wants us to wait, spaces them to a rate, and limits how many run at once.
+// The gate delays requests while the forge wants us to wait, spaces them to a rate, writes to one of their own, and limits how many run at once.
 // A wait longer than [Config.MaxWait] is an error with the duration, so that the caller's queue can do other work.
 //
 // A request can be repeated if it is idempotent by its method or [Operation.Repeatable]. Any request can be repeated

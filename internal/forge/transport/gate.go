@@ -11,26 +11,48 @@ type gate struct {
 	clock   Clock
 	maxWait time.Duration
 	slots   chan struct{}
-	// interval is the time between two requests, burst the time that unused intervals can add up to.
-	interval, burst time.Duration
 
 	mu     sync.Mutex
 	closed time.Time // until then the forge wants no requests
-	next   time.Time // when the next request is due at the rate
+	// all requests are spaced, and writes among them.
+	all, writes pace
+}
+
+// pace spaces requests.
+type pace struct {
+	// interval is the time between two requests, burst the time that unused intervals can add up to.
+	interval, burst time.Duration
+	next            time.Time // when the next request is due
+}
+
+func newPace(rate float64, burst int) pace {
+	if rate <= 0 {
+		return pace{}
+	}
+	interval := time.Duration(float64(time.Second) / rate)
+	return pace{interval: interval, burst: interval * time.Duration(burst-1)}
 }
 
 func newGate(c Config) *gate {
-	g := &gate{clock: c.Clock, maxWait: c.MaxWait, slots: make(chan struct{}, c.Concurrent)}
-	if c.Rate > 0 {
-		g.interval = time.Duration(float64(time.Second) / c.Rate)
-		g.burst = g.interval * time.Duration(c.Burst-1)
+	return &gate{
+		clock: c.Clock, maxWait: c.MaxWait, slots: make(chan struct{}, c.Concurrent),
+		all: newPace(c.Rate, c.Burst), writes: newPace(c.Writes, c.WriteBurst),
 	}
-	return g
 }
 
-// enter waits until a request can start. If the gate is closed for too long, leave is nil and closed says how long.
-// It takes a slot first, so that requests that wait for one notice when the gate closes.
-func (g *gate) enter(ctx context.Context) (leave func(), closed time.Duration, err error) {
+// enter waits until a request can start. If it would have to wait for too long, leave is nil and closed says how long.
+// Writes wait for their turn without a slot, so that they do not hold up reads. Then it takes a slot, so that requests
+// that wait for one notice when the gate closes.
+func (g *gate) enter(ctx context.Context, writes bool) (leave func(), closed time.Duration, err error) {
+	if writes {
+		wait, tooLong := g.reserve(&g.writes, g.maxWait)
+		if tooLong {
+			return nil, wait, nil
+		}
+		if err := g.sleep(ctx, wait); err != nil {
+			return nil, 0, err
+		}
+	}
 	select {
 	case g.slots <- struct{}{}:
 		leave = func() { <-g.slots }
@@ -46,10 +68,9 @@ func (g *gate) enter(ctx context.Context) (leave func(), closed time.Duration, e
 
 // pause waits for the rate, and then until the gate opens.
 func (g *gate) pause(ctx context.Context) (closed time.Duration, err error) {
-	if wait := g.reserve(); wait > 0 {
-		if err := g.clock.Sleep(ctx, wait); err != nil {
-			return 0, err
-		}
+	wait, _ := g.reserve(&g.all, 0)
+	if err := g.sleep(ctx, wait); err != nil {
+		return 0, err
 	}
 	for {
 		wait, tooLong := g.wait()
@@ -65,6 +86,13 @@ func (g *gate) pause(ctx context.Context) (closed time.Duration, err error) {
 	}
 }
 
+func (g *gate) sleep(ctx context.Context, wait time.Duration) error {
+	if wait <= 0 {
+		return nil
+	}
+	return g.clock.Sleep(ctx, wait)
+}
+
 // wait returns how long the gate stays closed.
 func (g *gate) wait() (wait time.Duration, tooLong bool) {
 	g.mu.Lock()
@@ -73,20 +101,24 @@ func (g *gate) wait() (wait time.Duration, tooLong bool) {
 	return wait, wait > g.maxWait
 }
 
-// reserve takes the next start time at the rate, and returns how long to wait for it.
-func (g *gate) reserve() time.Duration {
+// reserve takes the next start time at a pace, and returns how long to wait for it. It takes none that is more than most away;
+// 0 means no limit.
+func (g *gate) reserve(p *pace, most time.Duration) (wait time.Duration, tooLong bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.interval == 0 {
-		return 0
+	if p.interval == 0 {
+		return 0, false
 	}
 	now := g.clock.Now()
-	if earliest := now.Add(-g.burst); g.next.Before(earliest) {
-		g.next = earliest
+	if earliest := now.Add(-p.burst); p.next.Before(earliest) {
+		p.next = earliest
 	}
-	wait := g.next.Sub(now)
-	g.next = g.next.Add(g.interval)
-	return wait
+	wait = p.next.Sub(now)
+	if most > 0 && wait > most {
+		return wait, true
+	}
+	p.next = p.next.Add(p.interval)
+	return wait, false
 }
 
 // close delays all requests for a duration, unless they are already delayed for longer.

@@ -80,7 +80,7 @@ func loopback(host string) bool {
 
 // attempt sends a request once, and reads the whole response.
 func (t *Transport) attempt(request *http.Request, op Operation, number int) outcome {
-	leave, closed, err := t.gate.enter(request.Context())
+	leave, closed, err := t.gate.enter(request.Context(), writes(request, op))
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -154,6 +154,11 @@ func (t *Transport) judge(r *http.Request, op Operation, answer *http.Response, 
 func passing(err error) bool {
 	var known *forge.Error
 	return !errors.As(err, &known) && !errors.Is(err, errTooLarge)
+}
+
+// writes reports whether a request may change something.
+func writes(r *http.Request, op Operation) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !op.Reads
 }
 
 // repeatable reports whether a request is idempotent. In the APIs of forges, PATCH is.

@@ -177,6 +177,29 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// Writes are spaced, and reads are not. A write that would wait for longer than a minute is an error that says how long.
+func TestWritesAreSpaced(t *testing.T) {
+	server, _ := answers(t, forgetest.Answer(200, ""))
+	c, clock := client(t, server.URL, transport.Config{Writes: 1, WriteBurst: 2})
+	for _, method := range []string{"PATCH", "DELETE", "GET", "PUT", "GET"} {
+		if _, err := do(t, c, method, server.URL, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slept := clock.Slept(); !cmp.Equal(slept, []time.Duration{time.Second}) {
+		t.Errorf("after two writes at once, slept %v, want a second before the third", slept)
+	}
+	c, _ = client(t, server.URL, transport.Config{Writes: 0.01, WriteBurst: 1})
+	if _, err := do(t, c, "PUT", server.URL, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err := do(t, c, "PUT", server.URL, "")
+	var limited *forge.Error
+	if !errors.As(err, &limited) || !errors.Is(err, forge.ErrRateLimited) || limited.RetryAfter != 100*time.Second {
+		t.Errorf("got %v, want that it waits for 100 s", err)
+	}
+}
+
 func TestConcurrencyIsBounded(t *testing.T) {
 	entered, release := make(chan struct{}, 10), make(chan struct{})
 	server, _ := answers(t, func(http.ResponseWriter, *http.Request) {

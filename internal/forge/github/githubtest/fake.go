@@ -84,6 +84,9 @@ func refuse(c *forgetest.Call, r forgetest.Refusal) {
 func (f *Fake) Forge(t *testing.T, o github.Options) *github.Forge {
 	t.Helper()
 	o.URL, o.Transport.MaxBody = f.URL, 8<<20
+	if o.Transport.Clock == nil {
+		o.Transport.Writes = -1 // tests do not wait
+	}
 	adapter, err := github.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +100,7 @@ func Harness(t *testing.T) forgetest.Harness {
 	h := f.Server.Harness("acme", func(token string, c transport.Config) forge.Forge {
 		return f.Forge(t, github.Options{Token: forge.NewSecret(token), Transport: c})
 	})
+	h.Queue = func(_ *testing.T, url string) func() { return f.MergeQueue(url) }
 	h.Fake.RateLimits = limits(h.Fake.Clock)
 	return h
 }

@@ -144,5 +144,12 @@ func describe(r *forgetest.Repo, e forgetest.Event) (string, object) {
 		issue := object{"number": e.PullRequest.Number, "pull_request": object{"url": "https://github.example.com/x"}}
 		return "issue_comment", object{"action": "created", "issue": issue, "comment": object{"updated_at": e.PullRequest.CreatedAt}}
 	}
+	if e.Action == "checks_requested" {
+		base := e.PullRequest.Base
+		return "merge_group", object{"action": e.Action, "merge_group": object{
+			"head_sha": e.Commit, "base_sha": base.Commit, "base_ref": "refs/heads/" + base.Branch,
+			"head_ref": fmt.Sprintf("refs/heads/gh-readonly-queue/%s/pr-%d-%s", base.Branch, e.PullRequest.Number, base.Commit),
+		}}
+	}
 	return "pull_request", object{"action": e.Action, "number": e.PullRequest.Number, "pull_request": pullOf(r, e.PullRequest)}
 }

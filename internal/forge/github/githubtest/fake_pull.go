@@ -194,6 +194,8 @@ func (c *call) mergePull() {
 	switch err := c.Repo.Merge(c.Actor, c.Pull, forge.Merge{Head: in.SHA}); {
 	case err == nil:
 		c.JSON(200, object{"sha": c.Pull.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
+	case strings.Contains(err.Error(), "merge queue"):
+		c.fail(405, err.(*forge.Error).Detail)
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Required status check is expected.")
 	case strings.Contains(err.Error(), "modified"):
@@ -201,38 +203,4 @@ func (c *call) mergePull() {
 	default:
 		c.fail(405, "Pull Request is not mergeable")
 	}
-}
-
-// graphQL supports one mutation.
-func (c *call) graphQL() {
-	var in struct {
-		Query     string
-		Variables struct {
-			Input struct{ PullRequestID, ExpectedHeadOid, MergeMethod string }
-		}
-	}
-	c.Read(&in)
-	input := in.Variables.Input
-	path, number, _ := strings.Cut(strings.TrimPrefix(input.PullRequestID, "PR_"), "_")
-	r := c.fake.World.Repo(path)
-	if r == nil || !strings.Contains(in.Query, "enablePullRequestAutoMerge(input: $input)") || input.MergeMethod == "" {
-		c.JSON(200, object{"errors": []object{{"type": "NOT_FOUND", "message": "Could not resolve to a node"}}})
-		return
-	}
-	for _, p := range r.PullRequests {
-		if fmt.Sprint(p.Number) != number {
-			continue
-		}
-		if method := strings.ToLower(input.MergeMethod); c.fake.Methods != nil && !slices.Contains(c.fake.Methods, method) {
-			c.JSON(200, object{"errors": []object{{"type": "UNPROCESSABLE", "message": "Merge method " + method + " is not allowed on this repository"}}})
-			return
-		}
-		if err := r.AutoMerge(c.Actor, p, forge.Merge{Head: input.ExpectedHeadOid}); err != nil {
-			c.JSON(200, object{"data": object{"enablePullRequestAutoMerge": nil}, "errors": []object{{
-				"type": "UNPROCESSABLE", "message": err.Error(),
-			}}})
-			return
-		}
-	}
-	c.JSON(200, object{"data": object{"enablePullRequestAutoMerge": object{"clientMutationId": nil}}})
 }

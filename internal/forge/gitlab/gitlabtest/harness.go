@@ -20,6 +20,7 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 	h.Review = func(t *testing.T, url string, number int, d forge.ReviewDecision) bool {
 		return d != "" && review(t, url, number, d) // comments are none of reviews
 	}
+	h.Queue = func(_ *testing.T, url string) func() { return s.MergeQueue(url) }
 	h.Fake.RateLimits = rateLimits(h.Fake.Clock)
 	return s, h
 }

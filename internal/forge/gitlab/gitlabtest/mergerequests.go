@@ -171,3 +171,32 @@ func (c *call) labelEvents() {
 		}
 	}))
 }
+
+// readCar answers with the place of a merge request in a merge train.
+func (c *call) readCar() {
+	if !c.Repo.Queue || c.Pull.Group == nil {
+		c.notFound("Merge Train Merge Request")
+		return
+	}
+	c.JSON(http.StatusOK, c.car())
+}
+
+func (c *call) car() map[string]any {
+	return map[string]any{
+		"id": c.Pull.Number + 2000, "status": "fresh", "target_branch": c.Pull.Base.Branch, "merged_at": nil,
+		"merge_request": map[string]any{"iid": c.Pull.Number, "state": stateNames[c.Pull.State]},
+	}
+}
+
+func (c *call) addCar() {
+	switch err := c.Repo.Enqueue(c.Actor, c.Pull, c.text("sha")); {
+	case !c.Repo.Queue:
+		c.say(http.StatusForbidden, "403 Forbidden")
+	case c.text("sha") != c.Pull.Head.Commit:
+		c.say(http.StatusConflict, "SHA does not match HEAD of source branch: "+c.Pull.Head.Commit)
+	case err != nil:
+		c.say(http.StatusBadRequest, "400 Bad request - "+err.Error())
+	default:
+		c.JSON(http.StatusCreated, []any{c.car()})
+	}
+}

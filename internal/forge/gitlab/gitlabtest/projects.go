@@ -38,6 +38,7 @@ func (c *call) readProject() {
 	c.JSON(http.StatusOK, map[string]any{
 		"id": c.Repo.ID, "path_with_namespace": c.Repo.Path, "default_branch": c.Repo.DefaultBranch, "description": c.Repo.Description,
 		"only_allow_merge_if_pipeline_succeeds": c.project.pipelines, "only_allow_merge_if_all_discussions_are_resolved": c.project.threads,
+		"merge_trains_enabled": c.Repo.Queue,
 	})
 }
 

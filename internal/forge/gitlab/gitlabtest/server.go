@@ -83,6 +83,8 @@ var routes = map[string]func(*call){
 	"GET /merge_requests/{pull}":                       (*call).readMergeRequest,
 	"PUT /merge_requests/{pull}":                       (*call).editMergeRequest,
 	"PUT /merge_requests/{pull}/merge":                 (*call).merge,
+	"GET /merge_trains/merge_requests/{pull}":          (*call).readCar,
+	"POST /merge_trains/merge_requests/{pull}":         (*call).addCar,
 	"GET /merge_requests/{pull}/approvals":             (*call).readApprovals,
 	"GET /merge_requests/{pull}/reviewers":             (*call).listReviewers,
 	"GET /merge_requests/{pull}/versions":              (*call).listVersions,
