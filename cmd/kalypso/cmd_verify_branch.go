@@ -44,6 +44,8 @@ type verifiedBranch struct {
 	Unknown string `json:"unknown,omitempty"`
 	// Files are those that differ.
 	Files []verifiedFile `json:"files"`
+	// Unmanaged are files in these folders that nothing renders, as spec.unmanaged of the GitOpsRepo permits.
+	Unmanaged []verifiedFile `json:"unmanaged,omitempty"`
 }
 
 // verifiedFile is a file that differs, with the commit that changed it and its author, as the commit says without
@@ -118,9 +120,15 @@ func (c *verifyCommand) verifiedBranch(ctx context.Context, repositories any, at
 		Environment: c.environment, Repository: secret.Redact(at.Repo), Branch: at.Branch, Commit: a.Commit, Inputs: a.Inputs,
 		Rendered: a.Rendered(), Unknown: a.Unknown, Files: []verifiedFile{},
 	}
-	for _, file := range a.Files {
+	changed := func(file string) verifiedFile {
 		change := schedule.ChangeOf(ctx, repositories, at, file)
-		r.Files = append(r.Files, verifiedFile{File: file, Commit: change.Commit, Author: change.Author})
+		return verifiedFile{File: file, Commit: change.Commit, Author: change.Author}
+	}
+	for _, file := range a.Files {
+		r.Files = append(r.Files, changed(file))
+	}
+	for _, file := range a.Unmanaged {
+		r.Unmanaged = append(r.Unmanaged, changed(file))
 	}
 	return r
 }
@@ -130,15 +138,22 @@ func (c *verifyCommand) showBranch(w io.Writer, r *verifiedBranch) error {
 	switch {
 	case r.Rendered:
 		fmt.Fprintf(w, "%s  it has what its commits render: %s\n", c.t.OutStyle.Green("ok"), terminal.Printable(r.Inputs))
-		return nil
 	case r.Unknown != "":
 		fmt.Fprintf(w, "%s  it cannot be compared: %s\n", c.t.OutStyle.Red("no"), terminal.Printable(r.Unknown))
 	}
 	if len(r.Files) > 0 {
 		fmt.Fprintf(w, "%s  %s not as its commits render: %s\n", c.t.OutStyle.Red("no"), terminal.Count(len(r.Files), "file"), terminal.Printable(r.Inputs))
 	}
-	for _, f := range r.Files {
+	showFiles(w, r.Files)
+	if len(r.Unmanaged) > 0 {
+		fmt.Fprintf(w, "--  %s left to others by spec.unmanaged of the GitOpsRepo, not compared:\n", terminal.Count(len(r.Unmanaged), "file"))
+	}
+	showFiles(w, r.Unmanaged)
+	return nil
+}
+
+func showFiles(w io.Writer, files []verifiedFile) {
+	for _, f := range files {
 		fmt.Fprintf(w, "    %s: %s\n", terminal.Printable(f.File), terminal.Printable(schedule.FileChange{Commit: f.Commit, Author: f.Author}.String()))
 	}
-	return nil
 }

@@ -193,7 +193,7 @@ func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	return &GitOpsRepo{
 		Repo: spec.Repo, Branch: spec.Branch, Path: spec.Path,
 		AutoMerge: spec.AutoMerge, Budget: budget, RemoveHandedOver: spec.HandedOver == v1alpha1.HandedOverRemove,
-		Publish: spec.Publish, Origin: o.Origin,
+		Publish: spec.Publish, Unmanaged: spec.Unmanaged, Origin: o.Origin,
 	}
 }
 

@@ -60,12 +60,13 @@ func (d *decoder) workspace(n *yaml.Node, name, field string) {
 	}
 }
 
-// checkGitOpsRepo reports and removes an invalid budget, and an invalid place to publish to. The repository is used with the default budget,
-// which is safe, and nothing is published.
+// checkGitOpsRepo reports and removes an invalid budget, an invalid place to publish to, and invalid paths of others. The repository is
+// used with the default budget, which is safe, and nothing is published.
 func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	d.repository(root, &repo.Spec.Repository, "spec")
 	oneOf(d, root, repo.Spec.HandedOver, []v1alpha1.HandedOver{v1alpha1.HandedOverKeep, v1alpha1.HandedOverRemove}, "spec", "handedOver")
 	checkPublish(d, root, repo)
+	checkUnmanaged(d, root, repo)
 	n := lookup(root, "spec", "deletionBudget")
 	if n == nil || repo.Spec.DeletionBudget == nil {
 		return

@@ -307,6 +307,8 @@ type GitOpsRepo struct {
 	RemoveHandedOver bool
 	// Publish is the repository of a registry for merged commits, "oci://host/path"; empty publishes nothing.
 	Publish string
+	// Unmanaged are the paths in the generated folders that Kalypso leaves to others.
+	Unmanaged Unmanaged
 	Origin
 }
 

@@ -45,6 +45,9 @@ func (l *Loader) gitOps(ctx context.Context, loaded *Loaded, folder string, befo
 	}
 	g.Exists, g.Head = true, head
 	branch.Root, branch.Before = at.Path, before
+	if repo := loaded.Snapshot.GitOps; repo != nil {
+		branch.Unmanaged = repo.Unmanaged
+	}
 	g.Published, err = bundle.ReadPublished(branch, loaded.Snapshot.Environment, knownClusterTypes(loaded.Snapshot), loaded.mayExist)
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)

@@ -35,6 +35,9 @@ func (c FileChange) String() string {
 // maxNotRendered is how many files are named with the commits that changed them.
 const maxNotRendered = 20
 
+const addedHint = "delete it on the GitOps branch, or move it out of the folders that Kalypso writes; clusters apply it, but it was not planned or checked. " +
+	"A file of another program beside the assignments of the platform can be permitted with spec.unmanaged of the GitOpsRepo"
+
 // NotRendered returns a problem for each file of a GitOps branch that is not what Kalypso rendered: those that were
 // added to its folders, and the drift. repositories may have the ability [Changes].
 func NotRendered(ctx context.Context, repositories any, at Location, added []string, drift []bundle.Drift) []fleet.Problem {
@@ -45,7 +48,7 @@ func NotRendered(ctx context.Context, repositories any, at Location, added []str
 		}
 	}
 	for _, file := range added {
-		add(file, "added", "delete it on the GitOps branch, or move it out of the folders that Kalypso writes; clusters apply it, but it was not planned or checked")
+		add(file, "added", addedHint)
 	}
 	for _, d := range drift {
 		what := "changed"
@@ -98,6 +101,8 @@ type Audit struct {
 	Inputs string
 	// Files are those that differ, sorted.
 	Files []string
+	// Unmanaged are files that nothing renders, and that the GitOpsRepo leaves to others, sorted.
+	Unmanaged []string
 	// Unknown explains why it could not be compared; optional.
 	Unknown string
 	// During identifies the state in which it was compared. In another one, it is tried again if the result is unknown.
@@ -153,9 +158,9 @@ func (v *Versions) Audit(ctx context.Context, r Request, commit string) (Locatio
 	for _, c := range draft.Bundle.Changes() {
 		audit.Files = append(audit.Files, c.Path)
 	}
-	if p := draft.GitOps.Published; p != nil {
-		audit.Add(p.Added, p.Drift)
-	}
+	// What others may add is what the control plane says now, not when the commit was rendered.
+	audit.Add(head.Published.Added, head.Published.Drift)
+	audit.Unmanaged = head.Published.Unmanaged
 	return at, audit, nil
 }
 

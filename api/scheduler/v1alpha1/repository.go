@@ -85,6 +85,17 @@ type GitOpsRepoSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^(oci://[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+)?$`
 	Publish string `json:"publish,omitempty"`
+
+	// Unmanaged are paths in the folders of the GitOps branch where other programs or users keep files that clusters apply, such as
+	// */flux-system/: a file, or a folder with "/" at its end, relative to path. A "*" stands for one whole name, which is not the last.
+	// Other added files stop promotion. Files in the folder of an assignment, and whole folders of cluster types, clusters and rings,
+	// can't be permitted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:Pattern=`^([^/*?\[\]\\]+|\*)(/([^/*?\[\]\\]+|\*))*/[^/*?\[\]\\]+/?$`
+	Unmanaged []string `json:"unmanaged,omitempty"`
 }
 
 // HandedOver is what happens to objects of a reconciler that others have taken over from.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -53,6 +54,7 @@ func (v Plan) Write(w io.Writer) error {
 		fmt.Fprintf(w, "\n  %s\n", terminal.Printable(text))
 	}
 	v.drift(w)
+	v.unmanaged(w)
 	v.sum(w)
 	v.problems(w)
 	for _, r := range v.Plan.Refusals {
@@ -102,6 +104,21 @@ func (v Plan) drift(w io.Writer) {
 	}
 }
 
+// unmanaged prints files that others keep in the folders that Kalypso writes.
+func (v Plan) unmanaged(w io.Writer) {
+	files := v.Plan.Unmanaged
+	if len(files) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  left to others by spec.unmanaged of the GitOpsRepo, not rendered and not checked:\n")
+	for _, file := range files[:min(len(files), maxProblems)] {
+		fmt.Fprintf(w, "    %s\n", terminal.Printable(file))
+	}
+	if n := len(files) - maxProblems; n > 0 {
+		fmt.Fprintf(w, "    and %d more\n", n)
+	}
+}
+
 // sum prints the totals and the deletion budget.
 func (v Plan) sum(w io.Writer) {
 	c, b := v.Plan.Counts, v.Plan.Budget
@@ -136,6 +153,8 @@ func (v Plan) problems(w io.Writer) {
 		}
 	}
 	t, left := &terminal.Table{Indent: "  "}, 0
+	var hints []string // of the GitOps branch, which "kalypso validate" doesn't read
+	others := v.Plan.Counts.Held > 0
 	for _, p := range v.Plan.Problems {
 		switch {
 		case p.Severity == fleet.SeverityNotice || shown[p]:
@@ -143,6 +162,11 @@ func (v Plan) problems(w io.Writer) {
 			left++
 		default:
 			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(WithPosition(Message(p), p.Position)))
+			if p.Kind != fleet.KindNotRendered {
+				others = true
+			} else if !slices.Contains(hints, p.Hint) {
+				hints = append(hints, p.Hint)
+			}
 		}
 	}
 	if len(t.Rows) > 0 {
@@ -152,7 +176,10 @@ func (v Plan) problems(w io.Writer) {
 	if left > 0 {
 		fmt.Fprintf(w, "  and %s\n", terminal.Count(left, "more problem"))
 	}
-	if len(t.Rows) > 0 || v.Plan.Counts.Held > 0 {
+	for _, hint := range hints {
+		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("to mend the GitOps branch: "+terminal.Printable(hint)))
+	}
+	if others {
 		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("to see what to do, run kalypso validate "+cmp.Or(v.Args, "-e "+terminal.ShellWord(v.Plan.Environment))))
 	}
 }

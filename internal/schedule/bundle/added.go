@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/pull"
 )
 
-// Applies reports whether a reconciler may apply a file, by its name. Others, such as a README, change nothing on
-// clusters.
+// Applies reports whether a reconciler may apply a file, by its name, or skips others because of it, as Flux does because
+// of a .sourceignore. Others, such as a README, change nothing on clusters.
 func Applies(file string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonnet"}, strings.ToLower(path.Ext(file))) || path.Base(file) == "Kustomization"
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".jsonnet", ".sourceignore"}, strings.ToLower(path.Ext(file))) || path.Base(file) == "Kustomization"
 }
 
 // addedTo returns the files in a recorded folder that clusters may apply and that no inventory lists. The folder
@@ -43,4 +44,33 @@ func (f *Folder) addedTo(at string, t *Tree) []string {
 		}
 	}
 	return added
+}
+
+// permit adds the files that were added to a folder, except for those that the GitOpsRepo leaves to others. In the folder
+// of an assignment, it can't: its reconciler would apply them.
+func (p *Published) permit(f *Folder) {
+	for _, file := range f.added {
+		below := strings.TrimPrefix(strings.TrimPrefix(file, p.branch.Root), "/")
+		target, _, _ := strings.Cut(strings.TrimPrefix(below, f.Name+"/"), "/")
+		if _, ours := f.Assignment(target); !ours && p.branch.Unmanaged.Has(f.Name, below) {
+			p.Unmanaged = append(p.Unmanaged, file)
+			continue
+		}
+		p.Added = append(p.Added, file)
+	}
+}
+
+// addedToPull adds the files beside the one with which a cluster pulls: the cluster applies its whole folder.
+func (p *Published) addedToPull(root, cluster string) {
+	at := pull.Folder(cluster)
+	p.branch.Top.folder(path.Join(root, at)).files(at, func(f File) bool {
+		switch file := path.Join(root, f.Path); {
+		case file == pullPath(root, cluster) || !Applies(file):
+		case p.branch.Unmanaged.Has(at, f.Path):
+			p.Unmanaged = append(p.Unmanaged, file)
+		default:
+			p.Added = append(p.Added, file)
+		}
+		return true
+	})
 }

@@ -97,6 +97,8 @@ type Branch struct {
 	Read func(path string) ([]byte, error)
 	// Before is what was read of the branch before: what has not changed is not read again. Optional.
 	Before *Published
+	// Unmanaged are the paths in the folders of the environment that others may use.
+	Unmanaged fleet.Unmanaged
 }
 
 // reader returns what reads the trees of the branch.

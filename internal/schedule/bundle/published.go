@@ -21,8 +21,9 @@ type Published struct {
 	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
 	// Added lists the files in the folders of the environment that clusters may apply and that no inventory lists,
-	// sorted. Kalypso leaves them alone: another program or a user wrote them.
-	Added []string
+	// sorted. Kalypso leaves them alone: another program or a user wrote them. Unmanaged are those of them that the
+	// GitOpsRepo permits; they are not in Added.
+	Added, Unmanaged []string
 	// Promoted is the content of the environment's tracking file without white space; empty if there is none.
 	Promoted string
 	// Problems are inventories that cannot be read, or belong to another environment.
@@ -78,6 +79,7 @@ func ReadPublished(branch Branch, environment string, clusterTypes []string, exi
 	p.Problems = append(p.Problems, r.disowned...)
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
 	slices.Sort(p.Added)
+	slices.Sort(p.Unmanaged)
 	p.tracking = TrackingPath
 	if p.shares(exists) {
 		p.tracking = path.Join(branch.Root, TrackingPath)
@@ -345,7 +347,7 @@ func (b *Bundle) AsPublished() (*Published, error) {
 		return b.published.Read(path)
 	}}
 	if b.Snapshot.GitOps != nil {
-		branch.Root = b.Snapshot.GitOps.Path
+		branch.Root, branch.Unmanaged = b.Snapshot.GitOps.Path, b.Snapshot.GitOps.Unmanaged
 	}
 	if b.published != nil {
 		b.published.top().files("", func(f File) bool {

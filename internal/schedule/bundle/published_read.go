@@ -85,7 +85,7 @@ func (r *publishedReader) add(all []string, found []readFolder) error {
 		}
 		if f.folder != nil {
 			p.Folders, p.Drift = append(p.Folders, f.folder), append(p.Drift, f.folder.drift...)
-			p.Added = append(p.Added, f.folder.added...)
+			p.permit(f.folder)
 		}
 	}
 	return nil

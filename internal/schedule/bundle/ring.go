@@ -217,6 +217,7 @@ func (p *Published) readRings(root string, exists func(environment string) bool)
 			if err != nil {
 				continue
 			}
+			p.addedToPull(root, c.Name)
 			at := pullPath(root, c.Name)
 			if hash, ok := p.paths.Compare(at, written, &p.Drift); ok {
 				p.rings.pulls[c.Name] = File{Path: at, Hash: hash}

@@ -37,6 +37,7 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	}
 	m.configuration()
 	m.Drift(p.Drift, "restored")
+	m.Unmanaged(p.Unmanaged)
 	m.Problems(p.Problems, "assignment", "`kalypso validate` lists all of them")
 	if o.Diffs {
 		m.diffs()

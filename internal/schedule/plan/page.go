@@ -70,6 +70,20 @@ func (p *Page) Drift(drift []bundle.Drift, outcome string) {
 	}
 }
 
+// Unmanaged lists the files that others keep in the folders that Kalypso writes.
+func (p *Page) Unmanaged(files []string) {
+	for i, file := range files {
+		switch i {
+		case 0:
+			p.Line("\n#### Left to others by spec.unmanaged of the GitOpsRepo: not rendered and not checked\n")
+		case MaxRows:
+			p.Line("- and %d more", len(files)-i)
+			return
+		}
+		p.Line("- %s", markdown.Code(file))
+	}
+}
+
 // Problems lists errors and warnings, each once. unit is what a problem affects, such as "assignment".
 func (p *Page) Problems(problems []fleet.Problem, unit, more string) {
 	rows := 0

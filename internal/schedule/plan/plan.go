@@ -33,6 +33,8 @@ type Plan struct {
 	Promotion *Promotion `json:"promotion,omitempty"`
 	// Drift lists the files that were changed by hand and that are restored. It leaves out those of held assignments.
 	Drift []bundle.Drift `json:"drift,omitempty"`
+	// Unmanaged lists the files that clusters may apply and that Kalypso doesn't render, as spec.unmanaged of the GitOpsRepo permits.
+	Unmanaged []string `json:"unmanaged,omitempty"`
 	// Budget compares the removals with those that need no approval.
 	Budget Budget `json:"budget"`
 	// Refusals say why the plan needs approval; empty if it does not.
@@ -222,6 +224,9 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 		p.Promotion = &Promotion{From: from, To: to}
 	}
 	p.Drift, p.Answers = restored(after), after.ChangedAnswers()
+	if published := after.Published(); published != nil {
+		p.Unmanaged = published.Unmanaged
+	}
 	p.compareFolders()
 	p.addCauses(after.Snapshot)
 	p.addMoves(after)

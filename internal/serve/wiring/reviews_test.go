@@ -167,6 +167,24 @@ func TestAPushedFileIsNotPromoted(t *testing.T) {
 	w.want(w.rest(), "dev", decide.Awaiting, s.Commit)
 }
 
+// TestFilesOfOthersStopNothingOncePermitted has another program write its files beside an assignment and outside of
+// Kalypso's folders. Those beside stop promotion until the control plane permits them.
+func TestFilesOfOthersStopNothingOncePermitted(t *testing.T) {
+	t.Parallel()
+	w := newReviewWorld(t)
+	w.approved()
+	w.Push(fleettest.GitOps, "dev", map[string]string{".github/ci.yaml": "kind: X\n", "flux-system/sync.yaml": "kind: X\n", "clusters/a/flux-system/sync.yaml": "kind: X\n"})
+	w.change("one")
+	w.rest()
+	w.review("anna")
+	w.publish()
+	w.want(w.rest(), "dev", decide.Awaiting, w.Head(fleettest.ControlPlane, "main"))
+	w.Push(fleettest.GitOps, "dev", map[string]string{"large/flux-system/sync.yaml": "kind: X\n"})
+	w.want(w.rest(), "dev", decide.Rejected, w.Head(fleettest.ControlPlane, "main"))
+	w.Push(fleettest.ControlPlane, "dev", map[string]string{"gitops-repo.yaml": strings.ReplaceAll(gitOpsRepoFile, "NAME", "dev") + "  unmanaged: [\"*/flux-system/\"]\n"})
+	w.want(w.rest(), "dev", decide.Awaiting, w.Head(fleettest.ControlPlane, "main"))
+}
+
 // TestAnAbortedCommitIsNotOffered aborts a commit whose manifests wait to be merged. Its pull request ends, and a request brings it back.
 func TestAnAbortedCommitIsNotOffered(t *testing.T) {
 	t.Parallel()
