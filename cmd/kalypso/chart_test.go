@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"net/url"
 	"os"
@@ -139,9 +140,88 @@ func renderedChart(t *testing.T, text string) ([]byte, string) {
 
 // TestTheChartPassesTheChecks that manifests of others have to pass, and the configuration in it is one.
 func TestTheChartPassesTheChecks(t *testing.T) {
-	for name, text := range map[string]string{"smallest": smallestServer, "full": fullChart, "replicas": replicatedServer} {
+	values := map[string]string{"smallest": smallestServer, "full": fullChart, "replicas": replicatedServer}
+	examples, err := filepath.Glob(filepath.Join(chartFolder, "ci", "*-values.yaml"))
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("no values in ci/: %v", err)
+	}
+	for _, path := range examples {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[filepath.Base(path)] = string(text)
+	}
+	for name, text := range values {
 		t.Run(name, func(t *testing.T) { checkChart(t, text) })
 	}
+}
+
+// TestTheChartGivesTheServerAnIdentity: with the values of the guide, AKS gives the server's pods the token of a workload identity.
+func TestTheChartGivesTheServerAnIdentity(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/how-to/clusters-that-report-to-azure.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(guide), "```yaml\nserver:\n")
+	text, _, ended := strings.Cut(text, "```")
+	if !ok || !ended {
+		t.Fatal("the guide has no values for the chart")
+	}
+	made, problems := renderedChart(t, "server:\n"+text+"  config: {controlPlanes: [a], url: 'https://k.example'}\n")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	all := objects(t, made)
+	template := all["Deployment"]["spec"].(map[string]any)["template"].(map[string]any)
+	account := all["ServiceAccount"]["metadata"].(map[string]any)
+	got := []any{
+		template["metadata"].(map[string]any)["labels"].(map[string]any)["azure.workload.identity/use"],
+		template["spec"].(map[string]any)["serviceAccountName"], account["annotations"].(map[string]any)["azure.workload.identity/client-id"],
+	}
+	if diff := cmp.Diff([]any{"true", account["name"], "22222222-2222-2222-2222-222222222222"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTheChartKeepsItsSelectors: labels of users do not change which pods a Deployment has.
+func TestTheChartKeepsItsSelectors(t *testing.T) {
+	made, problems := renderedChart(t, "{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test', cluster: c, podLabels: {app.kubernetes.io/component: x, team: blue}}}")
+	if problems != "" {
+		t.Fatal(problems)
+	}
+	labels := objects(t, made)["Deployment"]["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["labels"].(map[string]any)
+	if labels["app.kubernetes.io/component"] != "agent" || labels["team"] != "blue" {
+		t.Errorf("got %v", labels)
+	}
+}
+
+// TestTheChartKnowsTheConfiguration: the schema of the values has that of the server's configuration. Run it with -update after that has changed.
+func TestTheChartKnowsTheConfiguration(t *testing.T) {
+	text, err := os.ReadFile("../../docs/schemas/serve.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	delete(schema, "$id")
+	delete(schema, "$schema")
+	line, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(chartFolder, "values.schema.json")
+	values, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(values), "    \"serve\": ")
+	if !ok {
+		t.Fatal("the schema of the values has no definition of serve")
+	}
+	wantFile(t, path, before+"    \"serve\": "+string(line)+"\n  }\n}\n")
 }
 
 // checkChart renders the chart with values, and checks its objects and the server's configuration.
@@ -165,20 +245,23 @@ func checkChart(t *testing.T, text string) {
 func TestTheChartRefusesWrongValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}": "controlPlanes",
-		"{server: {config: {controlPlanes: [], url: 'https://k.example'}}}":                                                                                  "controlPlanes",
-		"{server: {config: {controlPlanes: [a]}}}":                                                                                                           "url",
-		"{server: {config: {controlPlanes: [a], url: b, data: /elsewhere}}}":                                                                                 "data",
-		"{server: {enabled: false, replicas: 0}}":                                                                                                            "replicas",
-		"{server: {config: {controlPlanes: [a], url: 'https://k.example'}, replicas: 2}}":                                                                    "PostgreSQL",
-		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d'}, replicas: 2}}":                                        "embedded forge",
-		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d', forges: [{url: 'https://github.com'}]}, replicas: 2}}": "volume",
-		"{server: {enabled: false}, agent: {enabled: true}}":                                                                                                 "server",
-		"{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test'}}":                                                                       "cluster",
-		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                                                                                       "digest",
-		"{server: {enabled: false}, agent: {watch: [things]}}":                                                                                               "watch",
-		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}":                                                                     "server",
-		"{server: {enabled: false}, operator: {allow: [github.com]}}":                                                                                        "allow",
-		"{server: {enabled: false}, operator: {namespaces: [A_B]}}":                                                                                          "namespaces",
+		"{server: {config: {controlPlanes: [], url: 'https://k.example'}}}":                                                                                               "controlPlanes",
+		"{server: {config: {controlPlanes: [a]}}}":                                                                                                                        "url",
+		"{server: {config: {controlPlanes: [a], url: b, data: /elsewhere}}}":                                                                                              "data",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', controlPlane: b}}}":                                                                             "controlPlane",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', workers: many}}}":                                                                               "workers",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example'}, httpRoute: {enabled: true}}}":                                                                  "parentRefs",
+		"{server: {enabled: false, replicas: 0}}":                                                                                                                         "replicas",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example'}, replicas: 2}}":                                                                                 "PostgreSQL",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d'}, replicas: 2}}":                                                     "embedded forge",
+		"{server: {config: {controlPlanes: [a], url: 'https://k.example', ledger: 'postgres://u@h/d', forges: [{url: 'https://github.com', tokenEnv: T}]}, replicas: 2}}": "volume",
+		"{server: {enabled: false}, agent: {enabled: true}}":                                                                                                              "server",
+		"{server: {enabled: false}, agent: {enabled: true, server: 'https://k.test'}}":                                                                                    "cluster",
+		"{server: {enabled: false}, agent: {image: {digest: latest}}}":                                                                                                    "digest",
+		"{server: {enabled: false}, agent: {watch: [things]}}":                                                                                                            "watch",
+		"{server: {enabled: false}, agent: {server: 'https://user:password@k.example'}}":                                                                                  "server",
+		"{server: {enabled: false}, operator: {allow: [github.com]}}":                                                                                                     "allow",
+		"{server: {enabled: false}, operator: {namespaces: [A_B]}}":                                                                                                       "namespaces",
 	} {
 		made, problems := renderedChart(t, text)
 		if made != nil || !strings.Contains(problems, want) {

@@ -9,15 +9,19 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 
 {{- define "kalypso.selector" -}}
 {{- $root := index . 0 -}}
-app.kubernetes.io/name: kalypso
+app.kubernetes.io/name: {{ include "kalypso.chart" $root }}
 app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
+{{- define "kalypso.chart" -}}{{ .Values.nameOverride | default "kalypso" }}{{- end -}}
+
 {{- /* The name of a component's objects. It leaves room for suffixes. */ -}}
 {{- define "kalypso.name" -}}
 {{- $root := index . 0 -}}
-{{- $name := ternary $root.Release.Name (printf "%s-kalypso" $root.Release.Name) (contains "kalypso" $root.Release.Name) -}}
+{{- $chart := include "kalypso.chart" $root -}}
+{{- $name := ternary $root.Release.Name (printf "%s-%s" $root.Release.Name $chart) (contains $chart $root.Release.Name) -}}
+{{- $name = $root.Values.fullnameOverride | default $name -}}
 {{- printf "%s%s" ($name | trunc 40 | trimSuffix "-") (index . 2) -}}
 {{- end -}}
 
@@ -31,6 +35,35 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $repository := printf "%s/%s" (trimSuffix "/" $root.Values.registry) $name -}}
 {{- if $image.digest -}}{{ $repository }}@{{ $image.digest }}
 {{- else -}}{{ $repository }}:{{ default $root.Chart.AppVersion $image.tag | replace "+" "-" }}
+{{- end -}}
+{{- end -}}
+
+{{- /* The name of a component's service account. Takes a list: the name of its objects, and its values. */ -}}
+{{- define "kalypso.account" -}}
+{{- (index . 1).serviceAccount.name | default (index . 0) -}}
+{{- end -}}
+
+{{- /* A component's service account, unless it exists. Takes a list: the root, the name of its objects, its values, its labels. */ -}}
+{{- define "kalypso.serviceAccount" -}}
+{{- $root := index . 0 -}}{{- $values := index . 2 -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "kalypso.account" (list (index . 1) $values) }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- index . 3 | nindent 4 }}
+  {{- with $values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- /* The labels of a component's pods. Takes a list: the labels of its objects, and its values. */ -}}
+{{- define "kalypso.podLabels" -}}
+{{- $labels := index . 0 -}}
+{{- with (index . 1).podLabels -}}
+{{ toYaml (mergeOverwrite (deepCopy .) (fromYaml $labels)) }}
+{{- else -}}
+{{ $labels }}
 {{- end -}}
 {{- end -}}
 
@@ -59,6 +92,12 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .affinity }}
 affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .topologySpreadConstraints }}
+topologySpreadConstraints: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
