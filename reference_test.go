@@ -27,6 +27,7 @@ var documented = []struct {
 	{"repositories.md", "internal/git/doc.go", "", `\b((?:KALYPSO_GIT|GITHUB|GH|GITLAB|CI)_[A-Z_]+|NETRC)\b`},
 	{"repositories.md", "internal/fleet/kinds.go", "", `kind[A-Z]\w+ += "(\w+)"`},
 	{"serve.md", "internal/serve/metrics.go", "", `"(kalypso_\w+)"`},
+	{"serve.md", "internal/serve/metrics_clusters.go", "", `"(kalypso_\w+)"`},
 	{"serve.md", "internal/serve/server.go", "", `"(?:GET|POST) (/\w+)`},
 }
 

@@ -83,7 +83,7 @@ func (k *Keeper) promote(ctx context.Context, i item) error {
 		return err
 	}
 	k.log(i, promoted.Did, nil)
-	k.Metrics.stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
+	k.Metrics.Stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
 	for _, environment := range promoted.Moved {
 		k.wake(roundOf(i.controlPlane, environment), 0)
 	}

@@ -171,8 +171,8 @@ func (m *Metrics) outcome(controlPlane, environment string, o *schedule.Outcome)
 	}
 }
 
-// stand exports the states of the environments of a chain.
-func (m *Metrics) stand(controlPlane string, environments []promote.Standing) {
+// Stand exports the states of the environments of a chain.
+func (m *Metrics) Stand(controlPlane string, environments []promote.Standing) {
 	if m == nil {
 		return
 	}

@@ -21,8 +21,8 @@ import (
 func TestControlPlanesHaveMetricsOfTheirOwn(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
-	m.stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Good}})
-	m.stand(controlPlane+"-2", []promote.Standing{{Environment: "dev", Phase: decide.Failed}})
+	m.Stand(controlPlane, []promote.Standing{{Environment: "dev", Phase: decide.Good}})
+	m.Stand(controlPlane+"-2", []promote.Standing{{Environment: "dev", Phase: decide.Failed}})
 	want := []string{controlPlane, "dev", "good", controlPlane + "-2", "dev", "failed"}
 	if got := labels(t, registry, "kalypso_promotion_phase"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -38,7 +38,7 @@ func TestMetricsOfHealth(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
 	counts := comply.Counts{Expected: 2, Counted: 2, Required: 2, Reached: 2, Degraded: 1}
-	m.stand("cp", []promote.Standing{{Environment: "dev", Phase: decide.Good, Verdict: comply.Verdict{Counts: counts}}})
+	m.Stand("cp", []promote.Standing{{Environment: "dev", Phase: decide.Good, Verdict: comply.Verdict{Counts: counts}}})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func TestMetricsOfRings(t *testing.T) {
 			Name: name, Ring: ring, Commit: commit, Behind: behind, Phase: decide.Good, Counts: comply.Counts{Expected: 2, Counted: 2, Reached: 2},
 		}
 	}
-	m.stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{ring("pilot", "pilot", "b", 0)}}})
-	m.stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{
+	m.Stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{ring("pilot", "pilot", "b", 0)}}})
+	m.Stand("cp", []promote.Standing{{Environment: "prod", Rings: []promote.RingStanding{
 		ring("canary", "canary", "b", 0), ring("others.0", "others", "b", 0), ring("others.1", "others", "a", 1),
 	}}})
 	families, err := registry.Gather()
@@ -103,7 +103,7 @@ func TestMetricsForgetRemovedEnvironments(t *testing.T) {
 		main := forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"}
 		k.HandleEvent(main)
 		synctest.Wait()
-		k.Metrics.stand(controlPlane, []promote.Standing{{Environment: "stage", Phase: decide.Good}})
+		k.Metrics.Stand(controlPlane, []promote.Standing{{Environment: "stage", Phase: decide.Good}})
 		if got := labels(t, f.registry, "kalypso_scheduled_timestamp_seconds"); !slices.Contains(got, "stage") {
 			t.Fatalf("metrics of %q", got)
 		}
@@ -112,7 +112,7 @@ func TestMetricsForgetRemovedEnvironments(t *testing.T) {
 		f.mu.Unlock()
 		k.HandleEvent(main)
 		synctest.Wait()
-		k.Metrics.stand(controlPlane, k.known(controlPlane, []promote.Standing{{Environment: "stage"}})) // a round that ends late
+		k.Metrics.Stand(controlPlane, k.known(controlPlane, []promote.Standing{{Environment: "stage"}})) // a round that ends late
 		for _, metric := range []string{"kalypso_scheduled_timestamp_seconds", "kalypso_promotion_phase"} {
 			if got := labels(t, f.registry, metric); slices.Contains(got, "stage") {
 				t.Errorf("%s still has %q", metric, got)

@@ -102,7 +102,7 @@ func (k *Keeper) view(ctx context.Context, i item) error {
 	case doPromote:
 		promoted, err := k.Views.Promotion(ctx, i.controlPlane)
 		if promoted != nil {
-			k.Metrics.stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
+			k.Metrics.Stand(i.controlPlane, k.known(i.controlPlane, promoted.Environments))
 		}
 		return err
 	case doDeliver:

@@ -34,6 +34,8 @@ type tally struct {
 	// workloads has the clusters on which each target fails, and lastFailed also counts those that are offline, by their last report.
 	workloads  map[string][]string
 	lastFailed map[string]int
+	// rejected are the clusters that fail to apply the commit.
+	rejected []string
 }
 
 // outputFleet is a random fleet of two environments, and what is true of it.
@@ -118,6 +120,7 @@ func (f *outputFleet) member(name string, m ledger.Membership, offline, broken b
 		is.gate.Missing++
 	case itself == ledger.StateFailed:
 		is.gate.Failed++
+		is.rejected = append(is.rejected, name)
 	case itself == ledger.StateProgressing:
 		is.gate.Behind++
 	default:
@@ -190,7 +193,8 @@ func (f *outputFleet) rounds() query.ControlPlane {
 }
 
 // TestOutputsAgree makes random fleets, in which clusters and workloads fail, are late or say nothing, and wants
-// the same numbers and words about them from the API, commands, pages and what needs a user.
+// the same numbers and words about them from the API, commands, pages and what needs a user, and of the commit that is
+// promoted from statuses, messages and metrics.
 func TestOutputsAgree(t *testing.T) {
 	for _, seed := range sweeptest.Points(t, 60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -208,6 +212,7 @@ func TestOutputsAgree(t *testing.T) {
 			}
 			f.checkNeeds()
 			f.compareNumbers(page)
+			f.checkPromotion(server)
 		})
 	}
 }

@@ -158,7 +158,7 @@ func (s *Server) wire(ctx context.Context) error {
 		}
 	}
 	s.relay()
-	registry.MustRegister(&serve.OutboxMetrics{Outbox: s.Ledger})
+	registry.MustRegister(&serve.OutboxMetrics{Outbox: s.Ledger}, &serve.ClusterMetrics{Fleet: s.API.Observer})
 	s.server.Metrics = s.API.Guard.Restrict(access.Reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return nil
 }
