@@ -193,6 +193,9 @@ func (r *run) rounds(ctx context.Context) error {
 	if err := r.writeAssignments(ctx, written); err != nil {
 		failures = append(failures, err)
 	}
+	if err := r.writeDocumentStatuses(ctx, written); err != nil {
+		failures = append(failures, err)
+	}
 	err = r.promote(ctx)
 	if err == nil {
 		err = r.deliver(ctx)

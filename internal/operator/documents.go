@@ -27,6 +27,9 @@ import (
 type Documents struct {
 	// Main and Branch take the place of the base branch and of the environment's branch. Their commit is a hash of their content.
 	Main, Branch fleet.Source
+
+	// statuses are those of the objects, without ConfigMaps, which have none.
+	statuses []documentStatus
 }
 
 // documentKind is a kind whose objects are documents.
@@ -89,6 +92,7 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 		}
 	}
 	var main, branch []document
+	var statuses []documentStatus
 	room := maxDocuments
 	for _, kind := range documentKinds() {
 		objects, err := listKind(ctx, reader, namespace, selector, kind, &room)
@@ -99,6 +103,12 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 			main = append(main, objects...)
 		} else {
 			branch = append(branch, objects...)
+		}
+		if kind.isConfigMap() {
+			continue
+		}
+		for _, o := range objects {
+			statuses = append(statuses, o.status)
 		}
 	}
 	// The definitions and the namespace are read last: if none is being deleted now, no object has been removed by its deletion.
@@ -116,8 +126,9 @@ func readDocuments(ctx context.Context, reader client.Reader, namespace string, 
 		return nil, fmt.Errorf("namespace %q is being deleted, so nothing is scheduled", namespace)
 	}
 	return &Documents{
-		Main:   sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main),
-		Branch: sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch),
+		statuses: statuses,
+		Main:     sourceOf(fleet.Source{Name: schedule.DefaultBase, Branch: schedule.DefaultBase, Repo: source.Repository}, main),
+		Branch:   sourceOf(fleet.Source{Name: source.Environment, Branch: source.Environment, Repo: source.Repository}, branch),
 	}, nil
 }
 
@@ -143,6 +154,7 @@ type document struct {
 	name    string
 	text    []byte
 	changed time.Time
+	status  documentStatus
 }
 
 // listKind lists the documents of a kind, and takes their size from the room that is left.
@@ -175,7 +187,7 @@ func listKind(ctx context.Context, reader client.Reader, namespace string, selec
 			if *room -= len(text); *room < 0 {
 				return nil, fmt.Errorf("the objects have more than %d MiB", maxDocuments>>20)
 			}
-			all = append(all, document{nameOf(o), text, changed(o)})
+			all = append(all, document{nameOf(o), text, changed(o), statusOf(o)})
 		}
 		if list.GetContinue() == "" {
 			return all, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -180,8 +181,12 @@ func (w *documentWatch) Start(ctx context.Context) error {
 			continue
 		}
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { w.changed(ctx, o) },
-			UpdateFunc: func(_, o any) { w.changed(ctx, o) },
+			AddFunc: func(o any) { w.changed(ctx, o) },
+			UpdateFunc: func(was, o any) {
+				if !onlyStatus(was, o) {
+					w.changed(ctx, o)
+				}
+			},
 			DeleteFunc: func(o any) { w.changed(ctx, o) },
 		})
 		if err != nil {
@@ -190,6 +195,16 @@ func (w *documentWatch) Start(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// onlyStatus reports whether nothing but the status of an object has changed, which rounds write themselves. Kinds without a generation, such as
+// ConfigMaps, have no status.
+func onlyStatus(was, is any) bool {
+	before, ok := was.(client.Object)
+	after, too := is.(client.Object)
+	return ok && too && after.GetGeneration() != 0 && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&
+		before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) && maps.Equal(before.GetLabels(), after.GetLabels()) &&
+		maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
 // changed requests a round of the control planes that may have an object as a document.

@@ -32,6 +32,9 @@ const (
 	ReasonPromotionFailed = "PromotionFailed"
 	// ReasonDeliveryFailed means that the applications of the control plane cannot be delivered at all. Environments are scheduled all the same.
 	ReasonDeliveryFailed = "DeliveryFailed"
+	// ReasonAccepted is that of Ready of a document without errors, and ReasonInvalid of one that has some.
+	ReasonAccepted = "Accepted"
+	ReasonInvalid  = "Invalid"
 	// ReasonNotAllowed means that the operator's configuration does not allow a URL.
 	ReasonNotAllowed = "NotAllowed"
 )

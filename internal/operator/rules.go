@@ -20,12 +20,17 @@ func TenantRules() []rbacv1.PolicyRule {
 		}
 	}
 	slices.Sort(documents)
+	var statuses []string
+	for _, resource := range documents {
+		statuses = append(statuses, resource+"/status")
+	}
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{own}, Resources: []string{"controlplanes"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{own}, Resources: []string{"controlplanes/status"}, Verbs: []string{"patch"}},
 		// One Secret at a time, when a round needs it. They cannot be listed or watched.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
 		{APIGroups: []string{own}, Resources: documents, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{own}, Resources: statuses, Verbs: []string{"patch"}},
 		{APIGroups: []string{""}, Resources: foreign, Verbs: []string{"list", "watch"}},
 		{APIGroups: []string{own}, Resources: []string{"assignments"}, Verbs: []string{"create", "delete", "list", "update"}},
 		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
