@@ -35,20 +35,6 @@ type appDeployCommand struct {
 	dryRun   bool
 }
 
-// appDeployed is the result of the command.
-type appDeployed struct {
-	Environment string          `json:"environment"`
-	Plan        *deliver.Plan   `json:"plan,omitempty"`
-	Findings    []check.Finding `json:"findings,omitempty"`
-	Scans       []scan.Result   `json:"scans,omitempty"`
-	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
-	PullRequest *pullRequest `json:"pullRequest,omitempty"`
-	// Closes means that a request about targets left nothing in the pull request, so that it is closed.
-	Closes bool     `json:"closes,omitempty"`
-	Done   []string `json:"done"`
-	Waits  string   `json:"waits,omitempty"`
-}
-
 func newAppDeploy(t *terminal.Terminal) *cobra.Command {
 	c := &appDeployCommand{t: t}
 	cmd := &cobra.Command{
@@ -79,7 +65,7 @@ kalypso/scan, which is pending until the scans have run. --scan runs them here, 
 	c.app.bindEnvironment(cmd)
 	c.app.bindGitOps(cmd)
 	c.app.bindBuild(cmd)
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appDeployed{}, api.RecordedBuild{})
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(api.ProposedEnvironment{}, api.RecordedBuild{})
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger that records the build")
 	c.place.BindServer(cmd, "tell the server at a `URL`, which delivers the application, what was built")
@@ -133,7 +119,7 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
-	return r.answer(c.platform.scan)
+	return answerOf(r, c.platform.scan)
 }
 
 // record tells a server what was built. It delivers that to the first environment in its next round.
@@ -170,7 +156,7 @@ func (c *appDeployCommand) record(cmd *cobra.Command, server backend.Application
 	})
 }
 
-func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeployed, error) {
+func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*api.ProposedEnvironment, error) {
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
 		return nil, err
@@ -184,7 +170,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		if err != nil {
 			return nil, err
 		}
-		return &appDeployed{Environment: environment, Plan: draft.Plan, Findings: draft.Findings, Scans: draft.Scans, Done: []string{}}, nil
+		return &api.ProposedEnvironment{Environment: environment, Plan: draft.Plan, Findings: draft.Findings, Scans: draft.Scans, Done: []string{}}, nil
 	}
 	d, err := s.deliverer(&c.forges, c.t)
 	if err != nil {
@@ -195,7 +181,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 	if at == "" || c.app.build.Commit == "" {
 		return c.settle(ctx, s, d, round, func() error { return nil })
 	}
-	var r *appDeployed
+	var r *api.ProposedEnvironment
 	err = backend.WithLedger(ctx, open.Ledger, at, func(l ledger.Ledger) error {
 		r, err = c.settle(ctx, s, d, round, func() error {
 			return deliver.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
@@ -207,7 +193,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 
 // settle updates the pull request until an automatic merge is decided. proposed is called when it is proposed: a command that fails
 // before has recorded nothing.
-func (c *appDeployCommand) settle(ctx context.Context, s *appSession, d *deliver.Deliverer, round deliver.RoundRequest, proposed func() error) (*appDeployed, error) {
+func (c *appDeployCommand) settle(ctx context.Context, s *appSession, d *deliver.Deliverer, round deliver.RoundRequest, proposed func() error) (*api.ProposedEnvironment, error) {
 	o, err := d.Persist(ctx, round, s.again)
 	if err == nil {
 		err = proposed()
@@ -226,7 +212,7 @@ func (c *appDeployCommand) settle(ctx context.Context, s *appSession, d *deliver
 	if o.Draft == nil {
 		return nil, cli.Failed(fmt.Errorf("nothing was ever delivered to %q", round.Environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
 	}
-	return deployedOf(round.Environment, o), nil
+	return api.ProposedIn(round.Environment, o), nil
 }
 
 // enters is the environment that a commit enters: the first one. The others are promotion's.
@@ -260,25 +246,15 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 	return &deliver.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
 }
 
-func deployedOf(environment string, o *deliver.Outcome) *appDeployed {
-	r := &appDeployed{
-		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Waits: o.Waits, Done: append([]string{}, o.Did...),
-	}
-	if o.PullRequest != nil {
-		r.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
-	}
-	return r
-}
-
-// answer is no when something refuses or is held, and, where the scans ran, unless all have passed.
-func (r *appDeployed) answer(scanned bool) error {
+// answerOf is no when something refuses or is held, and, where the scans ran, unless all have passed.
+func answerOf(r *api.ProposedEnvironment, scanned bool) error {
 	if check.Worst(r.Findings) == check.Refuse || scanned && scan.Combine(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
 		return cli.AnswerNo()
 	}
 	return nil
 }
 
-func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
+func (c *appDeployCommand) show(w io.Writer, r *api.ProposedEnvironment) error {
 	if err := (output.ApplicationPlan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
 		return err
 	}
@@ -293,7 +269,7 @@ func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
 	switch {
 	case c.dryRun:
 		fmt.Fprintln(w, "nothing was done: --dry-run")
-	case r.PullRequest == nil && r.Waits == "":
+	case (r.PullRequest == nil || r.Closes) && r.Waits == "":
 		fmt.Fprintln(w, "no pull request: "+terminal.Printable(r.Plan.Before)+" is up to date")
 	case r.PullRequest != nil && len(r.Done) == 0:
 		fmt.Fprintln(w, "up to date: "+terminal.Printable(r.PullRequest.URL))

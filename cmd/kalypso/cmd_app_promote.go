@@ -107,7 +107,7 @@ plane, Kalypso doesn't know what to scan: pull requests keep an existing status 
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications, scans and publishing may take all in all")
 	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout (default: nowhere)")
 	flags.StringVar(&c.publish.keyFile, "key", "", "sign what is published with the private key in this `file`")
-	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPromoted{}, appDeployed{}, api.Accepted{})
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appPromoted{}, api.ProposedEnvironment{}, api.Accepted{})
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	c.place.BindServer(cmd, "request it from the server at a `URL`, which delivers the application")
@@ -397,11 +397,11 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 		return err
 	}
 	s.progress.End()
-	r := deployedOf(c.to, o)
+	r := api.ProposedIn(c.to, o)
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) }); err != nil {
 		return err
 	}
-	return r.answer(c.platform.scan)
+	return answerOf(r, c.platform.scan)
 }
 
 // published is the build that all environments before have, and the one that was asked for.

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // appStatusCommand is "kalypso app status".
@@ -48,7 +49,7 @@ type appEnvironmentStatus struct {
 	Phase  decide.State `json:"phase"`
 	Reason string       `json:"reason"`
 	// PullRequest is the open one.
-	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	PullRequest *api.ProposedPullRequest `json:"pullRequest,omitempty"`
 	// LastGood is the build to go back to; only with a ledger.
 	LastGood string `json:"lastGood,omitempty"`
 	Drift    int    `json:"drift,omitempty"`
@@ -198,7 +199,7 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 		e.Drift, e.Pending = len(o.Draft.Plan.Drift), o.Draft.Plan.Files
 	}
 	if o.PullRequest != nil && o.PullRequest.State == forge.Open {
-		e.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
+		e.PullRequest = api.ProposedPullRequestOf(o.PullRequest)
 	}
 	switch rollout := o.Rollout(e.Build.Commit); {
 	case e.Build.Commit == "":

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // clusterImportCommand is "kalypso cluster import".
@@ -48,7 +49,7 @@ type importedClusters struct {
 	// Elsewhere are clusters that the environment branch has in other files.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	// PullRequest is open; absent without one.
-	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	PullRequest *api.ProposedPullRequest `json:"pullRequest,omitempty"`
 	// Done lists what was done on the forge, in order, and Waits why the pull request is not opened.
 	Done  []string `json:"done,omitempty"`
 	Waits string   `json:"waits,omitempty"`
@@ -168,7 +169,7 @@ func (c *clusterImportCommand) open(ctx context.Context, clusters []v1alpha1.Clu
 	}
 	r := importedClusters{
 		Folder: c.out, Environment: c.source.environment, Clusters: len(clusters), New: len(result.New), Changed: len(result.Changed), Unchanged: result.Unchanged,
-		Elsewhere: result.Elsewhere, PullRequest: pullRequestOf(result.PullRequest), Done: result.Did, Waits: result.Waits,
+		Elsewhere: result.Elsewhere, PullRequest: api.ProposedPullRequestOf(result.PullRequest), Done: result.Did, Waits: result.Waits,
 	}
 	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return showImported(w, r) })
 }

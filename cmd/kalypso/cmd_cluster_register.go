@@ -147,7 +147,7 @@ func (c *clusterRegisterCommand) serverKey(cmd *cobra.Command) (string, error) {
 		if at.Server == nil {
 			return "", cli.Usage(cmd, "--reconciler %s with a ledger requires --server-key", pull.Direct)
 		}
-		if err := at.Server.Get(cmd.Context(), client.Path("deliveries", "key"), nil, &key); err != nil {
+		if key, err = client.Ask[api.DeliveryKey](cmd.Context(), at.Server, "deliveries/key", nil); err != nil {
 			return "", backend.Hint(err)
 		}
 	}

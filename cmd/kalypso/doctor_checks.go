@@ -72,8 +72,8 @@ func (c *doctorCommand) checkReady(ctx context.Context, server *client.Client) b
 	if off := ready.Clock.Sub(c.t.Now()); !ready.Clock.IsZero() && off.Abs() > clockTolerance {
 		c.found(doctorWarning, area, subject, fmt.Sprintf("its clock differs from this machine's by %s", off.Abs().Round(time.Second)), "synchronize both clocks, for example with NTP")
 	}
-	var who access.Identity
-	if err := server.Get(ctx, "whoami", nil, &who); err != nil {
+	who, err := client.Ask[access.Identity](ctx, server, "whoami", nil)
+	if err != nil {
 		c.failed(area, subject, err, "")
 		return false
 	}

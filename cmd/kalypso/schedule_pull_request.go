@@ -24,6 +24,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // pullRequestFlags are those of "kalypso schedule --pull-request": one round of what the server does, for CI.
@@ -64,19 +65,11 @@ type proposed struct {
 	// Findings are what the checks report about the files that change.
 	Findings []check.Finding `json:"findings,omitempty"`
 	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
-	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	PullRequest *api.ProposedPullRequest `json:"pullRequest,omitempty"`
 	// Done lists what was done, in order; empty when everything was as it should be.
 	Done []string `json:"done"`
 	// Waits says why the pull request is not opened or merged; empty when nothing is in the way.
 	Waits string `json:"waits,omitempty"`
-}
-
-// pullRequest is where to look at the plan and merge it.
-type pullRequest struct {
-	Number int         `json:"number"`
-	URL    string      `json:"url"`
-	Title  string      `json:"title"`
-	State  forge.State `json:"state"`
 }
 
 // propose does one round.
@@ -129,14 +122,7 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 }
 
 func proposedOf(o *schedule.Outcome) *proposed {
-	return &proposed{Plan: o.Plan, Findings: o.Findings, PullRequest: pullRequestOf(o.PullRequest), Waits: o.Waits, Done: append([]string{}, o.Did...)}
-}
-
-func pullRequestOf(p *forge.PullRequest) *pullRequest {
-	if p == nil {
-		return nil
-	}
-	return &pullRequest{Number: p.Number, URL: p.URL, Title: p.Title, State: p.State}
+	return &proposed{Plan: o.Plan, Findings: o.Findings, PullRequest: api.ProposedPullRequestOf(o.PullRequest), Waits: o.Waits, Done: append([]string{}, o.Did...)}
 }
 
 // showProposed says what was done, after the plan.

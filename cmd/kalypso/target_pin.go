@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // targetPinCommand is what "kalypso target rollback", "uninstall" and "deploy" have in common.
@@ -36,7 +37,7 @@ type targetPinCommand struct {
 type targetsPinned struct {
 	Targets []deliver.RequestedPin `json:"targets"`
 	// Environments are those whose pull requests change, with what is in them.
-	Environments []*appDeployed `json:"environments"`
+	Environments []api.ProposedEnvironment `json:"environments"`
 }
 
 func (c *targetPinCommand) bind(cmd *cobra.Command) {
@@ -101,14 +102,9 @@ func (c *targetPinCommand) run(cmd *cobra.Command, names []string, request deliv
 		return pinHint(err)
 	}
 	s.progress.End()
-	r := &targetsPinned{Targets: found.Targets, Environments: []*appDeployed{}}
+	r := &targetsPinned{Targets: found.Targets, Environments: []api.ProposedEnvironment{}}
 	for _, environment := range found.Environments {
-		o := found.Outcomes[environment]
-		e := deployedOf(environment, o)
-		if pr := o.Withdrawn; pr != nil {
-			e.PullRequest, e.Closes = &pullRequest{Number: pr.Number, URL: pr.URL, Title: pr.Title, State: pr.State}, true
-		}
-		r.Environments = append(r.Environments, e)
+		r.Environments = append(r.Environments, *api.ProposedIn(environment, found.Outcomes[environment]))
 	}
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
@@ -133,8 +129,8 @@ func (r *targetsPinned) answer(scanned bool) error {
 	if slices.ContainsFunc(r.Targets, func(t deliver.RequestedPin) bool { return t.Result == deliver.PinRefused }) {
 		return cli.AnswerNo()
 	}
-	for _, e := range r.Environments {
-		if err := e.answer(scanned); err != nil {
+	for i := range r.Environments {
+		if err := answerOf(&r.Environments[i], scanned); err != nil {
 			return err
 		}
 	}
@@ -162,14 +158,14 @@ func (c *targetPinCommand) show(w io.Writer, r *targetsPinned) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, e := range r.Environments {
-		c.outcome(w, e)
+	for i := range r.Environments {
+		c.outcome(w, &r.Environments[i])
 	}
 	return nil
 }
 
 // outcome says what was done in an environment.
-func (c *targetPinCommand) outcome(w io.Writer, e *appDeployed) {
+func (c *targetPinCommand) outcome(w io.Writer, e *api.ProposedEnvironment) {
 	for _, line := range e.Done {
 		fmt.Fprintln(w, terminal.Printable(line))
 	}

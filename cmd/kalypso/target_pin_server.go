@@ -36,11 +36,9 @@ func (c *targetPinCommand) ask(cmd *cobra.Command, server *client.Client, names 
 	if err != nil {
 		return err
 	}
-	r := &targetsPinned{Targets: []deliver.RequestedPin{}, Environments: []*appDeployed{}}
+	r := &targetsPinned{Targets: []deliver.RequestedPin{}, Environments: []api.ProposedEnvironment{}}
 	for _, g := range groups {
-		action, body := c.body(like, g.names)
-		var found targetsPinned
-		err := backend.Applications{Client: server}.PinTargets(ctx, g.workload, g.environment, action, body, &found)
+		found, err := c.pin(ctx, backend.Applications{Client: server}, g, like)
 		var refused *client.Refusal
 		switch {
 		case err != nil && (len(groups) == 1 || !errors.As(err, &refused)):
@@ -84,14 +82,14 @@ func (c *targetPinCommand) group(ctx context.Context, server backend.ServerQueri
 	return groups, nil
 }
 
-// body returns the operation and its body.
-func (c *targetPinCommand) body(like deliver.PinRequest, names []string) (action string, body any) {
-	selection, options := api.TargetSelection{Targets: names, Selector: c.selector}, api.PinOptions{Preview: c.dryRun}
+// pin sends the request for targets of an application in an environment.
+func (c *targetPinCommand) pin(ctx context.Context, server backend.Applications, at targetsOf, like deliver.PinRequest) (api.PinnedTargets, error) {
+	selection, options := api.TargetSelection{Targets: at.names, Selector: c.selector}, api.PinOptions{Preview: c.dryRun}
 	switch {
 	case like.Uninstall:
-		return "uninstall", api.UninstallTargets{TargetSelection: selection, PinOptions: options}
+		return server.UninstallTargets(ctx, at.workload, at.environment, api.UninstallTargets{TargetSelection: selection, PinOptions: options})
 	case like.Revision != "":
-		return "rollback", api.RollbackTarget{Target: names[0], Revision: like.Revision, PinOptions: options}
+		return server.RollbackTarget(ctx, at.workload, at.environment, api.RollbackTarget{Target: at.names[0], Revision: like.Revision, PinOptions: options})
 	}
-	return "deploy", api.DeployTargets{TargetSelection: selection, Version: like.Version, PinOptions: options}
+	return server.DeployTargets(ctx, at.workload, at.environment, api.DeployTargets{TargetSelection: selection, Version: like.Version, PinOptions: options})
 }

@@ -59,7 +59,8 @@ func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulat
 }
 
 // Greetings returns the greetings of the applications on a cluster, by namespace.
-func (r Remote) Greetings(ctx context.Context, cluster string) (all []simulate.Greeting, err error) {
-	err = r.Client.Get(ctx, client.Path("greetings", cluster), nil, &all)
-	return all, err
+func (r Remote) Greetings(ctx context.Context, cluster string) ([]simulate.Greeting, error) {
+	return client.Ask[[]simulate.Greeting](ctx, r.Client, "greetings/{cluster}", struct {
+		Cluster string `path:"cluster"`
+	}{cluster})
 }

@@ -20,13 +20,15 @@ type Remote struct {
 func (r Remote) Simulation() simulate.Remote { return simulate.Remote{Client: r.Client} }
 
 // Pulls returns the open pull requests of all repositories.
-func (r Remote) Pulls(ctx context.Context) (all []Pull, err error) {
-	err = r.Client.Get(ctx, "pulls", nil, &all)
-	return all, err
+func (r Remote) Pulls(ctx context.Context) ([]Pull, error) {
+	return client.Ask[[]Pull](ctx, r.Client, "pulls", nil)
 }
 
 // Stop asks the process to end, which takes a moment.
-func (r Remote) Stop(ctx context.Context) error { return r.Client.Post(ctx, "stop", struct{}{}, nil) }
+func (r Remote) Stop(ctx context.Context) error {
+	_, err := client.Tell[struct{}](ctx, r.Client, "stop", nil, struct{}{})
+	return err
+}
 
 // often is the interval at which Merge polls for a pull request.
 const often = 100 * time.Millisecond
@@ -35,8 +37,7 @@ const often = 100 * time.Millisecond
 func (r Remote) Merge(ctx context.Context, wanted MergeRequest) (Merged, error) {
 	var last error
 	for {
-		var merged Merged
-		err := r.Client.Post(ctx, "merge", wanted, &merged)
+		merged, err := client.Tell[Merged](ctx, r.Client, "merge", nil, wanted)
 		var refusal *client.Refusal
 		switch {
 		case err == nil:

@@ -17,21 +17,42 @@ import (
 type Applications struct{ Client *client.Client }
 
 // Do requests an action of an application in an environment. The commit of c is required, except for a rollback.
-func (a Applications) Do(ctx context.Context, name string, c Command) (accepted api.Accepted, err error) {
-	err = a.Client.Post(ctx, client.Path("applications", name, "environments", c.Environment, c.Action), c.body(), &accepted)
-	return accepted, Hint(err)
+func (a Applications) Do(ctx context.Context, name string, c Command) (api.Accepted, error) {
+	return tell[api.Accepted](ctx, a, "applications/{name}/environments/{environment}/"+c.Action, applicationPath(name, c.Environment), c.body())
 }
 
 // Record records what CI built from a commit.
-func (a Applications) Record(ctx context.Context, name string, b deliver.Build) (recorded api.RecordedBuild, err error) {
-	err = a.Client.Post(ctx, client.Path("applications", name, "builds"), api.BuildCommand{Commit: b.Commit, Version: b.Version, Image: b.Image}, &recorded)
-	return recorded, Hint(err)
+func (a Applications) Record(ctx context.Context, name string, b deliver.Build) (api.RecordedBuild, error) {
+	body := api.BuildCommand{Commit: b.Commit, Version: b.Version, Image: b.Image}
+	return tell[api.RecordedBuild](ctx, a, "applications/{name}/builds", query.ApplicationQuery{Name: name}, body)
 }
 
-// PinTargets requests what targets of an application in an environment should have: rollback, uninstall or deploy, with the body of that
-// operation. The answer is decoded into out.
-func (a Applications) PinTargets(ctx context.Context, name, environment, action string, body, out any) error {
-	return Hint(a.Client.Post(ctx, client.Path("applications", name, "environments", environment, "targets", action), body, out))
+// RollbackTarget requests that a target is rolled back.
+func (a Applications) RollbackTarget(ctx context.Context, name, environment string, r api.RollbackTarget) (api.PinnedTargets, error) {
+	return tell[api.PinnedTargets](ctx, a, pathOfTargets+"rollback", applicationPath(name, environment), r)
+}
+
+// UninstallTargets requests that everything is removed which targets run.
+func (a Applications) UninstallTargets(ctx context.Context, name, environment string, r api.UninstallTargets) (api.PinnedTargets, error) {
+	return tell[api.PinnedTargets](ctx, a, pathOfTargets+"uninstall", applicationPath(name, environment), r)
+}
+
+// DeployTargets requests that targets follow their environment again, or have one of its versions.
+func (a Applications) DeployTargets(ctx context.Context, name, environment string, r api.DeployTargets) (api.PinnedTargets, error) {
+	return tell[api.PinnedTargets](ctx, a, pathOfTargets+"deploy", applicationPath(name, environment), r)
+}
+
+// pathOfTargets is the path of operations on targets of an environment.
+const pathOfTargets = "applications/{name}/environments/{environment}/targets/"
+
+func applicationPath(name, environment string) api.ApplicationPath {
+	return api.ApplicationPath{ApplicationQuery: query.ApplicationQuery{Name: name}, Environment: environment}
+}
+
+// tell requests something of a server that delivers applications.
+func tell[T any](ctx context.Context, a Applications, path string, at, body any) (T, error) {
+	answer, err := client.Tell[T](ctx, a.Client, path, at, body)
+	return answer, Hint(err)
 }
 
 // CommitOf returns the commit of a version that an environment of the application has, or that is promoted next.

@@ -100,29 +100,27 @@ func record(ctx context.Context, t *terminal.Terminal, l ledger.Ledger, action, 
 // serverRegistrar calls a server, which identifies the user by the token.
 type serverRegistrar struct{ client *client.Client }
 
-// Register implements [Registrar].
 // Register registers a cluster. With a token of the role join, the cluster registers itself.
-func (s serverRegistrar) Register(ctx context.Context, c ingest.ClusterRequest) (made api.Credential, err error) {
-	var identity access.Identity
-	if err = s.client.Get(ctx, "whoami", nil, &identity); err != nil {
-		return made, err
+func (s serverRegistrar) Register(ctx context.Context, c ingest.ClusterRequest) (api.Credential, error) {
+	identity, err := client.Ask[access.Identity](ctx, s.client, "whoami", nil)
+	if err != nil {
+		return api.Credential{}, err
 	}
 	path := "clusters"
 	if identity.Role == access.Join {
 		path = "clusters/join"
 	}
-	err = s.client.Post(ctx, path, c, &made)
-	return made, err
+	return client.Tell[api.Credential](ctx, s.client, path, nil, c)
 }
 
-func (s serverRegistrar) Rotate(ctx context.Context, name string) (made api.Credential, err error) {
-	err = s.client.Post(ctx, client.Path("clusters", name, "rotate"), nil, &made)
-	return made, err
+// Rotate implements [Registrar].
+func (s serverRegistrar) Rotate(ctx context.Context, name string) (api.Credential, error) {
+	return client.Tell[api.Credential](ctx, s.client, "clusters/{name}/rotate", api.ClusterPath{Name: name}, nil)
 }
 
-func (s serverRegistrar) Revoke(ctx context.Context, name string) (made api.Credential, err error) {
-	err = s.client.Post(ctx, client.Path("clusters", name, "revoke"), nil, &made)
-	return made, err
+// Revoke implements [Registrar].
+func (s serverRegistrar) Revoke(ctx context.Context, name string) (api.Credential, error) {
+	return client.Tell[api.Credential](ctx, s.client, "clusters/{name}/revoke", api.ClusterPath{Name: name}, nil)
 }
 
 // FormatMemberships returns memberships as users type them.

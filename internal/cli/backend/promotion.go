@@ -58,20 +58,22 @@ type Command struct {
 	ControlPlane string
 }
 
-// commandBody is a command as the API wants it.
-type commandBody struct {
-	Check  string `json:"check,omitempty"`
-	Commit string `json:"commit,omitempty"`
-	Why    string `json:"why,omitempty"`
-	Fast   bool   `json:"fast,omitempty"`
-	Now    bool   `json:"now,omitempty"`
-	All    bool   `json:"all,omitempty"`
-	DryRun bool   `json:"dryRun,omitempty"`
-	Break  bool   `json:"breakGlass,omitempty"`
-}
-
-func (c *Command) body() commandBody {
-	return commandBody{c.Check, c.Commit, c.Why, c.Fast, c.Now, c.All, c.DryRun, c.BreakGlass}
+// body returns the command as the API wants it.
+func (c *Command) body() any {
+	plain := api.Command{Why: c.Why, DryRun: c.DryRun}
+	about := api.CommitCommand{Commit: c.Commit, Command: plain}
+	switch c.Action {
+	case Promote, Abort:
+		return about
+	case Approve, Bypass:
+		return api.CheckCommand{Check: c.Check, BreakGlass: c.BreakGlass, CommitCommand: about}
+	case Rollback:
+		return api.RollbackCommand{Commit: c.Commit, Fast: c.Fast, Now: c.Now, BreakGlass: c.BreakGlass, All: c.All, Command: plain}
+	case Skip:
+		return api.SkipCommand{Commit: c.Commit, Why: c.Why, DryRun: c.DryRun}
+	default: // pause and resume
+		return plain
+	}
 }
 
 // Controller accepts commands: [promote.Control] on a ledger, or a server.
@@ -261,15 +263,11 @@ func fullCommit(steps []ledger.Step, subject, commit string) (string, error) {
 // serverController calls a server, which identifies the user by the token.
 type serverController struct{ client *client.Client }
 
-func (s serverController) Do(ctx context.Context, c Command) (accepted api.Accepted, err error) {
+func (s serverController) Do(ctx context.Context, c Command) (api.Accepted, error) {
 	if c.Application != "" {
 		return Applications{s.client}.Do(ctx, c.Application, c)
 	}
 	environment, ring := decide.SplitRing(c.Environment)
-	path := client.Path("environments", environment, c.Action)
-	if p := newParameters().text("controlPlane", c.ControlPlane).text("ring", ring); len(p.values) > 0 {
-		path += "?" + p.values.Encode()
-	}
-	err = s.client.Post(ctx, path, c.body(), &accepted)
-	return accepted, err
+	at := api.RingPath{EnvironmentPath: api.EnvironmentPath{Name: environment, ControlPlane: c.ControlPlane}, Ring: ring}
+	return client.Tell[api.Accepted](ctx, s.client, "environments/{name}/"+c.Action, at, c.body())
 }

@@ -84,18 +84,16 @@ func (l *localTokens) Revoke(ctx context.Context, id string) (api.Token, error) 
 // serverTokens calls a server, which requires an admin.
 type serverTokens struct{ client *client.Client }
 
-func (s serverTokens) Create(ctx context.Context, wanted api.TokenRequest) (created api.NewToken, err error) {
-	err = s.client.Post(ctx, "tokens", wanted, &created)
-	return created, err
+func (s serverTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error) {
+	return client.Tell[api.NewToken](ctx, s.client, "tokens", nil, wanted)
 }
 
-func (s serverTokens) List(ctx context.Context) (all api.Tokens, err error) {
-	err = s.client.Get(ctx, "tokens", nil, &all)
-	return all, err
+func (s serverTokens) List(ctx context.Context) (api.Tokens, error) {
+	return client.Ask[api.Tokens](ctx, s.client, "tokens", nil)
 }
 
-func (s serverTokens) Revoke(ctx context.Context, id string) (revoked api.Token, err error) {
-	err = s.client.Post(ctx, client.Path("tokens", id, "revoke"), nil, &revoked)
+func (s serverTokens) Revoke(ctx context.Context, id string) (api.Token, error) {
+	revoked, err := client.Tell[api.Token](ctx, s.client, "tokens/{id}/revoke", api.TokenPath{ID: id}, nil)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) && refusal.NotFound() {
 		err = noSuchToken(err) // the server's advice is a request of its API

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -48,37 +47,9 @@ type Client struct {
 	sleep func(context.Context, time.Duration) error
 }
 
-// Get requests a path below the API's root, such as "environments/dev", and decodes the answer into out.
-// Escape the elements of the path with [Path].
-func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
-	return c.send(ctx, call{method: http.MethodGet, path: path, query: query}, out)
-}
-
-// Post sends in, as JSON, to a path below the API's root, which may have a query, and decodes the answer into out.
-// Both in and out may be nil.
-func (c *Client) Post(ctx context.Context, path string, in, out any) error {
-	q := call{method: http.MethodPost, path: path, contentType: "application/json"}
-	if in != nil {
-		var err error
-		if q.body, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("encode a request: %w", err)
-		}
-	}
-	return c.send(ctx, q, out)
-}
-
 // PostFile sends a file of the given content type to a path below the API's root and decodes the answer into out.
 func (c *Client) PostFile(ctx context.Context, path, contentType string, file []byte, out any) error {
 	return c.send(ctx, call{method: http.MethodPost, path: path, contentType: contentType, body: file}, out)
-}
-
-// Path escapes the elements of a path and joins them.
-func Path(elements ...string) string {
-	escaped := make([]string, len(elements))
-	for i, e := range elements {
-		escaped[i] = url.PathEscape(e)
-	}
-	return strings.Join(escaped, "/")
 }
 
 // call is one request to the API.

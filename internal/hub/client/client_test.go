@@ -44,14 +44,27 @@ type environment struct {
 	Name string `json:"name"`
 }
 
-func TestGetRequestsAPathWithTheToken(t *testing.T) {
+func ask(ctx context.Context, c *Client, path string) error {
+	_, err := Ask[environment](ctx, c, path, nil)
+	return err
+}
+
+func tell(ctx context.Context, c *Client, path string) error {
+	_, err := Tell[environment](ctx, c, path, nil, environment{"dev"})
+	return err
+}
+
+func TestAskRequestsAPathWithTheToken(t *testing.T) {
 	var got []string
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		got = []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Authorization"), r.Header.Get("Accept"), r.Header.Get("User-Agent")}
 		fmt.Fprint(w, `{"name": "dev", "unknown": 1}`)
 	})
-	var e environment
-	if err := c.Get(t.Context(), Path("environments", "a/b ?"), url.Values{"limit": {"2"}}, &e); err != nil {
+	e, err := Ask[environment](t.Context(), c, "environments/{name}", struct {
+		Name  string `path:"name"`
+		Limit int    `query:"limit"`
+	}{"a/b ?", 2})
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"GET", "/api/v1/environments/a%2Fb%20%3F", "limit=2", "Bearer " + token, "application/json", "kalypso/test"}
@@ -63,15 +76,16 @@ func TestGetRequestsAPathWithTheToken(t *testing.T) {
 	}
 }
 
-func TestPostSendsJSON(t *testing.T) {
+func TestTellSendsJSON(t *testing.T) {
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || string(body) != `{"name":"dev"}` {
 			t.Errorf("got %s %s %q", r.Method, r.Header, body)
 		}
-		w.WriteHeader(http.StatusNoContent)
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, `{}`)
 	})
-	if err := c.Post(t.Context(), "environments", environment{"dev"}, nil); err != nil {
+	if _, err := Tell[environment](t.Context(), c, "environments", nil, environment{"dev"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -120,7 +134,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 				w.WriteHeader(tc.status)
 				fmt.Fprint(w, tc.body)
 			})
-			err := c.Get(t.Context(), "x", nil, nil)
+			err := ask(t.Context(), c, "x")
 			var r *Refusal
 			if !errors.As(err, &r) {
 				t.Fatalf("got %v, want a refusal", err)
@@ -151,15 +165,14 @@ func TestRedirectsStayOnTheServer(t *testing.T) {
 			http.Redirect(w, r, thief.URL+"/api/v1/x", http.StatusTemporaryRedirect)
 		}
 	})
-	var e environment
-	if err := c.Get(t.Context(), "here", nil, &e); err != nil || e.Name != "Bearer "+token {
+	if e, err := Ask[environment](t.Context(), c, "here", nil); err != nil || e.Name != "Bearer "+token {
 		t.Errorf("a redirect within the server: got %+v, %v", e, err)
 	}
 	for _, err := range []error{
-		c.Get(t.Context(), "away", nil, nil),
-		c.Post(t.Context(), "away", environment{"dev"}, nil),
-		c.Post(t.Context(), "here", environment{"dev"}, nil),
-		c.Get(t.Context(), "round", nil, nil),
+		ask(t.Context(), c, "away"),
+		tell(t.Context(), c, "away"),
+		tell(t.Context(), c, "here"),
+		ask(t.Context(), c, "round"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the server redirects to ") {
 			t.Errorf("got %v", err)
@@ -180,19 +193,19 @@ func TestUnusableAnswers(t *testing.T) {
 				}
 			}
 		})
-		if err := c.Get(t.Context(), "x", nil, nil); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
+		if err := ask(t.Context(), c, "x"); err == nil || !strings.Contains(err.Error(), "longer than 64 MiB") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a page", func(t *testing.T) {
 		c, _ := newClient(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>sign in</html>") })
-		if err := c.Get(t.Context(), "x", nil, &environment{}); !errors.Is(err, ErrNoAPI) {
+		if err := ask(t.Context(), c, "x"); !errors.Is(err, ErrNoAPI) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("no server", func(t *testing.T) {
 		c := &Client{Server: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, sleep: func(context.Context, time.Duration) error { return nil }}
-		if err := c.Get(t.Context(), "x", nil, nil); !errors.Is(err, ErrUnreachable) || !strings.HasPrefix(err.Error(), "reach the server: dial ") {
+		if err := ask(t.Context(), c, "x"); !errors.Is(err, ErrUnreachable) || !strings.HasPrefix(err.Error(), "reach the server: dial ") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -245,7 +258,7 @@ func TestRequestsGiveUpAfterFiveAttempts(t *testing.T) {
 	})
 	var said []error
 	c.Waiting = func(reason error, _ time.Duration) { said = append(said, reason) }
-	if err := c.Get(t.Context(), "x", nil, nil); err == nil {
+	if err := ask(t.Context(), c, "x"); err == nil {
 		t.Error("five refusals, and no error")
 	}
 	if asked != maxAttempts || len(*pauses) != maxAttempts-1 || len(said) != maxAttempts-1 {
@@ -257,7 +270,7 @@ func TestRequestsGiveUpAfterFiveAttempts(t *testing.T) {
 func TestLastingErrorsAreNotRetried(t *testing.T) {
 	c, pauses := newClient(t, func(http.ResponseWriter, *http.Request) {})
 	c.Server.Scheme = "https"
-	if err := c.Get(t.Context(), "x", nil, nil); err == nil || !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
+	if err := ask(t.Context(), c, "x"); err == nil || !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
 		t.Errorf("got %v", err)
 	}
 	if !lasting(fmt.Errorf("reach the server: %w", &net.DNSError{IsNotFound: true})) {
@@ -274,7 +287,7 @@ func TestCancelledContextIsNotRetried(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if err := c.Get(ctx, "x", nil, nil); !errors.Is(err, context.Canceled) || len(*pauses) > 0 {
+	if err := ask(ctx, c, "x"); !errors.Is(err, context.Canceled) || len(*pauses) > 0 {
 		t.Errorf("got %v after %d pauses", err, len(*pauses))
 	}
 }

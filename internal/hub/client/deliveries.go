@@ -44,7 +44,7 @@ func (c *Client) Deliveries(ctx context.Context, tag string, wait time.Duration)
 func (c *Client) Archive(ctx context.Context, digest string, offset, limit int64, w io.Writer) (restart bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	q := call{method: http.MethodGet, path: Path("deliveries", "archives", digest), header: map[string]string{"Accept": "application/octet-stream"}}
+	q := call{method: http.MethodGet, path: "deliveries/archives/" + url.PathEscape(digest), header: map[string]string{"Accept": "application/octet-stream"}}
 	if offset > 0 {
 		q.header["Range"] = fmt.Sprintf("bytes=%d-", offset)
 	}

@@ -1,10 +1,13 @@
 // Package client calls the API of a Kalypso server. Commands, agents and simulated clusters use it.
 //
-//	Get, Post ─► one request ─► answer ─► a value or a [Refusal]
+//	Ask, Tell ─► one request ─► answer ─► a value or a [Refusal]
 //	                 ▲             │
 //	                 └── retries ──┘ server busy, restarting, or connection lost
 //	Send      ─► a batch of reports, one attempt
 //	Events    ─► a stream that reconnects when it ends
+//
+// The types of questions, bodies and answers are those of the server, in package serve/api and hub/query: the tags of
+// their fields say where they are in a request.
 //
 // # Trust
 //

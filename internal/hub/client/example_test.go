@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 )
 
-func ExampleClient_Get() {
+func ExampleAsk() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/environments/dev" {
 			w.Header().Set("Content-Type", "application/problem+json")
@@ -28,13 +28,17 @@ func ExampleClient_Get() {
 		panic(err)
 	}
 	c := &client.Client{Server: address, UserAgent: "example"}
-	var environment struct{ Name, Phase string }
-	if err := c.Get(context.Background(), client.Path("environments", "dev"), nil, &environment); err != nil {
+	type path struct {
+		Name string `path:"name"`
+	}
+	type state struct{ Name, Phase string }
+	environment, err := client.Ask[state](context.Background(), c, "environments/{name}", path{"dev"})
+	if err != nil {
 		panic(err)
 	}
 	fmt.Println(environment.Name, "is", environment.Phase)
 
-	err = c.Get(context.Background(), client.Path("environments", "prd"), nil, &environment)
+	_, err = client.Ask[state](context.Background(), c, "environments/{name}", path{"prd"})
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) {
 		fmt.Printf("%d: %s; %s\n", refusal.Status, refusal, refusal.Hint())

@@ -58,13 +58,13 @@ func (j *Joiner) Register(ctx context.Context, c Cluster) (agent.Server, error) 
 }
 
 func (j *Joiner) join(ctx context.Context, c Cluster, file string) error {
-	var answer api.Credential
 	server := client.Client{Server: j.Server, Token: j.Token, UserAgent: userAgent, Transport: j.Transport}
 	request := ingest.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: j.Labels}
 	if request.Labels == nil {
 		request.Labels = c.labels()
 	}
-	if err := server.Post(ctx, "clusters/join", request, &answer); err != nil {
+	answer, err := client.Tell[api.Credential](ctx, &server, "clusters/join", nil, request)
+	if err != nil {
 		return err
 	}
 	if answer.Credential == "" {

@@ -13,31 +13,33 @@ type Remote struct {
 	Client *client.Client
 }
 
+// clusterPath identifies a cluster.
+type clusterPath struct {
+	Cluster string `path:"cluster"`
+}
+
 // Clusters returns the state of all clusters, by name.
 func (r Remote) Clusters(ctx context.Context) ([]Overview, error) {
-	var all []Overview
-	err := r.Client.Get(ctx, "clusters", nil, &all)
-	return all, err
+	return client.Ask[[]Overview](ctx, r.Client, "clusters", nil)
 }
 
 // Set changes the behaviour of a cluster, and returns its state.
 func (r Remote) Set(ctx context.Context, cluster string, b Behaviour) (Overview, error) {
-	var o Overview
-	err := r.Client.Post(ctx, client.Path("clusters", cluster, "behaviour"), b, &o)
-	return o, err
+	return client.Tell[Overview](ctx, r.Client, "clusters/{cluster}/behaviour", clusterPath{cluster}, b)
 }
 
 // Kubectl writes what kubectl would print about a cluster; see [Simulation.Kubectl].
 func (r Remote) Kubectl(ctx context.Context, w io.Writer, cluster string, args []string) error {
-	var answer kubectlAnswer
-	if err := r.Client.Post(ctx, client.Path("clusters", cluster, "kubectl"), kubectlCall{args}, &answer); err != nil {
+	answer, err := client.Tell[kubectlAnswer](ctx, r.Client, "clusters/{cluster}/kubectl", clusterPath{cluster}, kubectlCall{args})
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, answer.Output)
+	_, err = io.WriteString(w, answer.Output)
 	return err
 }
 
 // Refresh makes every cluster poll its sources now.
 func (r Remote) Refresh(ctx context.Context) error {
-	return r.Client.Post(ctx, "refresh", struct{}{}, nil)
+	_, err := client.Tell[struct{}](ctx, r.Client, "refresh", nil, struct{}{})
+	return err
 }

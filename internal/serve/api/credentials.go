@@ -71,6 +71,16 @@ func (t *Token) Rights() string {
 	return access.Grant{Role: access.Role(t.Role), Workspaces: t.Workspaces, Environments: t.Environments}.String()
 }
 
+// TokenPath identifies a token.
+type TokenPath struct {
+	ID string `path:"id" maxLength:"100" doc:"ID of the token."`
+}
+
+// ClusterPath identifies a cluster.
+type ClusterPath struct {
+	Name string `path:"name" maxLength:"63" doc:"Name of the cluster."`
+}
+
 // NewToken is a token with its secret, which is returned only once.
 type NewToken struct {
 	Token
@@ -85,13 +95,7 @@ type Tokens struct {
 
 type (
 	registerInput struct{ Body ingest.ClusterRequest }
-	namedCluster  struct {
-		Name string `path:"name" maxLength:"63" doc:"Name of the cluster."`
-	}
-	tokenInput struct{ Body TokenRequest }
-	tokenID    struct {
-		ID string `path:"id" maxLength:"100" doc:"ID of the token."`
-	}
+	tokenInput    struct{ Body TokenRequest }
 )
 
 func registerCredentials(s *service) {
@@ -143,7 +147,7 @@ func (s *service) joinCluster(ctx context.Context, in *registerInput) (Credentia
 	return s.credential(credential, r, err)
 }
 
-func (s *service) rotateCluster(ctx context.Context, in *namedCluster) (Credential, error) {
+func (s *service) rotateCluster(ctx context.Context, in *ClusterPath) (Credential, error) {
 	if err := s.audit(ctx, "rotate cluster", in.Name, ""); err != nil {
 		return Credential{}, err
 	}
@@ -151,7 +155,7 @@ func (s *service) rotateCluster(ctx context.Context, in *namedCluster) (Credenti
 	return s.credential(credential, r, err)
 }
 
-func (s *service) revokeCluster(ctx context.Context, in *namedCluster) (Credential, error) {
+func (s *service) revokeCluster(ctx context.Context, in *ClusterPath) (Credential, error) {
 	if err := s.audit(ctx, "revoke cluster", in.Name, ""); err != nil {
 		return Credential{}, err
 	}
@@ -223,7 +227,7 @@ func (s *service) createToken(ctx context.Context, in *tokenInput) (NewToken, er
 	return NewToken{Token: TokenOf(stored), Secret: value.Reveal()}, err
 }
 
-func (s *service) revokeToken(ctx context.Context, in *tokenID) (Token, error) {
+func (s *service) revokeToken(ctx context.Context, in *TokenPath) (Token, error) {
 	if err := s.audit(ctx, "revoke token", in.ID, ""); err != nil {
 		return Token{}, err
 	}

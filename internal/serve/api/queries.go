@@ -15,19 +15,22 @@ type EnvironmentPath struct {
 	ControlPlane string `query:"controlPlane" maxLength:"2048" doc:"URL of the control plane; required only if several have an environment of this name."`
 }
 
-type progressInput struct {
+// ProgressQuery asks how far a commit is in an environment.
+type ProgressQuery struct {
 	EnvironmentPath
 	Commit string `query:"commit" maxLength:"64" doc:"The hash, or at least seven digits of it. Default: the environment's commit."`
 	Ring   string `query:"ring" maxLength:"253" doc:"Whether it passed this ring of the environment. The commit can be one of the GitOps branch."`
 }
 
-type applicationProgressInput struct {
+// ApplicationProgressQuery asks how far a commit of an application's source is in an environment.
+type ApplicationProgressQuery struct {
 	query.ApplicationQuery
 	Environment string `query:"environment" required:"true" maxLength:"253" doc:"Name of the environment."`
 	Commit      string `query:"commit" maxLength:"64" doc:"A commit of the source, or at least seven digits of it. Default: the environment's commit."`
 }
 
-type clustersInput struct {
+// ClustersQuery asks for clusters. Label has what Labels has, as the API wants it.
+type ClustersQuery struct {
 	query.ClustersQuery
 	Label []string `query:"label,explode" maxItems:"16" maxLength:"400" doc:"Only clusters with this label, as name=value; can be repeated."`
 }
@@ -57,7 +60,7 @@ func registerQueries(s *service) {
 	ask(s, operation{
 		id: "get-progress", path: "/environments/{name}/progress", summary: "Get whether a commit passed, failed or waits",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap.",
-	}, func(ctx context.Context, in progressInput) (query.Progress, error) {
+	}, func(ctx context.Context, in ProgressQuery) (query.Progress, error) {
 		return o.Progress(ctx, query.ProgressQuery{Environment: in.Name, ControlPlane: in.ControlPlane, Ring: in.Ring, Commit: in.Commit})
 	})
 	ask(s, operation{
@@ -88,7 +91,7 @@ func registerQueries(s *service) {
 	ask(s, operation{
 		id: "get-application-progress", path: "/applications/{name}/progress", summary: "Get whether a commit of an application's source passed, failed or waits in an environment",
 		about: "For jobs that poll until their commit is deployed. With If-None-Match, polling is cheap. For applications that CI delivers, it is what CI recorded.",
-	}, func(ctx context.Context, in applicationProgressInput) (query.Progress, error) {
+	}, func(ctx context.Context, in ApplicationProgressQuery) (query.Progress, error) {
 		return s.seen(ctx).Progress(ctx, query.ProgressQuery{Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit})
 	})
 
@@ -114,7 +117,7 @@ func registerQueries(s *service) {
 	ask(s, operation{id: "list-versions", path: "/versions", summary: "List which version of each workload runs where"}, within(s, (*query.Observer).Versions))
 
 	ask(s, operation{id: "list-clusters", path: "/clusters", summary: "List clusters, and whether they run what they should"},
-		func(ctx context.Context, in clustersInput) (page query.Page[query.Cluster], err error) {
+		func(ctx context.Context, in ClustersQuery) (page query.Page[query.Cluster], err error) {
 			if in.Labels, err = labels(in.Label); err != nil {
 				return page, err
 			}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -9,10 +8,7 @@ import (
 
 	selectors "k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/deliver"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
@@ -71,29 +67,7 @@ type PinnedTargets struct {
 	// Targets has a result for each target.
 	Targets []deliver.RequestedPin `json:"targets"`
 	// Environments has the pull request of the environment; empty if all targets are refused.
-	Environments []PinnedEnvironment `json:"environments"`
-}
-
-// PinnedEnvironment is the pull request with targets of an environment.
-type PinnedEnvironment struct {
-	Environment string          `json:"environment"`
-	Plan        *deliver.Plan   `json:"plan,omitempty"`
-	Findings    []check.Finding `json:"findings,omitempty"`
-	Scans       []scan.Result   `json:"scans,omitempty"`
-	// PullRequest is open; absent if the targets are as requested already. Closes means that nothing is left in it, so that it is closed.
-	PullRequest *ProposedPullRequest `json:"pullRequest,omitempty"`
-	Closes      bool                 `json:"closes,omitempty"`
-	// Done lists what was done; empty if the pull request had all of it already, and for a preview.
-	Done  []string `json:"done"`
-	Waits string   `json:"waits,omitempty"`
-}
-
-// ProposedPullRequest is a pull request that the server opened or updated.
-type ProposedPullRequest struct {
-	Number int         `json:"number"`
-	URL    string      `json:"url"`
-	Title  string      `json:"title"`
-	State  forge.State `json:"state"`
+	Environments []ProposedEnvironment `json:"environments"`
 }
 
 type (
@@ -190,20 +164,12 @@ func (s *service) pinTargets(
 }
 
 func pinnedTargetsOf(a *query.Application, found *deliver.RequestedPins) PinnedTargets {
-	p := PinnedTargets{ControlPlane: a.ControlPlane, Application: a.Name, Targets: slices.Clone(found.Targets), Environments: []PinnedEnvironment{}}
+	p := PinnedTargets{ControlPlane: a.ControlPlane, Application: a.Name, Targets: slices.Clone(found.Targets), Environments: []ProposedEnvironment{}}
 	for i := range p.Targets {
 		p.Targets[i].Reason = strings.TrimSpace(safe(p.Targets[i].Reason))
 	}
 	for _, environment := range found.Environments {
-		o := found.Outcomes[environment]
-		e := PinnedEnvironment{
-			Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Done: append([]string{}, o.Did...), Waits: o.Waits,
-			Closes: o.Withdrawn != nil,
-		}
-		if pr := cmp.Or(o.Withdrawn, o.PullRequest); pr != nil {
-			e.PullRequest = &ProposedPullRequest{Number: pr.Number, URL: pr.URL, Title: pr.Title, State: pr.State}
-		}
-		p.Environments = append(p.Environments, e)
+		p.Environments = append(p.Environments, *ProposedIn(environment, found.Outcomes[environment]))
 	}
 	return p
 }

@@ -45,7 +45,7 @@ type view struct {
 	Revisions []choice
 	// Result is what becomes of the target, and Environment its pull request; nil if the request is refused.
 	Result      *deliver.RequestedPin
-	Environment *api.PinnedEnvironment
+	Environment *api.ProposedEnvironment
 	// Changes, Problems and Findings are those of its plan.
 	Changes  []change
 	Problems []fleet.Problem
@@ -83,7 +83,7 @@ type value struct {
 const maxChanges = 100
 
 // add adds a pull request with its plan.
-func (v *view) add(e *api.PinnedEnvironment) {
+func (v *view) add(e *api.ProposedEnvironment) {
 	v.Environment, v.Findings = e, e.Findings[:min(len(e.Findings), maxChanges)]
 	if p := e.Plan; p != nil {
 		v.Changes, v.Problems = changesOf(p), p.Problems[:min(len(p.Problems), maxChanges)]
