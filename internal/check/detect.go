@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	ahocorasick "github.com/BobuSumisu/aho-corasick"
-	"github.com/BurntSushi/toml"
-	"github.com/zricethezav/gitleaks/v8/config"
 )
 
 // credential is a text that a pattern takes for a credential.
@@ -21,10 +19,10 @@ type credential struct {
 	secret string
 }
 
-// detector applies patterns of gitleaks to texts without a file name. It finds what gitleaks finds; gitleaks' own detector also reads
-// repositories and archives of all kinds, which is 4 MB of a program.
+// detector applies the patterns of gitleaks to texts without a file name. It finds what gitleaks finds. The detector of gitleaks also reads
+// repositories and archives of all kinds, and needs dozens of modules for that.
 type detector struct {
-	rules []config.Rule
+	rules []rule
 	// literals has texts for each rule of which every match has one; nil if that is not known.
 	literals [][]string
 	// inLine has for each rule whether every match is within a line.
@@ -33,42 +31,28 @@ type detector struct {
 	always []int
 	of     map[string][]int
 	// allowed are exceptions of all rules.
-	allowed []*config.Allowlist
+	allowed []exception
 	// keywords finds the keywords of rules in lower case: most rules are tried only where one of theirs occurs.
 	keywords *ahocorasick.Trie
 }
 
-// defaultConfig returns the patterns of gitleaks.
-func defaultConfig() (config.Config, error) {
-	var read config.ViperConfig
-	if _, err := toml.Decode(config.DefaultConfig, &read); err != nil {
-		return config.Config{}, err
-	}
-	return read.Translate()
-}
-
-// newDetector returns a detector of some rules of a configuration, which finds other words, too.
-func newDetector(c config.Config, wanted func(id string) bool, others ...string) (*detector, error) {
-	d := &detector{allowed: c.Allowlists, of: map[string][]int{}}
-	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
-		r := c.Rules[id]
-		switch {
-		case len(r.RequiredRules) > 0:
-			return nil, fmt.Errorf("rule %q depends on other rules, which is not supported", id)
-		case !wanted(id) || r.Regex == nil || r.SkipReport || r.Path != nil && !r.Path.MatchString(""):
+// newDetector returns a detector of some rules with exceptions of them all, which finds other words, too.
+func newDetector(rules []rule, allowed []exception, wanted func(id string) bool, others ...string) (*detector, error) {
+	d := &detector{allowed: allowed, of: map[string][]int{}}
+	for _, r := range rules {
+		if !wanted(r.ID) {
 			continue
 		}
 		if len(r.Keywords) == 0 {
 			d.always = append(d.always, len(d.rules))
 		}
 		for _, k := range r.Keywords {
-			k = strings.ToLower(k)
 			d.of[k] = append(d.of[k], len(d.rules))
 		}
 		d.rules = append(d.rules, r)
-		parsed, err := syntax.Parse(r.Regex.String(), syntax.Perl)
+		parsed, err := syntax.Parse(r.Pattern, syntax.Perl)
 		if err != nil {
-			return nil, fmt.Errorf("rule %q: %w", id, err)
+			return nil, fmt.Errorf("rule %q: %w", r.ID, err)
 		}
 		d.literals, d.inLine = append(d.literals, literalsOf(parsed)), append(d.inLine, isInLine(parsed))
 	}
@@ -101,10 +85,10 @@ func (d *detector) detect(text string, left *int, seen func(from, to int)) []cre
 			secret := secretIn(r, match)
 			line := lineAround(text, at[0], at[0]+len(match))
 			if strings.Contains(line, "gitleaks:allow") || r.Entropy != 0 && entropy(secret) <= r.Entropy ||
-				isAllowed(d.allowed, secret, match, line) || isAllowed(r.Allowlists, secret, match, line) {
+				isAllowed(d.allowed, secret, match, line) || isAllowed(r.allow, secret, match, line) {
 				continue
 			}
-			found = append(found, credential{r.RuleID, lines, secret})
+			found = append(found, credential{r.ID, lines, secret})
 		}
 	}
 	return found
@@ -112,7 +96,7 @@ func (d *detector) detect(text string, left *int, seen func(from, to int)) []cre
 
 // matches returns the places of at most so many matches of a rule.
 func (d *detector) matches(rule int, text string, most int) (all [][]int) {
-	pattern, literals := d.rules[rule].Regex, d.literals[rule]
+	pattern, literals := d.rules[rule].regex, d.literals[rule]
 	if literals == nil || !d.inLine[rule] {
 		return pattern.FindAllStringIndex(text, most)
 	}
@@ -216,10 +200,10 @@ func literalsOf(pattern *syntax.Regexp) []string {
 }
 
 // secretIn returns the credential in a match: the group that the rule names, else the first group that is not empty.
-func secretIn(r *config.Rule, match string) string {
-	groups := r.Regex.FindStringSubmatch(match)
-	if r.SecretGroup > 0 && r.SecretGroup < len(groups) {
-		return groups[r.SecretGroup]
+func secretIn(r *rule, match string) string {
+	groups := r.regex.FindStringSubmatch(match)
+	if r.Group > 0 && r.Group < len(groups) {
+		return groups[r.Group]
 	}
 	for i, group := range groups {
 		if i > 0 && group != "" {
@@ -229,29 +213,9 @@ func secretIn(r *config.Rule, match string) string {
 	return match
 }
 
-// isAllowed reports whether one of some exceptions applies. Those that name commits or files do not: a text has neither.
-func isAllowed(exceptions []*config.Allowlist, secret, match, line string) bool {
-	for _, a := range exceptions {
-		target := secret
-		switch a.RegexTarget {
-		case "match":
-			target = match
-		case "line":
-			target = line
-		}
-		regex := a.RegexAllowed(target)
-		word, _ := a.ContainsStopWord(secret)
-		if a.MatchCondition != config.AllowlistMatchAnd {
-			if regex || word {
-				return true
-			}
-			continue
-		}
-		if len(a.Commits) == 0 && len(a.Paths) == 0 && (regex || len(a.Regexes) == 0) && (word || len(a.StopWords) == 0) {
-			return true
-		}
-	}
-	return false
+// isAllowed reports whether one of some exceptions applies.
+func isAllowed(exceptions []exception, secret, match, line string) bool {
+	return slices.ContainsFunc(exceptions, func(e exception) bool { return e.allows(secret, match, line) })
 }
 
 // maxAround limits how much of the lines before and after a match is read, in bytes: a text of one long line can have many matches.

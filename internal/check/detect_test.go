@@ -1,79 +1,16 @@
 package check
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/zricethezav/gitleaks/v8/config"
-	"github.com/zricethezav/gitleaks/v8/detect"
 	"pgregory.net/rapid"
 )
 
-// TestFindsWhatGitleaksFinds compares what the detector and gitleaks' own find in texts that are made of each pattern, and of what both treat
-// specially: exceptions, line ends, and matches in the first and the last line.
-func TestFindsWhatGitleaksFinds(t *testing.T) {
-	gitleaks, ours := whole(t), must(t).specific
-	around := []string{"", "\n", "\r\n", "a: b\n", "x", " # gitleaks:allow", "\n# gitleaks:allow\n", "\"", "EXAMPLE", "\n\n", "token="}
-	found := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
-		var b strings.Builder
-		for range rapid.IntRange(1, 4).Draw(t, "parts") {
-			b.WriteString(rapid.SampledFrom(around).Draw(t, "before"))
-			r := rapid.SampledFrom(ours.rules).Draw(t, "rule")
-			if k := r.Keywords; len(k) > 0 {
-				b.WriteString(rapid.SampledFrom([]string{"", k[0] + "\n"}).Draw(t, "keyword"))
-			}
-			b.WriteString(rapid.StringMatching(simplified(&r)).Draw(t, "match"))
-			b.WriteString(rapid.SampledFrom(around).Draw(t, "after"))
-		}
-		text := b.String()
-		if len(text) > maxAround {
-			t.Skip("of longer lines, ours reads what is near a match")
-		}
-		want := slices.DeleteFunc(gitleaks(text), func(c credential) bool { return c.rule == genericRule })
-		left := maxMatches
-		got := ours.detect(text, &left, nil)
-		for _, c := range got {
-			found[c.rule] = true
-		}
-		if diff := gocmp.Diff(said(want), said(got)); diff != "" {
-			t.Fatalf("in %q, gitleaks (-) and we (+) find\n%s", text, diff)
-		}
-	})
-	if len(found) < 10 {
-		t.Errorf("only %d patterns found something", len(found))
-	}
-}
-
 // simplified returns the pattern of a rule without the conditions on what is around a match, for which no text can be made.
-func simplified(r *config.Rule) string {
-	return strings.NewReplacer(`\b`, "", "^", "", "$", "").Replace(r.Regex.String())
-}
-
-// TestDefaultConfig compares the patterns as they are read here with those that gitleaks reads.
-func TestDefaultConfig(t *testing.T) {
-	ours, err := defaultConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gitleaks, err := detect.NewDetectorDefaultConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := []gocmp.Option{
-		gocmp.Comparer(func(a, b *regexp.Regexp) bool { return a == b || a != nil && b != nil && a.String() == b.String() }),
-		cmpopts.IgnoreUnexported(config.Rule{}, config.Allowlist{}), cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty(),
-	}
-	if diff := gocmp.Diff(gitleaks.Config.Rules, ours.Rules, options...); diff != "" {
-		t.Errorf("rules (-gitleaks +ours):\n%s", diff)
-	}
-	if diff := gocmp.Diff(gitleaks.Config.Allowlists, ours.Allowlists, options...); diff != "" {
-		t.Errorf("exceptions (-gitleaks +ours):\n%s", diff)
-	}
+func simplified(r *rule) string {
+	return strings.NewReplacer(`\b`, "", "^", "", "$", "").Replace(r.Pattern)
 }
 
 // TestMatchesInLines compares the matches in the lines with a literal with those in the whole text.
@@ -98,10 +35,10 @@ func TestMatchesInLines(t *testing.T) {
 			).Draw(t, "part"))
 		}
 		text, most := b.String(), rapid.IntRange(1, 4).Draw(t, "most")
-		want, got := d.rules[i].Regex.FindAllStringIndex(text, most), d.matches(i, text, most)
+		want, got := d.rules[i].regex.FindAllStringIndex(text, most), d.matches(i, text, most)
 		found += len(want)
 		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s in %q (-whole +lines):\n%s", d.rules[i].RuleID, text, diff)
+			t.Fatalf("%s in %q (-whole +lines):\n%s", d.rules[i].ID, text, diff)
 		}
 	})
 	if found == 0 {

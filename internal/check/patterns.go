@@ -26,15 +26,15 @@ const reach = 8
 var words = []string{"access", "api", "auth", "credential", "creds", "key", "passw", "secret", "token"}
 
 func newPatterns() (*patterns, error) {
-	all, err := defaultConfig()
+	rules, allowed, err := readPatterns()
 	if err != nil {
 		return nil, err
 	}
-	specific, err := newDetector(all, func(id string) bool { return id != genericRule }, words...)
+	specific, err := newDetector(rules, allowed, func(id string) bool { return id != genericRule }, words...)
 	if err != nil {
 		return nil, err
 	}
-	generic, err := newDetector(all, func(id string) bool { return id == genericRule })
+	generic, err := newDetector(rules, allowed, func(id string) bool { return id == genericRule })
 	return &patterns{specific: specific, generic: generic}, err
 }
 
