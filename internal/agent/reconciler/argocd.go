@@ -11,6 +11,9 @@ const applicationKind = "Application"
 
 // application returns a report for each source of an Argo CD Application.
 func application(o object) []hub.Report {
+	if o.objectAt("spec", "sourceHydrator") != nil {
+		return []hub.Report{hydrated(o)}
+	}
 	sources := o.objects("spec", "sources")
 	if len(sources) == 0 {
 		sources = []object{o.objectAt("spec", "source")}

@@ -131,7 +131,7 @@ func fluxState(o object, s fluxSource, r *hub.Report) {
 	case ready.status == "" || o.outdated(ready):
 		r.State = hub.StateProgressing
 	case ready.status == "True":
-		r.State, r.Message = hub.StateReady, s.problem
+		r.State, r.Message = hub.StateReady, join(s.problem, s.unjudged())
 	case ready.status == "False" && !s.waits(ready.reason):
 		r.State, r.Message = hub.StateFailed, join(ready.message, s.problem)
 	case ready.reason == "Progressing" || ready.reason == "ProgressingWithRetry":
@@ -174,6 +174,20 @@ func sourceOf(o, ref object, find Find) fluxSource {
 	return s
 }
 
+// unjudged says why the revision cannot be compared with the commits of a branch; empty if it can.
+func (s fluxSource) unjudged() string {
+	ref := s.object.objectAt("spec", "ref")
+	switch {
+	case s.kind != "" && sourceResource(s.kind) == "":
+		return "cannot be judged: a source of the kind " + s.kind + " follows no branch or tag of a repository"
+	case s.kind == "GitRepository" && ref.text("commit") != "":
+		return "cannot be judged: its source is pinned to the commit " + ref.text("commit")
+	case s.kind == "OCIRepository" && ref.text("digest") != "":
+		return "cannot be judged: its source is pinned to the digest " + ref.text("digest")
+	}
+	return ""
+}
+
 // sourceResource returns the resource of a watched kind of source; empty for others.
 func sourceResource(kind string) string {
 	switch kind {
@@ -208,6 +222,8 @@ func (s fluxSource) follow(attempted string) (repository, ref string) {
 	switch {
 	case s.object == nil || s.kind == "HelmRepository":
 		return repository, ""
+	case s.kind == "GitRepository" && wanted("commit") != "", s.kind == "OCIRepository" && wanted("digest") != "":
+		return repository, "" // it is preferred to every other field
 	case wanted("name") != "":
 		return repository, branch(wanted("name"))
 	case wanted("semver") != "" && name != "":

@@ -46,6 +46,12 @@ func Known() []Kind {
 		}),
 		watched("argoproj.io", "applications", []string{"v1alpha1"}, [][]string{
 			fields("spec.source.repoURL"), fields("spec.source.targetRevision"), fields("spec.source.path"), fields("spec.source.chart"),
+			fields("spec.sourceHydrator.drySource.repoURL"), fields("spec.sourceHydrator.drySource.targetRevision"),
+			fields("spec.sourceHydrator.drySource.path"), fields("spec.sourceHydrator.syncSource.targetBranch"),
+			fields("status.sourceHydrator.lastSuccessfulOperation.drySHA"), fields("status.sourceHydrator.lastSuccessfulOperation.hydratedSHA"),
+			fields("status.sourceHydrator.lastSuccessfulOperation.sourceHydrator.drySource.repoURL"),
+			fields("status.sourceHydrator.currentOperation.phase"), fields("status.sourceHydrator.currentOperation.message"),
+			fields("status.sourceHydrator.currentOperation.drySHA"),
 			fields("spec.sources"), fields("spec.destination.name"), fields("spec.destination.server"), fields("spec.syncPolicy.automated"), fields("status.sync.status"), fields("status.sync.revision"),
 			fields("status.sync.revisions"), fields("status.health"), fields("status.conditions"), fields("status.history"),
 			fields("status.resources"),
