@@ -106,7 +106,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/sqlfile", "internal/text/secret/secretfile", "internal/text/secret/known", "internal/text/outbound", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/agent/job", "internal/hub/client", "internal/hub/resourcegraph", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/solution/registry", "internal/cli/terminal",
+			"internal/git", "internal/sqlfile", "internal/text/secret/secretfile", "internal/text/secret/known", "internal/text/outbound", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/agent/job", "internal/agent/secrets", "internal/hub/client", "internal/hub/resourcegraph", "internal/notify/send", "internal/promote/verify", "internal/check/scan/folder", "internal/solution/registry", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/bitbucket",
 			"internal/forge/bitbucketserver", "internal/forge/texts", "internal/forge/local",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -50,6 +51,7 @@ The same commits must give the same manifests, so a made-up value is never rende
     Existing          a Secret that is in the clusters; the chart has a value for its name
     ExternalSecrets   generators of the External Secrets Operator make it once, in the cluster
     CertManager       cert-manager issues the certificate
+    Job               a Job among the manifests makes it once, in the cluster; kalypso app secrets rotate makes it again
 
 The values are found by rendering: with the value for an existing Secret, nothing of the Secret is made up any more. Checksums of Secrets
 in annotations follow the chart and its values. It exits with 3 if a target cannot be rendered.`,
@@ -62,6 +64,7 @@ in annotations follow the chart and its values. It exits with 3 if a target cann
 	c.app.bindEnvironment(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML).Of(appSecrets{})
+	cmd.AddCommand(newAppSecretsRotate(t))
 	return cmd
 }
 
@@ -134,6 +137,8 @@ func sourcesOf(m chart.Made) []string {
 	switch {
 	case m.From == string(chart.MadeChecksum):
 		return []string{"a checksum, which follows the chart and its values"}
+	case m.Rotation > 0:
+		return []string{fmt.Sprintf("from %s, rotation %d", m.From, m.Rotation)}
 	case m.From != "":
 		return []string{"from " + m.From}
 	case m.Use == chart.MadeChecksum:
@@ -148,7 +153,11 @@ func sourcesOf(m chart.Made) []string {
 		lines = append(lines, line)
 	}
 	for _, from := range m.Can {
-		lines = append(lines, fmt.Sprintf("- {name: %s, from: %s}", m.Object.Name, from))
+		image := ""
+		if from == string(app.FromJob) {
+			image = ", image: IMAGE"
+		}
+		lines = append(lines, fmt.Sprintf("- {name: %s, from: %s%s}", m.Object.Name, from, image))
 	}
 	if m.Set != "" {
 		lines = append(lines, "the value "+m.Set+" replaces it")

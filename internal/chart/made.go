@@ -14,6 +14,8 @@ type Made struct {
 	// From is the entry of the Delivery's secrets that applies: Existing, ExternalSecrets, CertManager or Job.
 	// Empty if none does.
 	From string `json:"from,omitempty"`
+	// Rotation is how often the Delivery rotated a Secret that a Job makes.
+	Rotation int `json:"rotation,omitempty"`
 	// Can are the entries that could apply, without Existing. Why says why there are none.
 	Can []string `json:"can,omitempty"`
 	Why string   `json:"why,omitempty"`

@@ -65,6 +65,8 @@ type Application struct {
 	// Delivery is complete. Written reports whether the source has one.
 	Delivery *app.Delivery
 	Written  bool
+	// DeliveryAt is where the Delivery is written; zero if the source has none.
+	DeliveryAt fleet.Position
 	// Source is the commit that was read.
 	Source schedule.Input
 	// Alone reports that the repository has no other Workload. Branches and
@@ -242,7 +244,7 @@ func (a *Application) describe(source fleet.Source) error {
 			}
 		}
 	}
-	a.Written = written != nil
+	a.Written, a.DeliveryAt = written != nil, at
 	if written == nil && len(listed) > 0 {
 		written = &app.Delivery{Spec: app.DeliverySpec{Services: listed}}
 	}

@@ -254,7 +254,7 @@ func (m *page) values() {
 	}
 }
 
-// restarts writes which workloads restart, and who gets changed ConfigMaps and Secrets without a restart. Targets with the same effects share a row.
+// restarts writes which workloads restart, who gets changed ConfigMaps and Secrets without a restart, and which Secrets stay. Targets with the same effects share a row.
 func (m *page) restarts() {
 	var rows []string
 	targets := map[string][]string{}
@@ -271,6 +271,11 @@ func (m *page) restarts() {
 		}
 		for _, c := range t.Configs {
 			add(t.Name, "| %s | %s |", markdown.Code(c.String()), markdown.Escape(strings.Join(c.Sentences(), "; ")))
+		}
+	}
+	for _, t := range m.draft.Plan.Targets {
+		for _, name := range t.Stays {
+			add(t.Name, "| %s | stays in the clusters, where it was made; delete it there if it's not needed |", markdown.Code("Secret/"+name))
 		}
 	}
 	for i, row := range rows {

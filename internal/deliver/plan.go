@@ -70,6 +70,8 @@ type TargetChange struct {
 	Restarts []string `json:"restarts,omitempty"`
 	// Configs are the ConfigMaps and Secrets whose data change.
 	Configs []DataChange `json:"configs,omitempty"`
+	// Stays are Secrets that stay in the clusters: what made them there is removed, but they are not.
+	Stays []string `json:"stays,omitempty"`
 	// Images are the images in the manifests.
 	Images []string `json:"images,omitempty"`
 	// Reason explains why the target is held.
@@ -138,7 +140,7 @@ func (d *Draft) plan() (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Objects = changedObjects(before, nil)
+		c.Objects, c.Stays = changedObjects(before, nil), staying(before, nil)
 		p.count(c)
 	}
 	slices.SortStableFunc(p.Targets, func(a, b TargetChange) int { return cmp.Compare(a.Name, b.Name) })
@@ -180,6 +182,7 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 			}
 			c.Objects = changedObjects(old, change.Content)
 			c.Restarts, c.Configs = restarts(c.Objects, change.Content)
+			c.Stays = staying(old, change.Content)
 			c.compareWhole(old, change.Content)
 		case values.FileName:
 			keys, rendered := d.Values(e.Name)

@@ -99,7 +99,8 @@ func (c *checker) levels(levels []app.ConfigLevel) {
 
 // secrets checks where the values come from that charts would make up.
 func (c *checker) secrets(secrets []app.ChartSecret) {
-	sources := []string{string(app.FromExisting), string(app.FromExternalSecrets), string(app.FromCertManager)}
+	sources := []string{string(app.FromExisting), string(app.FromExternalSecrets), string(app.FromCertManager), string(app.FromJob)}
+	image := ""
 	for i, s := range secrets {
 		what := fmt.Sprintf("spec.secrets[%d]", i)
 		switch known := slices.Contains(sources, string(s.From)); {
@@ -111,6 +112,17 @@ func (c *checker) secrets(secrets []app.ChartSecret) {
 			c.fail("%s: Existing needs a value, which takes the name of the Secret in the chart, and a secret; kalypso app secrets lists values", what)
 		case s.From != app.FromExisting && s.Value+s.Secret != "":
 			c.fail("%s: value and secret are for Existing; remove them", what)
+		case s.From != app.FromJob && (s.Image != "" || s.Rotation != 0):
+			c.fail("%s: image and rotation are for Job; remove them", what)
+		case s.From != app.FromJob:
+		case s.Image == "":
+			c.fail("%s: Job needs an image: that of kalypso-agent, from a registry that the clusters can reach", what)
+		case s.Rotation < 0:
+			c.fail("%s has rotation: %d; write a number from 0", what, s.Rotation)
+		case image != "" && image != s.Image:
+			c.fail("%s: one Job makes all Secrets; write the image %.100q", what, image)
+		default:
+			image = s.Image
 		}
 	}
 }

@@ -21,7 +21,10 @@ func TestDeliveryThatCannotBeUsed(t *testing.T) {
 		"{secrets: [{from: Existing, secret: a}, {from: CertManager, value: a}]}": {
 			"spec.secrets[0]: Existing needs a value", "spec.secrets[1]: value and secret are for Existing",
 		},
-		"{secrets: [{from: certManager}, {name: a}]}":          {"did you mean CertManager?", `spec.secrets[1] has from: ""; write one of Existing, ExternalSecrets, CertManager`},
+		"{secrets: [{from: certManager}, {name: a}]}": {"did you mean CertManager?", `spec.secrets[1] has from: ""; write one of Existing, ExternalSecrets, CertManager, Job`},
+		"{secrets: [{from: Job}, {from: Job, image: a, rotation: -1}, {from: Job, image: b}, {from: Job, image: c}, {from: CertManager, image: b}]}": {
+			"spec.secrets[0]: Job needs an image", "spec.secrets[1] has rotation: -1", "spec.secrets[3]: one Job makes all Secrets; write the image \"b\"", "spec.secrets[4]: image and rotation are for Job",
+		},
 		`{environments: [{name: ../stage}, {name: "dev\nx"}]}`: {`the name of an environment is "../stage"`, `"dev\nx"`},
 	} {
 		r := shop(1)

@@ -64,6 +64,7 @@ type secret struct {
 	From   string `json:"from"`
 	Value  string `json:"value,omitempty"`
 	Secret string `json:"secret,omitempty"`
+	Image  string `json:"image,omitempty"`
 }
 
 // rendered is the part of its result that is used.
@@ -95,7 +96,7 @@ type made struct {
 }
 
 // elsewhereSecrets are the sources that are tried for all Secrets.
-var elsewhereSecrets = []secret{{From: "ExternalSecrets"}, {From: "CertManager"}}
+var elsewhereSecrets = []secret{{From: "ExternalSecrets"}, {From: "CertManager"}, {From: "Job", Image: "registry.example.com/kalypso-agent:v1.0.0"}}
 
 // compare compares a chart in up to three ways.
 func (p programs) compare(chart string) (result, error) {
@@ -169,9 +170,12 @@ func (r rendered) reason() string {
 // read returns the files of a chart.
 func read(chart string) ([]file, error) {
 	var files []file
-	err := filepath.WalkDir(chart, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+	err := filepath.WalkDir(chart, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
 			return err
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // follows links, as Helm does
+			return nil //nolint:nilerr // a link to nothing
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -218,8 +222,10 @@ func (p programs) template(chart string, set []string) (text, wrong string) {
 	process := exec.Command(p.helm, args...)
 	process.Stdout, process.Stderr = &stdout, &stderr
 	if err := process.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		return "", lines[len(lines)-1]
+		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(stderr.String()), "\n"), func(line string) bool {
+			return strings.TrimSpace(line) == "" || strings.Contains(line, "--debug")
+		})
+		return "", strings.Join(lines[max(0, len(lines)-1):], "")
 	}
 	return stdout.String(), ""
 }
@@ -284,8 +290,12 @@ func documents(text string, all []made) []string {
 // madeKinds are the kinds of objects that take the place of a Secret.
 var madeKinds = []string{"ExternalSecret", "Password", "UUID", "Issuer", "Certificate"}
 
+// jobLabel is a label of the objects of the Job that makes Secrets.
+const jobLabel = "app.kubernetes.io/component: secrets"
+
 // isIn reports whether a document is the object, or takes its place.
 func (m made) isIn(document string) bool {
 	is := func(kind string) bool { return strings.Contains("\n"+document, "\nkind: "+kind) }
-	return is(m.Object.Kind) && strings.Contains(document, m.Object.Name) || slices.ContainsFunc(madeKinds, is)
+	return is(m.Object.Kind) && strings.Contains(document, m.Object.Name) ||
+		slices.ContainsFunc(madeKinds, is) || strings.Contains(document, jobLabel)
 }

@@ -188,7 +188,7 @@ type Service struct {
 }
 
 // SecretSource is where the values of a Secret come from.
-// +kubebuilder:validation:Enum=Existing;ExternalSecrets;CertManager
+// +kubebuilder:validation:Enum=Existing;ExternalSecrets;CertManager;Job
 type SecretSource string
 
 // The sources of Secrets.
@@ -196,9 +196,11 @@ const (
 	FromExisting        SecretSource = "Existing"
 	FromExternalSecrets SecretSource = "ExternalSecrets"
 	FromCertManager     SecretSource = "CertManager"
+	FromJob             SecretSource = "Job"
 )
 
 // +kubebuilder:validation:XValidation:rule="self.from == 'Existing' ? has(self.value) && has(self.secret) : !has(self.value) && !has(self.secret)",message="Existing needs a value and a secret, and the other sources have none"
+// +kubebuilder:validation:XValidation:rule="self.from == 'Job' ? has(self.image) : !has(self.image) && !has(self.rotation)",message="Job needs an image, and the other sources have neither image nor rotation"
 
 // ChartSecret says where the values of a Secret come from that a chart would make up.
 type ChartSecret struct {
@@ -207,8 +209,9 @@ type ChartSecret struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// From is Existing for a Secret that is in the clusters; ExternalSecrets for generators of the External Secrets Operator; or
-	// CertManager for certificates of cert-manager. No value is ever in Git.
+	// From is Existing for a Secret that is in the clusters; ExternalSecrets for generators of the External Secrets Operator;
+	// CertManager for certificates of cert-manager; or Job for a Job among the manifests, which creates the Secret once. No value is
+	// ever in Git.
 	From SecretSource `json:"from"`
 
 	// Value is the chart's value that receives the name of an existing Secret, as a dotted path: "auth.existingSecret".
@@ -223,6 +226,17 @@ type ChartSecret struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Secret string `json:"secret,omitempty"`
+
+	// Image is the image of kalypso-agent that the Job runs. One Job makes all Secrets of a target, so all entries have the same image.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Image string `json:"image,omitempty"`
+
+	// Rotation changes when the Job makes the values of the Secret again. "kalypso app secrets rotate" increases it. Default: 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Rotation int `json:"rotation,omitempty"`
 }
 
 // Config defines where the configuration of the environments is, and how it is validated.

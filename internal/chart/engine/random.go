@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart/recipe"
 )
 
 // clockFunctions are the functions of Helm that depend on the clock.
@@ -28,6 +30,8 @@ type chance struct {
 	calls  int
 	// drawn are the texts that were drawn.
 	drawn []drawn
+	// seed changes with the rotations of Secrets, so that checksums of what is made up do.
+	seed string
 }
 
 // drawn is a text that a function returned, or the part of a certificate that differs.
@@ -35,6 +39,8 @@ type drawn struct {
 	function, text string
 	// signed describes the certificate or key that the text is of; nil for other texts.
 	signed *signed
+	// of is the text that a hash is of. layout is the form of a time, or the kind of a private key.
+	of, layout string
 }
 
 // signed is a certificate that a function would make.
@@ -44,8 +50,9 @@ type signed struct {
 	days           int
 	// by is the text of the certificate of its authority; may be empty.
 	by string
-	// key tells that the text is the private key.
+	// key tells that the text is the private key, and of is the text of the certificate that it belongs to.
 	key bool
+	of  string
 }
 
 // next returns the bytes of a call, as many as a result can need.
@@ -57,7 +64,7 @@ func (c *chance) next(name string, n int) ([]byte, error) {
 	c.calls++
 	var all []byte
 	for block := 0; len(all) < n; block++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", c.calls, block))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s%d %d", c.seed, c.calls, block))
 		all = append(all, sum[:]...)
 	}
 	return all[:max(n, 0)], nil
@@ -90,16 +97,17 @@ func (c *chance) record(name, text string) {
 
 // describe says what the certificate is that was drawn last, and its key.
 func (c *chance) describe(made certificate, s signed) {
-	for i := range c.drawn {
+	of := ""
+	for i := len(c.drawn) - 1; i >= 0; i-- { // the certificate was drawn after its key
 		d := &c.drawn[i]
 		switch {
 		case d.text == "" || d.signed != nil:
 		case strings.Contains(made.Cert, d.text):
 			crt := s
-			d.signed = &crt
+			d.signed, of = &crt, d.text
 		case strings.Contains(made.Key, d.text):
 			key := s
-			key.key = true
+			key.key, key.of = true, of
 			d.signed = &key
 		}
 	}
@@ -155,10 +163,21 @@ func (c *chance) certificate(name, key string) (made certificate, err error) {
 // now returns a time. The two sides differ in every field, and no date of a chart is later or earlier than both.
 func (c *chance) now() time.Time {
 	c.note("now")
+	now := time.Date(1234, time.February, 3, 4, 5, 6, 0, time.UTC)
 	if c.other {
-		return time.Date(9876, time.November, 29, 21, 57, 48, 0, time.UTC)
+		now = time.Date(9876, time.November, 29, 21, 57, 48, 0, time.UTC)
 	}
-	return time.Date(1234, time.February, 3, 4, 5, 6, 0, time.UTC)
+	if !slices.ContainsFunc(c.drawn, func(d drawn) bool { return d.function == string(recipe.Time) }) {
+		for _, layout := range layouts {
+			c.drawn = append(c.drawn, drawn{function: string(recipe.Time), text: now.Format(layout), layout: layout})
+		}
+	}
+	return now
+}
+
+// layouts are the forms of the clock's time that are found again in the output.
+var layouts = []string{
+	time.RFC3339, "2006-01-02T15:04:05.000Z", time.DateTime, time.DateOnly, "20060102150405", "20060102-150405", "20060102",
 }
 
 // functions returns the functions, with the parameters of sprig's.
@@ -201,7 +220,9 @@ func (c *chance) functions() template.FuncMap {
 		},
 		"randBytes": func(n int) (string, error) {
 			text, err := c.text("randBytes", n, ascii)
-			return base64.StdEncoding.EncodeToString([]byte(text)), err
+			encoded := base64.StdEncoding.EncodeToString([]byte(text))
+			c.record("randBytes", encoded)
+			return encoded, err
 		},
 		"bcrypt": func(text string) (string, error) { return c.hash("bcrypt", text) },
 		"htpasswd": func(name, password string) (string, error) {
@@ -212,7 +233,11 @@ func (c *chance) functions() template.FuncMap {
 			h, err := c.hash("encryptAES", text)
 			return base64.StdEncoding.EncodeToString([]byte(h)), err
 		},
-		"genPrivateKey": func(kind string) (string, error) { return c.pem("genPrivateKey", strings.ToUpper(kind)+" PRIVATE KEY") },
+		"genPrivateKey": func(kind string) (string, error) {
+			made, err := c.pem("genPrivateKey", strings.ToUpper(kind)+" PRIVATE KEY")
+			c.drawn[len(c.drawn)-1].layout = kind
+			return made, err
+		},
 		"genCA": func(name string, days int) (certificate, error) {
 			return c.signing(signed{function: "genCA", name: name, days: days})
 		},
@@ -242,5 +267,9 @@ func (c *chance) functions() template.FuncMap {
 func (c *chance) hash(name, text string) (string, error) {
 	salt, err := c.text(name, 22, base64s)
 	sum := sha256.Sum256([]byte(salt + text))
-	return "$2a$10$" + salt + hex.EncodeToString(sum[:])[:31], err
+	hash := "$2a$10$" + salt + hex.EncodeToString(sum[:])[:31]
+	if name != "encryptAES" {
+		c.drawn = append(c.drawn, drawn{function: string(recipe.Bcrypt), text: hash, of: text})
+	}
+	return hash, err
 }

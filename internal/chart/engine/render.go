@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -48,7 +49,7 @@ func (c *helmChart) attempt(composed *values.Composed, schema *values.Schema, o 
 	if problems := c.check(ch, visible, composed, schema); len(problems) > 0 {
 		return nil, problems, nil
 	}
-	var random chance
+	random := chance{seed: rotations(o.Secrets)}
 	files, err := execute(ch, visible, &random, newMeter())
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +75,7 @@ func (c *helmChart) made(composed *values.Composed, o chart.Options) (made []cha
 	if err != nil {
 		return nil
 	}
-	var random chance
+	random := chance{seed: rotations(o.Secrets)}
 	files, err := execute(ch, visible, &random, newMeter())
 	if err != nil || len(random.called) == 0 {
 		return nil
@@ -82,6 +83,17 @@ func (c *helmChart) made(composed *values.Composed, o chart.Options) (made []cha
 	s := c.settle(composed, o, files, &random)
 	c.problems(composed, o, s)
 	return s.made
+}
+
+// rotations returns a text that changes when a Secret is rotated; empty if none is.
+func rotations(secrets []app.ChartSecret) string {
+	seed := ""
+	for _, s := range secrets {
+		if s.Rotation != 0 {
+			seed += fmt.Sprintf("%s %d\n", s.Name, s.Rotation)
+		}
+	}
+	return seed
 }
 
 // visible returns a copy of the chart with the dependencies that the values select, and what its templates see.

@@ -54,6 +54,13 @@ func (s *secretObject) random() []string {
 	return keys
 }
 
+// has reports whether a value has a drawn text.
+func (s *secretObject) has(text string) bool {
+	return slices.ContainsFunc(s.keys, func(k secretKey) bool {
+		return slices.ContainsFunc(k.parts, func(p textPart) bool { return p.drawn != nil && p.drawn.text == text })
+	})
+}
+
 // certificates reports whether a key has a certificate or its private key.
 func (s *secretObject) certificates() bool {
 	return slices.ContainsFunc(s.keys, func(k secretKey) bool {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -68,7 +69,7 @@ func pairs(a, b map[string]string) (all []pair, ok bool) {
 // settle compares the output with that of the other side of the chance, and applies the entries of the Delivery's
 // secrets.
 func (c *helmChart) settle(composed *values.Composed, o chart.Options, one map[string]string, first *chance) settled {
-	second := &chance{other: true}
+	second := &chance{other: true, seed: first.seed}
 	other, err := c.output(composed, o, second, newMeter())
 	if err != nil { // such as a check that fails with one of the results only
 		return settled{left: []change{{}}}
@@ -81,7 +82,7 @@ func (c *helmChart) settle(composed *values.Composed, o chart.Options, one map[s
 	if !ok {
 		return s
 	}
-	m := maker{options: o, first: first, second: second, shared: shared(all, first)}
+	m := maker{options: o, first: first, second: second, shared: shared(all, first), once: newOnce(first)}
 	for _, p := range all {
 		if p.was.kind() == "Secret" {
 			if secret, err := m.read(p); err == nil {
@@ -100,7 +101,23 @@ func (c *helmChart) settle(composed *values.Composed, o chart.Options, one map[s
 		}
 		s.left = slices.DeleteFunc(s.left, func(l change) bool { return l.source == p.was.source && l.object == p.object() })
 	}
+	if err := m.job(s.replaced); err != nil {
+		s.left = append(s.left, change{source: m.once.source})
+	}
 	return s
+}
+
+// job puts the Job that makes Secrets in the place of the first of them.
+func (m *maker) job(replaced map[string][]document) error {
+	if m.once.first == "" {
+		return nil
+	}
+	objects, err := m.once.objects(m.options.Release, m.options.Namespace)
+	if err != nil {
+		return err
+	}
+	replaced[m.once.first], err = written(m.once.source, objects)
+	return err
 }
 
 // maker decides where the values come from that a chart makes up.
@@ -111,6 +128,8 @@ type maker struct {
 	shared map[string]bool
 	// secrets are the Secrets that can come from elsewhere.
 	secrets []*secretObject
+	// once are those that a Job makes.
+	once *once
 }
 
 // settle returns what a document has that is made up, and the documents that take its place if an entry of the
@@ -138,7 +157,7 @@ func (m *maker) settle(p pair) (chart.Made, []document) {
 				made.Can, made.Why = nil, "cert-manager needs the namespace of the Secret: set spec.chart.namespace of the Delivery"
 				return made, nil
 			}
-			if m.choice(at) == app.FromCertManager {
+			if m.choice(at).From == app.FromCertManager {
 				made.From = string(app.FromCertManager)
 				return made, []document{inject(namespace + "/" + at.name)}
 			}
@@ -149,20 +168,52 @@ func (m *maker) settle(p pair) (chart.Made, []document) {
 	return made, nil
 }
 
-// choice returns the source of a Secret by the Delivery: that of the entry with its name, or of the first entry
-// without a name that can make it; empty for none.
-func (m *maker) choice(s *secretObject) app.SecretSource {
+// choice returns the entry of the Delivery that applies to a Secret: that with its name, or the first one without a name whose source can
+// make it. Its source is empty if there is none.
+func (m *maker) choice(s *secretObject) app.ChartSecret {
 	for _, name := range []string{s.name, ""} {
 		for _, entry := range m.options.Secrets {
 			if entry.Name != name || entry.From == app.FromExisting {
 				continue
 			}
-			if _, err := m.objects(s, entry.From); err == nil {
-				return entry.From
+			if m.can(s, entry.From) == nil {
+				return entry
 			}
 		}
 	}
-	return ""
+	return app.ChartSecret{}
+}
+
+// can returns why a source cannot make a Secret; nil if it can.
+func (m *maker) can(s *secretObject, from app.SecretSource) error {
+	if from != app.FromJob {
+		_, err := m.objects(s, from)
+		return err
+	}
+	switch {
+	case m.options.Namespace == "":
+		return errors.New("a Job needs the namespace of its service account: set spec.chart.namespace of the Delivery")
+	case s.namespace != "" && s.namespace != m.options.Namespace:
+		return fmt.Errorf("a Job makes no Secrets in another namespace, such as %s", s.namespace)
+	}
+	return newOnce(m.first).add(s, app.ChartSecret{})
+}
+
+// elsewhere returns an error if a Secret that does not come from the Job has a value of one that does.
+func (m *maker) elsewhere(s *secretObject) error {
+	for _, k := range s.keys {
+		for _, p := range k.parts {
+			if p.drawn == nil || !m.shared[p.drawn.text] {
+				continue
+			}
+			for _, other := range m.secrets {
+				if other.name != s.name && other.has(p.drawn.text) && m.choice(other).From != app.FromJob {
+					return fmt.Errorf("the value of the key %s is in the Secret %s, too: let both come from the Job", k.name, other.name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // secret settles a Secret.
@@ -178,8 +229,8 @@ func (m *maker) secret(p pair, made chart.Made) (chart.Made, []document) {
 	}
 	made.Keys = s.random()
 	var reasons []string
-	for _, from := range []app.SecretSource{app.FromExternalSecrets, app.FromCertManager} {
-		if _, err := m.objects(s, from); err != nil {
+	for _, from := range []app.SecretSource{app.FromExternalSecrets, app.FromCertManager, app.FromJob} {
+		if err := m.can(s, from); err != nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %s", from, err))
 			continue
 		}
@@ -188,11 +239,26 @@ func (m *maker) secret(p pair, made chart.Made) (chart.Made, []document) {
 	if len(made.Can) == 0 {
 		made.Why = strings.Join(reasons, "; ")
 	}
-	from := m.choice(s)
-	if from == "" {
+	entry := m.choice(s)
+	switch entry.From {
+	case "":
 		return made, nil
+	case app.FromJob:
+		if err := m.elsewhere(s); err != nil {
+			made.Why = err.Error()
+			return made, nil
+		}
+		if err := m.once.add(s, entry); err != nil {
+			made.Why = err.Error()
+			return made, nil
+		}
+		if m.once.first == "" {
+			m.once.first, m.once.source, m.once.image = p.was.key(), p.was.source, entry.Image
+		}
+		made.From, made.Rotation = string(entry.From), entry.Rotation
+		return made, []document{}
 	}
-	objects, err := m.objects(s, from)
+	objects, err := m.objects(s, entry.From)
 	if err != nil {
 		return made, nil
 	}
@@ -201,7 +267,7 @@ func (m *maker) secret(p pair, made chart.Made) (chart.Made, []document) {
 		made.Why = err.Error()
 		return made, nil
 	}
-	made.From = string(from)
+	made.From = string(entry.From)
 	return made, documents
 }
 

@@ -125,6 +125,9 @@ func (v ApplicationPlan) details(c deliver.TargetChange) []terminal.Cell {
 	for _, text := range deliver.RestartLines(c.Restarts, c.Configs) {
 		lines = append(lines, terminal.Plain(text))
 	}
+	for _, name := range c.Stays {
+		lines = append(lines, terminal.Plain("Secret/"+name+" stays in the clusters: delete it there if it's not needed"))
+	}
 	if len(lines) == 0 {
 		return []terminal.Cell{terminal.Painted(v.Style.Dim, "records only")}
 	}
