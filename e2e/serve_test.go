@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,13 +97,19 @@ func (f *fleet) wantPull(t *testing.T, environment, title string) harness.Pull {
 				found, titles = p, append(titles, p.Title)
 			}
 		}
-		if len(titles) != 1 || titles[0] != title {
+		if len(titles) != 1 || countsOf(titles[0]) != title {
 			return fmt.Errorf("open pull requests: %q", titles)
 		}
 		return nil
 	})
 	return found
 }
+
+// saysWhat matches a title that says what changes before it counts.
+var saysWhat = regexp.MustCompile(`^([^:]+: ).* \((.+)\)$`)
+
+// countsOf returns the title of a pull request without what changes: "dev: 10 added".
+func countsOf(title string) string { return saysWhat.ReplaceAllString(title, "$1$2") }
 
 // wantSamePull waits until a pull request that is there already has another title.
 func (f *fleet) wantSamePull(t *testing.T, was harness.Pull, title string) harness.Pull {

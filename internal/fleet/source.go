@@ -19,6 +19,8 @@ type Source struct {
 	Repo, Branch, Commit string
 	// Time of the commit. Zero for a plain folder.
 	Time time.Time
+	// Subject says in one line what the commit changes; empty for a plain folder.
+	Subject string
 	// Objects means that the files are objects of a cluster. Their positions have no lines.
 	Objects bool
 	// Files are the YAML files, in any order.

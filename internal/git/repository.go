@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,29 @@ type Commit struct {
 
 	tree plumbing.Hash
 }
+
+// Title returns the first line of the message that says what changed. Forges begin merges with the name of a branch, and some continue with the
+// title of the pull request.
+func (c Commit) Title() string {
+	if !strings.HasPrefix(c.Subject, "Merge ") {
+		return c.Subject
+	}
+	if quoted := quotedTitle.FindStringSubmatch(c.Subject); quoted != nil {
+		return quoted[1]
+	}
+	_, body, _ := strings.Cut(c.Message, "\n")
+	title, _, _ := strings.Cut(strings.TrimSpace(body), "\n")
+	if trailer.MatchString(title) {
+		return c.Subject
+	}
+	return cmp.Or(secret.Line(title), c.Subject)
+}
+
+// quotedTitle matches the message with which Gitea merges.
+var quotedTitle = regexp.MustCompile(`^Merge pull request '(.+)' \(#\d+\) from `)
+
+// trailer matches a line that says something about a commit, such as "Signed-off-by: Ann".
+var trailer = regexp.MustCompile(`^(See merge request|Reviewed-on:|[A-Z][A-Za-z]*(-[A-Za-z]+)+:) `)
 
 // Short returns the abbreviated commit ID for users; "worktree" for a plain folder.
 func (c Commit) Short() string {

@@ -37,7 +37,7 @@ func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([
 	}
 	line := make([]promote.Commit, 0, len(history))
 	for i, c := range history {
-		named := promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time, Authors: authorsOf(c)}
+		named := promote.Commit{SHA: c.Hash, Subject: c.Title(), Time: c.Time, Authors: authorsOf(c)}
 		if i < recentMerges {
 			merged, err := repo.Merged(ctx, c, func(hash string) bool { return onLine[hash] }, maxMerged)
 			if err != nil {

@@ -92,6 +92,7 @@ func (r *Reader) source(ctx context.Context, at schedule.Location, list lister) 
 	}
 	source := fleet.Source{
 		Repo: withoutCredentials(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
+		Subject: found.commit.Title(),
 	}
 	for _, e := range entries {
 		source.Files = append(source.Files, found.file(ctx, e))

@@ -15,7 +15,7 @@ func (r *round) proposed() pullrequest.Draft {
 	put, remove := Edits(r.Bundle.Changes())
 	d := pullrequest.Draft{
 		Folders: "a folder per cluster type, and in it one per deployment target", Put: put, Delete: remove,
-		Message: CommitMessage(r.Loaded, p), When: inputs.Time(), Title: p.Title(), Digest: bundle.Digest(r.Bundle.Files), Inputs: inputs.commits(),
+		Message: CommitMessage(r.Loaded, p), When: inputs.Time(), Title: p.Headline(inputs.Main.Subject), Digest: bundle.Digest(r.Bundle.Files), Inputs: inputs.commits(),
 		Page: func(limit int, approved bool) string {
 			return pageOf(*p, r.GitOps.Location.Branch, r.Findings, limit, approved)
 		},

@@ -26,10 +26,10 @@ const scheduledBy = "Scheduled by Kalypso from the "
 // IsCommitMessage reports whether a commit has a message of [CommitMessage].
 func IsCommitMessage(message string) bool { return strings.Contains(message, "\n\n"+scheduledBy) }
 
-// CommitMessage returns a commit's message: its plan's title, and the commits that it was made from.
+// CommitMessage returns a commit's message: what its plan changes, and the commits that it was made from.
 func CommitMessage(loaded *Loaded, p *plan.Plan) string {
 	var b strings.Builder
-	b.WriteString(p.Title() + "\n\n" + scheduledBy + loaded.Name() + ".\n\n")
+	b.WriteString(p.Headline(loaded.Inputs.Main.Subject) + "\n\n" + scheduledBy + loaded.Name() + ".\n\n")
 	for _, line := range loaded.Inputs.Trailers() {
 		b.WriteString(line + "\n")
 	}

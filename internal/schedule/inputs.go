@@ -26,6 +26,8 @@ type Input struct {
 	Commit string `json:"commit,omitempty"`
 	// Time is when the commit was made; zero for a plain folder.
 	Time time.Time `json:"-"`
+	// Subject says in one line what the commit changes; empty for a plain folder.
+	Subject string `json:"-"`
 }
 
 // String returns the name with the short commit: "dev@1f0c2aa".

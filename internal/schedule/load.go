@@ -145,7 +145,7 @@ func (w *walk) readAs(ctx context.Context, name string, at Location, selected fu
 		return nil, Input{}, err
 	}
 	source.Name = secret.Redact(name) // a URL can contain a password
-	input := Input{Name: source.Name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
+	input := Input{Name: source.Name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time, Subject: source.Subject}
 	return fleet.Read(w.Cache, selected(source)), input, nil
 }
 

@@ -294,7 +294,7 @@ func restored(b *bundle.Bundle) []bundle.Drift {
 	return drift
 }
 
-// Title returns a one-line summary: "dev: 1 added, 2 changed".
+// Title returns a one-line summary of the counts: "dev: 1 added, 2 changed". [Plan.Headline] says what changes.
 func (p *Plan) Title() string {
 	changed := Counts{Added: p.Counts.Added, Changed: p.Counts.Changed, Removed: p.Counts.Removed}
 	switch {
