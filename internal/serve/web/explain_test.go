@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
@@ -163,18 +164,39 @@ func TestExplainRefusesUnknownNames(t *testing.T) {
 // newWorldOf returns the same world without cached pages.
 func newWorldOf(w *world) *world { w.mux = nil; return w }
 
-func TestMatrixCellsLeadToExplanations(t *testing.T) {
+// TestMatrixCellsHavePages: a cell has a page with its objects, values, reasons and history, also where the target is not assigned.
+func TestMatrixCellsHavePages(t *testing.T) {
 	w := newWorld(t).explained()
-	p := w.see("/environments/dev")
 	var found []string
-	for _, a := range p.all(".matrix td a") {
-		u, err := url.Parse(attribute(a, "href"))
-		w.must(err)
-		found = append(found, u.Query().Get("target")+" on "+u.Query().Get("clusterType"))
-		w.see(u.String())
+	for _, a := range w.see("/environments/dev").all(".matrix td a") {
+		found = append(found, attribute(a, "href"))
 	}
-	if got := strings.Join(found, ", "); !strings.Contains(got, "shop-web on large") || !strings.Contains(got, "shop-web on tiny") {
-		t.Errorf("the cells lead to %s", got)
+	if got, want := strings.Join(found, " "), "/environments/dev/targets/shop-web/on/large /environments/dev/targets/shop-web/on/tiny"; got != want {
+		t.Fatalf("the cells lead to %s", got)
+	}
+	p := w.see(found[0])
+	p.wants("h1", "shop-web on large")
+	p.wants("section[aria-labelledby=cell-objects] tr", "Namespace dev-large-shop-web")
+	p.wants("section[aria-labelledby=cell-objects] tr", "large/shop-web/reconciler.yaml")
+	p.wants("section[aria-labelledby=cell-values] tr", "PORT what if PORT had another value 8080")
+	p.wants("section[aria-labelledby=cell-why] li", "west-only assigns it")
+	p.wants("section[aria-labelledby=cell-history] h2", "History")
+	p = w.see(found[1])
+	p.wants("header .state", "not assigned")
+	p.wants("section[aria-labelledby=cell-why] p", "west-only does not select it")
+	if n := len(p.all("section")); n != 2 {
+		t.Errorf("it is not assigned, and has %d sections, want why and history", n)
+	}
+	var cell web.Cell
+	w.must(json.Unmarshal(w.ask(found[0], "Accept", "application/json").Body.Bytes(), &cell))
+	if cell.Assignment == nil || len(cell.Objects) == 0 || cell.Pair == nil {
+		t.Errorf("got %+v", cell)
+	}
+	if text := w.ask(found[0]).Body.String() + w.ask(found[0], "Accept", "application/json").Body.String(); strings.Contains(text, token) || strings.Contains(text, "hunter") {
+		t.Error("the page has a credential")
+	}
+	if a := w.ask("/environments/dev/targets/shop-web/on/none"); a.Code != http.StatusNotFound {
+		t.Errorf("an unknown cluster type: got %d", a.Code)
 	}
 }
 

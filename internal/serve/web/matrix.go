@@ -25,7 +25,7 @@ type matrixView struct {
 	Find, State, Workspace string
 	Workspaces             []string
 	States                 []string
-	// Linked reports that cells lead to their explanations. A larger table would have too many links: those of its targets are enough.
+	// Linked reports that cells lead to their pages. A larger table would have too many links: those of its targets are enough.
 	Linked bool
 	// Past reports that the table is of an earlier time, of which only assignments are known.
 	Past bool
@@ -125,7 +125,7 @@ func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 		})
 	}
 	words := strings.Fields(strings.ToLower(v.Find))
-	v.Linked = !v.Past && controlPlane != "" && v.cells(m, words) <= maxLinked
+	v.Linked = v.cells(m, words) <= maxLinked
 	explain := "/environments/" + url.PathEscape(environment) + "/explain?" + url.Values{"controlPlane": {controlPlane}}.Encode() + "&target="
 	workspaces := map[string]bool{}
 	for i := range m.Rows {
@@ -139,7 +139,7 @@ func (v *matrixView) fill(environment, controlPlane string, m *query.Matrix) {
 		if !v.Past && controlPlane != "" {
 			row.Explain = explain + url.QueryEscape(r.Target)
 		}
-		cells, states := cellsOf(r.Cells, columns, v.Past, linkOf(row.Explain, v.Columns, v.Linked))
+		cells, states := cellsOf(r.Cells, columns, v.Past, linkOf(row.Address, v.Columns, v.Linked, row.Explain != ""))
 		row.Cells = cells
 		if !v.matches(row, words, states) {
 			continue
@@ -171,13 +171,18 @@ func (v *matrixView) cells(m *query.Matrix, words []string) int {
 	return n
 }
 
-// linkOf returns what begins the link of a cell, by column; nil for cells without links.
-func linkOf(explain string, columns []matrixColumn, linked bool) func(int) string {
-	if !linked || explain == "" {
+// linkOf returns what begins the link of a cell, by column; nil for cells without links. target is the page of the row's target. Where a target
+// is not assigned, the page explains why; explained means that the user can read that.
+func linkOf(target string, columns []matrixColumn, linked, explained bool) func(column int, assigned bool) string {
+	if !linked || target == "" {
 		return nil
 	}
-	return func(i int) string {
-		return `<a href="` + template.HTMLEscapeString(explain+"&clusterType="+url.QueryEscape(columns[i].Raw)) + `"`
+	page, parameters, _ := strings.Cut(target, "?")
+	return func(i int, assigned bool) string {
+		if !assigned && !explained {
+			return ""
+		}
+		return `<a href="` + template.HTMLEscapeString(strings.TrimSuffix(page+"/on/"+url.PathEscape(columns[i].Raw)+"?"+parameters, "?")) + `"`
 	}
 }
 
@@ -208,7 +213,7 @@ func rowOf(r *query.Row) matrixRow {
 // cellsOf returns the cells of a row, one for each column, and their states. A page may have tens of thousands of cells,
 // so they are not rendered with templates: they contain only numbers, constants and escaped links.
 // link returns what begins the link of a column's cell, escaped; nil for none.
-func cellsOf(cells []query.Cell, columns map[string]int, past bool, link func(int) string) (template.HTML, map[string]bool) {
+func cellsOf(cells []query.Cell, columns map[string]int, past bool, link func(int, bool) string) (template.HTML, map[string]bool) {
 	places := make([]*query.Cell, len(columns))
 	for i := range cells {
 		if at, ok := columns[cells[i].ClusterType]; ok {
@@ -220,7 +225,7 @@ func cellsOf(cells []query.Cell, columns map[string]int, past bool, link func(in
 	for i, c := range places {
 		begin := ""
 		if link != nil {
-			begin = link(i)
+			begin = link(i, c != nil)
 		}
 		if c == nil {
 			out.WriteString("<td>")

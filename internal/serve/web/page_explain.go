@@ -48,6 +48,8 @@ type pairView struct {
 	Policies, Others []policyView
 	Keys             []keyView
 	MoreKeys         int
+	// WithWhatIf means that keys lead to the form for other values.
+	WithWhatIf bool
 }
 
 // policyView is what a policy does with a pair.
@@ -116,6 +118,9 @@ func (s *site) explain(q *pageRequest) (*pageResult, error) {
 	}
 	if draft, err := standing.Draft(); err == nil && s.Trials != nil {
 		view.WhatIf = whatIfOf(q, found, draft.Loaded.Snapshot, view.One)
+		if view.One != nil {
+			view.One.WithWhatIf = view.WhatIf != nil
+		}
 	}
 	words := []string{"explain", "-e", found.Environment, found.Target}
 	if question.Cluster != "" {

@@ -157,12 +157,16 @@ func (s *site) addRevisions(v *targetPage) {
 
 // targetAddress returns the page of a target of an environment. more are further parameters, as pairs of name and value; empty ones are left out.
 func targetAddress(environment, target string, more ...string) string {
+	return withParameters("/environments/"+url.PathEscape(environment)+"/targets/"+url.PathEscape(target), more...)
+}
+
+// withParameters adds parameters to a path, as pairs of name and value. Empty ones are left out.
+func withParameters(path string, more ...string) string {
 	values := url.Values{}
 	for i := 0; i+1 < len(more); i += 2 {
 		if more[i+1] != "" {
 			values.Set(more[i], more[i+1])
 		}
 	}
-	address := "/environments/" + url.PathEscape(environment) + "/targets/" + url.PathEscape(target)
-	return strings.TrimSuffix(address+"?"+values.Encode(), "?")
+	return strings.TrimSuffix(path+"?"+values.Encode(), "?")
 }

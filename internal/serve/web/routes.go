@@ -26,6 +26,7 @@ var routes = []page{
 	{"explain", "/environments/{name}/explain", "/", (*site).explain},
 	{"explain", "/environments/{name}/what-if", "/", (*site).whatIf},
 	{"target", "/environments/{name}/targets/{target}", "/", (*site).target},
+	{"cell", "/environments/{name}/targets/{target}/on/{clusterType}", "/", (*site).cell},
 	{"map", "/map", "/map", (*site).fleetMap},
 	{"workloads", "/workloads", "/workloads", (*site).workloads},
 	{"workload", "/workloads/{name}", "/workloads", (*site).workload},
@@ -44,7 +45,7 @@ var routes = []page{
 // inWorkspaces has the names of pages for which a role in workspaces is enough. They are made from [pageRequest.observer]. All other pages
 // require a role of the server.
 var inWorkspaces = map[string]bool{
-	"fleet": true, "needs": true, "environment": true, "target": true, "map": true, "workloads": true, "workload": true, "clusters": true, "cluster": true,
+	"fleet": true, "needs": true, "environment": true, "target": true, "cell": true, "map": true, "workloads": true, "workload": true, "clusters": true, "cluster": true,
 	"promotions": true, "promotion": true, "compare": true, "history": true, "figures": true, "search": true,
 }
 

@@ -10,7 +10,7 @@ import (
 // deciding about it, and those with true to the addresses of TestNoTeamSeesAnother.
 func TestEachPageHasARule(t *testing.T) {
 	decided := map[string]bool{
-		"fleet": true, "environment": true, "target": true, "workloads": true, "workload": true, "clusters": true, "cluster": true, "promotions": true, "promotion": true,
+		"fleet": true, "environment": true, "target": true, "cell": true, "workloads": true, "workload": true, "clusters": true, "cluster": true, "promotions": true, "promotion": true,
 		"compare": true, "history": true, "figures": true, "search": true, "needs": true, "map": true,
 		"plan": false, "messages": false, "explain": false,
 	}

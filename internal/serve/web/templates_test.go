@@ -18,7 +18,7 @@ import (
 
 // views holds the data type of every template.
 var views = map[string]reflect.Type{
-	"fleet": reflect.TypeFor[fleetPage](), "map": reflect.TypeFor[mapPage](), "environment": reflect.TypeFor[environmentPage](), "target": reflect.TypeFor[targetPage](),
+	"fleet": reflect.TypeFor[fleetPage](), "map": reflect.TypeFor[mapPage](), "environment": reflect.TypeFor[environmentPage](), "target": reflect.TypeFor[targetPage](), "cell": reflect.TypeFor[cellPage](),
 	"workloads": reflect.TypeFor[workloadsPage](), "workload": reflect.TypeFor[workloadPage](),
 	"clusters": reflect.TypeFor[clustersPage](), "cluster": reflect.TypeFor[clusterPage](),
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),
@@ -168,7 +168,7 @@ func fill(v reflect.Value, depth int) {
 // TestCellsContainNoUntrustedText checks the part of the page that is rendered without templates.
 func TestCellsContainNoUntrustedText(t *testing.T) {
 	cell := query.Cell{ClusterType: hostile, Pending: hostile, States: query.StateCounts{Expected: 3, Failed: 1}}
-	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false, linkOf("/explain?target=x", []matrixColumn{{Raw: hostile}}, true))
+	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false, linkOf("/targets/x", []matrixColumn{{Raw: hostile}}, true, true))
 	if strings.Contains(string(got), "<script") || strings.Count(string(got), `"`) != 4 {
 		t.Errorf("got %s", got)
 	}

@@ -226,6 +226,50 @@
     if (button) sortBy(button.closest("th"));
   });
 
+  // ----- A cell of the matrix opens beside it. Without scripts, and on phones, it is a page. -----
+
+  async function beside(link) {
+    const answer = await fetch(link.href, { headers: { "Kalypso-Fragment": "main", Accept: "text/html" }, credentials: "same-origin" });
+    const found = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+    if (!found) throw new Error("no page");
+    for (const part of found.querySelectorAll(".crumbs, .command, .timebar")) part.remove();
+    let side = document.getElementById("side");
+    if (!side) {
+      side = document.createElement("dialog");
+      side.id = "side";
+      side.addEventListener("click", (event) => {
+        if (event.target === side || event.target.closest("[data-close]")) side.close();
+      });
+      page.append(side);
+    }
+    const bar = document.createElement("p");
+    bar.className = "side-bar";
+    const whole = document.createElement("a");
+    whole.href = link.href;
+    whole.textContent = "Open as a page";
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "quiet";
+    close.dataset.close = "";
+    close.textContent = "Close";
+    bar.append(whole, close);
+    const content = document.createElement("div");
+    content.className = "side-content";
+    content.append(bar, ...found.childNodes);
+    side.replaceChildren(content);
+    side.setAttribute("aria-label", content.querySelector("h1").textContent);
+    if (!side.open) side.showModal();
+    side.scrollTop = 0;
+    times();
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest(".matrix td a");
+    if (!link || !page || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || window.innerWidth < 700) return;
+    event.preventDefault();
+    beside(link).catch(() => location.assign(link.href));
+  });
+
   // ----- Filters apply when something is chosen. -----
 
   document.addEventListener("change", (event) => {
