@@ -71,10 +71,11 @@ mutants: ## break each invariant of ARCHITECTURE.md in three ways, and see that 
 judges: ## compare with the programs that define what is right, such as kstatus
 	for judge in judges/*/; do go -C $$judge test -count=1 -vet=off . || exit 1; done
 
-# It needs Linux, and Git. With a name, such as INPUT="chart: replace", it sends only the inputs whose name contains it.
+# It needs Linux, and Git. It sends every third input of each kind; with ALL=yes all of them, and with INPUT="chart: replace" those whose name
+# contains that.
 .PHONY: hostile
 hostile: build ## send hostile inputs to a server, and fail if one takes more memory or time than it may
-	go -C tools/hostile run . --kalypso ../../bin/kalypso $(if $(INPUT),"$(INPUT)")
+	go -C tools/hostile run . --kalypso ../../bin/kalypso $(if $(ALL),--all) $(if $(INPUT),"$(INPUT)")
 
 # CORPUS is a folder with charts, whose dependencies are in their folders charts; HELM is Helm 4. It prints each chart that is not rendered as
 # Helm renders it, and counts.

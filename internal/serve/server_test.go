@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -152,32 +153,34 @@ func TestReadinessReportsProblems(t *testing.T) {
 
 // Streams end when the server stops: it does not wait for their clients.
 func TestStoppingEndsStreams(t *testing.T) {
-	s := newServer(t)
-	listening, stopping := make(chan struct{}), make(chan struct{})
-	s.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(listening)
-		<-stopping
-	})
-	s.Stopping = func() { close(stopping) }
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener) }()
-	go func() {
-		if answer, err := http.Get("http://" + listener.Addr().String() + "/api/v1/events"); err == nil {
-			_ = answer.Body.Close()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		listening, stopping := make(chan struct{}), make(chan struct{})
+		s.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			close(listening)
+			<-stopping
+		})
+		s.Stopping = func() { close(stopping) }
+		client, theirs := net.Pipe()
+		defer client.Close()
+		listener := make(pipes, 1)
+		listener <- theirs
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, listener) }()
+		go func() { _, _ = io.Copy(io.Discard, client) }()
+		if _, err := io.WriteString(client, "GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
 		}
-	}()
-	<-listening
-	begun := time.Now()
-	stop()
-	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
-		t.Error(err)
-	}
-	if took := time.Since(begun); took >= shutdown {
-		t.Errorf("stopping took %s", took)
-	}
+		<-listening
+		begun := time.Now() // of the test's own clock
+		stop()
+		close(listener)
+		if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took >= shutdown {
+			t.Errorf("stopping took %s", took)
+		}
+	})
 }

@@ -86,17 +86,24 @@ func (m *measurement) ask() {
 
 // resident returns the memory of a process and its descendants that is in use, without the pages of the program's file.
 func resident(pid int) int64 {
-	total := anonymous(pid)
+	total, command := anonymous(pid), commandLine(pid)
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, name := range tasks {
 		text, _ := os.ReadFile(name)
 		for _, child := range strings.Fields(string(text)) {
-			if id, err := strconv.Atoi(child); err == nil {
+			// Until it runs its program, a child has the memory of its parent, which would count twice.
+			if id, err := strconv.Atoi(child); err == nil && commandLine(id) != command {
 				total += resident(id)
 			}
 		}
 	}
 	return total
+}
+
+// commandLine returns the program and the arguments of a process, as its memory has them.
+func commandLine(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty if it has ended
+	return string(text)
 }
 
 // anonymous returns the memory of one process that a container counts: what is not a page of a file.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,14 +32,11 @@ type world struct {
 
 // start starts a server in a folder.
 func start(program, folder string) (*world, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	w := &world{program: program, folder: folder, address: listener.Addr().String(), client: http.Client{Timeout: maxReady}}
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
+	w := &world{program: program, folder: folder, address: address, client: http.Client{Timeout: maxReady}}
 	if w.packs, err = newPackServer(); err != nil {
 		return nil, err
 	}
@@ -49,6 +47,18 @@ func start(program, folder string) (*world, error) {
 	}
 	fmt.Printf("a server with %d MiB; address space %d GiB; control group: %s\n", limit>>20, addresses>>30, or(w.group, "none can be made here"))
 	return w, w.clone()
+}
+
+// freeAddress finds a free address. Its port is below those that systems give to programs that ask for any: one of them could get it before
+// the server serves, which takes some seconds.
+func freeAddress() (string, error) {
+	const lowest, ports = 10_000, 20_000
+	for range 1000 {
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(ports))); err == nil {
+			return listener.Addr().String(), listener.Close()
+		}
+	}
+	return "", errors.New("find a free port: all that were tried are taken")
 }
 
 func or(a, b string) string {
@@ -95,12 +105,23 @@ func (w *world) alive() bool {
 	}
 }
 
-// stop ends the server and its children.
-func (w *world) stop() {
+// renew ends the server and starts another one.
+func (w *world) renew() error {
+	w.kill()
+	return w.restart()
+}
+
+// kill ends the server and its children.
+func (w *world) kill() {
 	if w.server != nil && w.alive() {
 		_ = syscall.Kill(-w.server.Process.Pid, syscall.SIGKILL)
 		<-w.ended
 	}
+}
+
+// stop ends everything.
+func (w *world) stop() {
+	w.kill()
 	w.packs.Close()
 	if w.group != "" {
 		_ = os.Remove(w.group)
@@ -123,26 +144,26 @@ const patience = 10 * time.Minute
 
 // settle waits until the server is ready.
 func (w *world) settle() error {
+	var last string
 	until := time.Now().Add(patience)
 	for time.Now().Before(until) {
 		if !w.alive() {
-			return errors.New("it ended")
+			return fmt.Errorf("it ended (%s); its last answer was: %s", w.server.ProcessState, or(last, "none"))
 		}
-		if answer, err := w.client.Get("http://" + w.address + "/readyz"); err == nil {
-			_ = answer.Body.Close()
-			if answer.StatusCode == http.StatusOK && w.planned() {
-				return nil
+		last = ""
+		// A server that is ready may not know the environment yet.
+		for _, path := range []string{"/readyz", "/environments/dev"} {
+			if status, text, err := w.get(context.Background(), path); err != nil || status != http.StatusOK {
+				last = fmt.Sprint(path, ": ", status, " ", shorten(text, 200), err)
+				break
 			}
+		}
+		if last == "" {
+			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return errors.New("it is not ready")
-}
-
-// planned reports whether the server knows the environment dev.
-func (w *world) planned() bool {
-	status, _, err := w.get(context.Background(), "/environments/dev")
-	return err == nil && status == http.StatusOK
+	return fmt.Errorf("its last answer after %s was: %s", patience, last)
 }
 
 // get requests a page as JSON.

@@ -175,7 +175,7 @@ func (w *promotionWorld) operate(t *testing.T, host forge.Forge) {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ledger", Namespace: "shop"}, Data: map[string][]byte{"url": []byte(w.ledgerURL())}},
 	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(secrets, plane)...).WithStatusSubresource(plane).Build()
-	w.tenants = New(Options{Folder: t.TempDir(), Allowed: Allowed{w.URL, "postgres://" + w.database}, Settle: new(time.Duration), Answer: time.Second})
+	w.tenants = New(Options{Folder: t.TempDir(), Allowed: Allowed{w.URL, "postgres://" + w.database}, Settle: new(time.Duration)})
 	t.Cleanup(func() { w.tenants.Forget(w.name()) })
 	w.reconciler = &operator.Reconciler{
 		Client: w.client, Reader: w.client, Tenants: &opened{w.tenants, w, host}, Events: w.events, Wake: func(types.NamespacedName) { w.woken.Add(1) },
@@ -380,6 +380,8 @@ func answering(t *testing.T, text string) string {
 // A ledger that cannot be used is named in the condition, without its password. The environments are scheduled all the same.
 func TestLedgersOfHostileTenants(t *testing.T) {
 	w := newPromotionWorld(t, "{after: [dev]}")
+	// Long enough for the database that answers, on a busy machine.
+	w.tenants.Answer = 3 * time.Second
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections in the kernel, and answers nothing
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +397,7 @@ func TestLedgersOfHostileTenants(t *testing.T) {
 		{"another server", "NotAllowed", "spec.ledger: the operator does not allow this address: postgres://10.0.0.1", map[string]string{"url": "postgres://kalypso:pass-word@10.0.0.1/postgres"}},
 		{"a file", "NotAllowed", "a ledger is a PostgreSQL database", map[string]string{"url": "/var/lib/kalypso/ledger.db"}},
 		{"a socket", "NotAllowed", "the URL does not name one host", map[string]string{"url": "postgres://kalypso:pass-word@/postgres?host=/var/run/postgresql"}},
-		{"a database that does not answer", "LedgerUnusable", "the database did not answer within 1s", map[string]string{"url": "postgres://kalypso:pass-word@" + silent.Addr().String() + "/postgres"}},
+		{"a database that does not answer", "LedgerUnusable", "the database did not answer within 3s", map[string]string{"url": "postgres://kalypso:pass-word@" + silent.Addr().String() + "/postgres"}},
 		{"a server that announces a gigabyte", "LedgerUnusable", "the ledger cannot be used", map[string]string{"url": "postgres://kalypso:pass-word@" + large + "/postgres?sslmode=disable"}},
 		{"a port without a server", "LedgerUnusable", "the ledger cannot be used", map[string]string{"url": "postgres://kalypso:pass-word@127.0.0.1:1/postgres"}},
 		{"a database that does not exist", "LedgerUnusable", "the ledger cannot be used", map[string]string{"url": "postgres://kalypso:pass-word@" + w.database + "/none?sslmode=disable"}},

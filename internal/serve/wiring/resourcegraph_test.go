@@ -119,7 +119,7 @@ func (a *azure) reports(commit string, ago time.Duration) {
 func (a *azure) gate(want string) {
 	a.Helper()
 	last := ""
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		e, err := a.server.API.Observer.Environment(a.Context(), query.EnvironmentQuery{Name: "dev"})
 		if err != nil {
 			last = err.Error()
@@ -137,7 +137,7 @@ func (a *azure) gate(want string) {
 // published waits until the environment's files are merged, and returns the commit.
 func (a *azure) published() string {
 	a.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if a.Head(fleettest.GitOps, "dev") != "" && len(a.Files(fleettest.GitOps, "dev")) > 1 {
 			return a.Head(fleettest.GitOps, "dev") // the branch may have moved before its files were read
 		}
