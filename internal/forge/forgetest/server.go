@@ -32,6 +32,7 @@ type Server struct {
 	Recorder *Recorder
 
 	dialect Dialect
+	tags    tags
 	paths   map[string]string // of repositories, by URL
 }
 
@@ -47,6 +48,8 @@ type Dialect struct {
 	Published string // required
 	// Page returns the path of a repository's page. Nil means that it equals the repository's path.
 	Page func(path string) string
+	// Tags means that responses have ETags.
+	Tags bool
 }
 
 // Refusal is the reason why a request cannot be served.
@@ -81,7 +84,11 @@ func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Event)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(s.Faults.Wrap(s.Recorder.Wrap(s.World.Serve(s.Mux))))
+	handler := s.Faults.Wrap(s.Recorder.Wrap(s.World.Serve(s.Mux)))
+	if d.Tags {
+		handler = s.tags.wrap(handler)
+	}
+	s.Server = httptest.NewServer(handler)
 	t.Cleanup(func() {
 		s.Close()
 		s.Recorder.verify(t, published)

@@ -267,3 +267,38 @@ func TestTooManyStatusesAreNoMissingCommit(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNothingNewCostsNothing reads the same again, as each round does: GitHub says that nothing has changed, which
+// it does not count.
+func TestNothingNewCostsNothing(t *testing.T) {
+	fake := githubtest.New(t)
+	url := fake.AddRepository("acme/gitops")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.Commit(url, "dev")
+	fake.Commit(url, "kalypso/dev")
+	read := func() []forge.PullRequest {
+		t.Helper()
+		all, err := repo.FindPullRequests(t.Context(), forge.PullRequestFilter{Head: "kalypso/dev"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	read()
+	fake.Faults.Clear()
+	if all := read(); len(all) != 0 {
+		t.Errorf("got %v", all)
+	}
+	if sent := len(fake.Faults.Requests("")); sent == 0 || fake.Unchanged() != sent {
+		t.Errorf("%d of %d requests were not counted", fake.Unchanged(), sent)
+	}
+	if _, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "kalypso/dev", Base: "dev", Title: "dev: 1 added"}); err != nil {
+		t.Fatal(err)
+	}
+	if all := read(); len(all) != 1 {
+		t.Errorf("a new pull request is not seen: %v", all)
+	}
+}

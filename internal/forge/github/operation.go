@@ -11,6 +11,9 @@ type operation struct {
 	name, right string
 	// repeatable means that a POST can be retried.
 	repeatable bool
+	// tagged means that the ETag of a response changes with all that it says. That of a single pull request does
+	// not: whether it can be merged is found out later.
+	tagged bool
 }
 
 // The operations.
@@ -20,7 +23,7 @@ var (
 	readRepository   = operation{name: "read repository", right: "metadata=read"}
 	removeRepository = operation{name: "delete repository", right: "administration=write"}
 
-	findPullRequests = operation{name: "find pull requests", right: "pull_requests=read"}
+	findPullRequests = operation{name: "find pull requests", right: "pull_requests=read", tagged: true}
 	readPullRequest  = operation{name: "read pull request", right: "pull_requests=read"}
 	openPullRequest  = operation{name: "open pull request", right: "pull_requests=write"}
 	editPullRequest  = operation{name: "edit pull request", right: "pull_requests=write"}
@@ -39,7 +42,7 @@ var (
 
 	readWorkflows = operation{name: "read workflow runs", right: "checks=read for an app, or actions=read for a token"}
 
-	readComments  = operation{name: "read comments", right: "issues=read"}
+	readComments  = operation{name: "read comments", right: "issues=read", tagged: true}
 	createComment = operation{name: "create comment", right: "issues=write"}
 	editComment   = operation{name: "edit comment", right: "issues=write"}
 
@@ -49,7 +52,7 @@ var (
 	writeNote  = operation{name: "annotate pull request", right: "pull_requests=write"}
 	removeNote = operation{name: "remove annotation", right: "pull_requests=write"}
 
-	findIssues = operation{name: "find issues", right: "issues=read"}
+	findIssues = operation{name: "find issues", right: "issues=read", tagged: true}
 	openIssue  = operation{name: "open issue", right: "issues=write"}
 	editIssue  = operation{name: "edit issue", right: "issues=write"}
 
@@ -67,7 +70,7 @@ var (
 
 // read returns a request that reads a path.
 func (o operation) read(path string, out any) rest.Request {
-	return rest.Request{Op: o.name, Right: o.right, Path: path, Out: out}
+	return rest.Request{Op: o.name, Right: o.right, Path: path, Out: out, Conditional: o.tagged}
 }
 
 // write returns a request with a body.

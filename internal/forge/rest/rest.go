@@ -55,6 +55,8 @@ type Request struct {
 	Repeatable bool
 	// Reads marks a POST as a read.
 	Reads bool
+	// Conditional is [transport.Operation.Conditional].
+	Conditional bool
 	// MissingOK means that [forge.ErrNotFound] is not an error. Out stays unchanged then.
 	MissingOK bool
 	// Element names the list in a response that is an object, for [Pages].
@@ -96,7 +98,7 @@ func (c *Client) query(r Request) url.Values {
 }
 
 func (c *Client) do(ctx context.Context, r Request) (http.Header, error) {
-	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable, Reads: r.Reads})
+	ctx = transport.WithOperation(ctx, transport.Operation{Name: r.Op, Repeatable: r.Repeatable, Reads: r.Reads, Conditional: r.Conditional})
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()

@@ -78,7 +78,7 @@ type Call struct {
 	Forge string
 	// Operation is the name of the operation, such as "open pull request".
 	Operation string
-	// Result is "ok", "redirected", "canceled", or a kind of error such as "not found".
+	// Result is "ok", "unchanged", "redirected", "canceled", or a kind of error such as "not found".
 	Result string
 	// Status is the HTTP status; 0 without a response.
 	Status int
@@ -95,6 +95,9 @@ type Operation struct {
 	Repeatable bool
 	// Reads marks a POST as a read, such as a query of GraphQL.
 	Reads bool
+	// Conditional marks a GET whose response has an ETag that changes with all that the response says. The forge
+	// then sends it again only if it has changed.
+	Conditional bool
 }
 
 type operationKey struct{}

@@ -14,5 +14,8 @@
 // A request can be repeated if it is idempotent by its method or [Operation.Repeatable]. Any request can be repeated
 // after a rate limit, a lock or a failed connection, because the forge did nothing.
 //
+// Responses to [Operation.Conditional] requests are kept with their ETag, in bounded memory. The same request later
+// asks whether the response has changed. GitHub does not count requests whose response has not.
+//
 // Responses are read completely, up to a size. The credential is sent to the hosts of the forge only, even on redirects.
 package transport

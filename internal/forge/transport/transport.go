@@ -17,12 +17,13 @@ import (
 type Transport struct {
 	config Config
 	gate   *gate
+	memory *memory
 }
 
 // New returns a transport.
 func New(c Config) *Transport {
 	c = c.withDefaults()
-	return &Transport{config: c, gate: newGate(c)}
+	return &Transport{config: c, gate: newGate(c), memory: newMemory()}
 }
 
 // Client returns an HTTP client with this transport. It follows redirects that keep the method and stay on hosts of the forge.
@@ -91,40 +92,44 @@ func (t *Transport) attempt(request *http.Request, op Operation, number int) out
 	}
 	defer leave()
 	start := t.config.Clock.Now()
-	answer, err := t.send(request)
+	answer, unchanged, err := t.send(request, op)
 	o := t.judge(request, op, answer, err)
-	t.config.Observe(Call{
+	call := Call{
 		Forge: t.config.Site.Host, Operation: op.Name, Result: o.result(request.Context()), Status: status(answer),
 		Attempt: number, Duration: t.config.Clock.Now().Sub(start),
-	})
+	}
+	if unchanged {
+		call.Result, call.Status = "unchanged", http.StatusNotModified
+	}
+	t.config.Observe(call)
 	return o
 }
 
-func (t *Transport) send(request *http.Request) (*http.Response, error) {
+// send sends a request. unchanged means that the response is a kept one, which the forge has confirmed.
+func (t *Transport) send(request *http.Request, op Operation) (answer *http.Response, unchanged bool, err error) {
 	ctx, cancel := context.WithTimeout(request.Context(), t.config.Timeout)
 	defer cancel()
 	r := request.Clone(ctx)
 	if request.GetBody != nil {
-		body, err := request.GetBody()
-		if err != nil {
-			return nil, err
+		if r.Body, err = request.GetBody(); err != nil {
+			return nil, false, err
 		}
-		r.Body = body
 	}
 	if t.config.Authorize != nil {
 		if err := t.config.Authorize(r); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	answer, err := t.config.Base.RoundTrip(r)
-	if err != nil {
-		return nil, err
+	key, known := t.memory.ask(r, op, t.config.Clock.Now())
+	if answer, err = t.config.Base.RoundTrip(r); err != nil {
+		return nil, false, err
 	}
-	if err := readWhole(answer, t.config.MaxBody); err != nil {
-		return nil, err
+	if err = readWhole(answer, t.config.MaxBody); err != nil {
+		return nil, false, err
 	}
 	answer.Request = request
-	return answer, nil
+	unchanged, err = t.memory.answer(answer, key, known, t.config.Clock.Now())
+	return answer, unchanged, err
 }
 
 // judge decides whether to try again, and after how long. A rate limit closes the gate for all requests.

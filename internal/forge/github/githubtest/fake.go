@@ -44,7 +44,7 @@ func New(t *testing.T) *Fake {
 		Repository: func(r *http.Request) string {
 			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
 		},
-		Refuse: refuse, Published: Published,
+		Refuse: refuse, Published: Published, Tags: true,
 	}, deliver)}
 	route := func(pattern string, serve func(*call)) {
 		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })
