@@ -9,6 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
+// firstToken is the name of the token that is created on the first start.
+const firstToken = "admin"
+
 // Bootstrap stores an admin token if the ledger has no token.
 //
 // It stores existing, unless that is zero, so that the embedded forge can use the same token; otherwise a new one. It returns the
@@ -23,7 +26,7 @@ func Bootstrap(ctx context.Context, store ledger.Tokens, existing secret.Value, 
 		token = NewToken(Admin)
 	}
 	t := ledger.Token{
-		ID: newID(), Hash: Hash(token), Role: string(Admin), Description: "admin", By: "first start", Created: now,
+		ID: newID(), Hash: Hash(token), Role: string(Admin), Description: firstToken, By: "first start", Created: now,
 	}
 	stored, err := store.PutFirstToken(ctx, t)
 	if err != nil {

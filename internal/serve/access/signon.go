@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -85,6 +86,9 @@ func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*
 	verified, err := found.verifier.Verify(ctx, token.Reveal())
 	if err != nil {
 		return Identity{}, notVerified(err)
+	}
+	if verified.IssuedAt.After(s.now().Add(skew)) {
+		return Identity{}, notVerified(errors.New("it was issued in the future"))
 	}
 	if !expected(verified) {
 		return Identity{}, notVerified(errors.New("the nonce differs"))
@@ -166,7 +170,19 @@ func notVerified(err error) error {
 	return &Refusal{Kind: ErrUnauthenticated, Shown: true, What: what, Next: "sign in again"}
 }
 
+// skew is how far the clock of an issuer may be ahead.
+const skew = 5 * time.Minute
+
+// name returns how commands and the audit trail call the owner of a token. No user has the name of the first token.
 func (s *SignOn) name(claims map[string]any, subject string) string {
+	name := s.claimedName(claims, subject)
+	if u, err := url.Parse(s.Issuer); err == nil && strings.EqualFold(name, firstToken) {
+		return name + "@" + u.Host
+	}
+	return name
+}
+
+func (s *SignOn) claimedName(claims map[string]any, subject string) string {
 	text := func(claim string) string { t, _ := claims[claim].(string); return clean(t) }
 	verified, _ := claims["email_verified"].(bool)
 	switch {

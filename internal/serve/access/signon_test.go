@@ -132,6 +132,11 @@ func TestNameClaim(t *testing.T) {
 	if err != nil || who.Name != "ada" {
 		t.Errorf("got %v, %v", who, err)
 	}
+	// The first token has this name, also in the audit trail.
+	who, err = g.Identify(request(i.token(g, map[string]any{"preferred_username": "Admin"})))
+	if err != nil || !strings.HasPrefix(who.Name, "Admin@") {
+		t.Errorf("got %v, %v", who, err)
+	}
 }
 
 func TestForgedTokens(t *testing.T) {
@@ -144,6 +149,7 @@ func TestForgedTokens(t *testing.T) {
 		"expired":             i.token(g, map[string]any{"exp": g.now.Add(-time.Minute).Unix()}),
 		"without an end":      i.token(g, map[string]any{"exp": nil}),
 		"not yet valid":       i.token(g, map[string]any{"nbf": g.now.Add(time.Hour).Unix()}),
+		"issued in an hour":   i.token(g, map[string]any{"iat": g.now.Add(time.Hour).Unix(), "exp": g.now.Add(2 * time.Hour).Unix()}),
 		"another audience":    i.token(g, map[string]any{"aud": "other"}),
 		"no audience":         i.token(g, map[string]any{"aud": nil}),
 		"another issuer":      i.token(g, map[string]any{"iss": "https://other.example.com"}),

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -27,6 +28,8 @@ const (
 	fluxSecretFile = "flux-secret"
 	// sessionKeyFile has the key that seals the cookies of browsers.
 	sessionKeyFile = "session-key"
+	// deliveryKeyFile has the key that signs what clusters without a reconciler should run.
+	deliveryKeyFile = "delivery.key"
 )
 
 // anonymous returns who may read without a credential.
@@ -91,9 +94,34 @@ func (s *Server) createAdminToken(ctx context.Context) error {
 	return nil
 }
 
-// KeptSecret returns the secret in a file, which is created the first time.
+// minSecret is how many characters a secret has at least that the server made.
+const minSecret = 16
+
+// keepPrivate removes the rights of other users of the machine to the secrets in the data folder, such as after a copy
+// that did not keep them, and says so.
+func (s *Server) keepPrivate() {
+	if runtime.GOOS == "windows" {
+		return // the mode does not say who can read a file
+	}
+	for _, name := range []string{AdminTokenFile, fluxSecretFile, sessionKeyFile, deliveryKeyFile} {
+		file := filepath.Join(s.Config.Data, name)
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm()&0o007 == 0 {
+			continue
+		}
+		s.Log.Warn("other users of this machine could read a secret of the server; replace it if they are not trusted", "file", file, "mode", info.Mode().Perm().String())
+		if err := os.Chmod(file, info.Mode().Perm()&^0o007); err != nil {
+			s.Log.Warn("the rights to a secret of the server cannot be changed", "error", err)
+		}
+	}
+}
+
+// KeptSecret returns the secret in a file, which is created the first time. One that can be guessed is an error.
 func KeptSecret(file string) (secret.Value, error) {
 	kept, err := secretfile.Value(file)
+	if err == nil && len(kept.Reveal()) < minSecret {
+		return secret.Value{}, fmt.Errorf("the secret in %s has fewer than %d characters, so it can be guessed: restore the file, or delete it, so that a new one is created", file, minSecret)
+	}
 	if err == nil {
 		return kept, nil
 	}

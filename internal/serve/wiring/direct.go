@@ -23,7 +23,7 @@ import (
 
 // wireDirect connects what clusters without a reconciler should run to Git.
 func (s *Server) wireDirect(ctx context.Context) error {
-	key, err := deliveryKey(s.Config.DeliveryKeyFile, filepath.Join(s.Config.Data, "delivery.key"))
+	key, err := deliveryKey(s.Config.DeliveryKeyFile, filepath.Join(s.Config.Data, deliveryKeyFile))
 	if err != nil {
 		return fmt.Errorf("the key that signs deliveries: %w", err)
 	}

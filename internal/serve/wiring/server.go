@@ -226,6 +226,7 @@ func (s *Server) openLedger(ctx context.Context, used bool) (err error) {
 	if err := os.MkdirAll(s.Config.Data, 0o700); err != nil {
 		return fmt.Errorf("create the data folder: %w", err)
 	}
+	s.keepPrivate()
 	if s.Ledger, err = open.Ledger(ctx, s.Config.Ledger); err != nil {
 		return err
 	}
