@@ -16,10 +16,13 @@ import (
 )
 
 // verifyBranch selects the GitOps branch that "kalypso verify" compares if no artifact is given.
-type verifyBranch struct{ controlPlane, source, path, workload, commit string }
+type verifyBranch struct{ controlPlane, source, path, workload, config, gitops, commit string }
 
 // verifyBranchFlags have no effect with an artifact.
-var verifyBranchFlags = []string{"control-plane", "source", "path", "workload", "gitops-commit"}
+var verifyBranchFlags = []string{"control-plane", "source", "path", "workload", "config", "gitops", "gitops-commit"}
+
+// verifySourceFlags have no effect without a source.
+var verifySourceFlags = []string{"path", "workload", "config", "gitops"}
 
 func (b *verifyBranch) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -27,6 +30,8 @@ func (b *verifyBranch) bind(cmd *cobra.Command) {
 	flags.StringVar(&b.source, "source", "", "without an artifact: the source of an application, a `folder or URL`")
 	flags.StringVar(&b.path, "path", "", "with --source: the `folder` of the Workload in it (default: anywhere)")
 	flags.StringVar(&b.workload, "workload", "", "with --source: the `name` of the Workload, where there are several")
+	flags.StringVar(&b.config, "config", "", "with --source: its configuration, a `folder or URL` (default: what the Delivery says)")
+	flags.StringVar(&b.gitops, "gitops", "", "with --source: its GitOps repository, a `folder or URL` (default: what the Delivery says)")
 	flags.StringVar(&b.commit, "gitops-commit", "", "the merged `commit` of the GitOps branch (default: its head)")
 }
 
@@ -46,6 +51,8 @@ type verifiedBranch struct {
 	Files []verifiedFile `json:"files"`
 	// Unmanaged are files in these folders that nothing renders, as spec.unmanaged of the GitOpsRepo permits.
 	Unmanaged []verifiedFile `json:"unmanaged,omitempty"`
+	// Held are the assignments that these commits hold. Nothing renders their files, so they were compared with their inventory only.
+	Held []string `json:"held,omitempty"`
 }
 
 // verifiedFile is a file that differs, with the commit that changed it and its author, as the commit says without
@@ -70,6 +77,8 @@ func (c *verifyCommand) verifyBranch(cmd *cobra.Command) error {
 	compare := c.auditPlatform
 	if c.branch.source != "" {
 		compare = c.auditApplication
+	} else if err := leaveOut(cmd, "that is about an application", verifySourceFlags...); err != nil {
+		return err
 	}
 	r, err := compare(cmd.Context())
 	if err != nil {
@@ -100,6 +109,7 @@ func (c *verifyCommand) auditPlatform(ctx context.Context) (*verifiedBranch, err
 
 func (c *verifyCommand) auditApplication(ctx context.Context) (*verifiedBranch, error) {
 	f := &appFlags{source: c.branch.source, path: c.branch.path, workload: c.branch.workload, environment: c.environment, maps: c.maps}
+	f.config, f.gitops = c.branch.config, c.branch.gitops
 	s, err := f.open(ctx, c.t)
 	if err != nil {
 		return nil, err
@@ -118,7 +128,7 @@ func (c *verifyCommand) auditApplication(ctx context.Context) (*verifiedBranch, 
 func (c *verifyCommand) verifiedBranch(ctx context.Context, repositories any, at schedule.Location, a *schedule.Audit) *verifiedBranch {
 	r := &verifiedBranch{
 		Environment: c.environment, Repository: secret.Redact(at.Repo), Branch: at.Branch, Commit: a.Commit, Inputs: a.Inputs,
-		Rendered: a.Rendered(), Unknown: a.Unknown, Files: []verifiedFile{},
+		Rendered: a.Rendered(), Unknown: a.Unknown, Files: []verifiedFile{}, Held: a.Held,
 	}
 	changed := func(file string) verifiedFile {
 		change := schedule.ChangeOf(ctx, repositories, at, file)
@@ -149,6 +159,12 @@ func (c *verifyCommand) showBranch(w io.Writer, r *verifiedBranch) error {
 		fmt.Fprintf(w, "--  %s left to others by spec.unmanaged of the GitOpsRepo, not compared:\n", terminal.Count(len(r.Unmanaged), "file"))
 	}
 	showFiles(w, r.Unmanaged)
+	if len(r.Held) > 0 {
+		fmt.Fprintf(w, "--  %s held, so the files were compared with the inventory only; review who changed them:\n", terminal.Count(len(r.Held), "assignment"))
+	}
+	for _, a := range r.Held {
+		fmt.Fprintf(w, "    %s\n", terminal.Printable(a))
+	}
 	return nil
 }
 

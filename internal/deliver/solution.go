@@ -34,7 +34,7 @@ type Versions struct {
 
 // Messages reads the messages of commits.
 type Messages interface {
-	// Messages returns the message of a commit and of those that it merged, newest first.
+	// Messages returns the messages of a commit, of those that it merged, and of those before it on its branch, newest first.
 	Messages(ctx context.Context, at schedule.Location) ([]string, error)
 }
 
@@ -168,6 +168,9 @@ func (r VersionRequest) check() error {
 // configTrailer is the line of a generated commit that names the commit of the configuration.
 var configTrailer = regexp.MustCompile(`(?m)^Kalypso-Inputs: config@([0-9a-f]{40})$`)
 
+// renderedFrom is the line of a generated commit that names the application.
+var renderedFrom = regexp.MustCompile(`(?m)^Rendered by Kalypso from the source of (.+)\.$`)
+
 // configOf returns the commit of the configuration that the newest of some messages names; empty if none does. Older ones are of earlier
 // states of a pull request.
 func configOf(messages []string) string {
@@ -199,6 +202,11 @@ func (v *Versions) configs(ctx context.Context, request VersionRequest, head *Ap
 		if err != nil {
 			return nil, fmt.Errorf("read the message of commit %s: %w", fleet.ShortCommit(g.Commit), err)
 		}
+		// Others can push to the branch, such as another application that shares it.
+		messages = slices.DeleteFunc(messages, func(message string) bool {
+			of := renderedFrom.FindStringSubmatch(message)
+			return of == nil || of[1] != head.Workload.Name
+		})
 		if recorded := configOf(messages); recorded != "" {
 			commits = append([]string{recorded}, commits...)
 		}

@@ -71,23 +71,6 @@ func (r DeliveryReader) Files(ctx context.Context, at schedule.Location) (*deliv
 // maxMessages is how many commits of a merge are read for their messages.
 const maxMessages = 100
 
-// Messages returns the message of a commit and of those that it merged, newest first.
-func (r DeliveryReader) Messages(ctx context.Context, at schedule.Location) ([]string, error) {
-	repo, err := r.client.Open(ctx, at.Repo)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
-	if err != nil {
-		return nil, err
-	}
-	line, _, err := repo.History(ctx, commit, nil, maxMessages)
-	if err != nil {
-		return nil, err
-	}
-	return messagesOf(ctx, repo, commit, hashesOf(line))
-}
-
 // hashesOf returns the set of the hashes of commits.
 func hashesOf(line []git.Commit) map[string]bool {
 	on := make(map[string]bool, len(line))

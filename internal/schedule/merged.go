@@ -103,6 +103,9 @@ type Audit struct {
 	Files []string
 	// Unmanaged are files that nothing renders, and that the GitOpsRepo leaves to others, sorted.
 	Unmanaged []string
+	// Held are the assignments that these commits hold, as "drone/nginx-dev", sorted. Nothing renders their files, so they were
+	// compared with their inventory only.
+	Held []string
 	// Unknown explains why it could not be compared; optional.
 	Unknown string
 	// During identifies the state in which it was compared. In another one, it is tried again if the result is unknown.
@@ -157,6 +160,13 @@ func (v *Versions) Audit(ctx context.Context, r Request, commit string) (Locatio
 	audit.Unknown = v.foreign(ctx, draft.Loaded.Inputs)
 	for _, c := range draft.Bundle.Changes() {
 		audit.Files = append(audit.Files, c.Path)
+	}
+	for _, f := range draft.Bundle.Folders {
+		for i := range f.Assignments {
+			if a := &f.Assignments[i]; a.Held != nil && len(a.Files) > 0 {
+				audit.Held = append(audit.Held, a.Name())
+			}
+		}
 	}
 	// What others may add is what the control plane says now, not when the commit was rendered.
 	audit.Add(head.Published.Added, head.Published.Drift)
