@@ -116,6 +116,15 @@ type progressInput struct {
 
 type promotionInput struct {
 	Commit string `json:"commit" jsonschema:"hash, or at least seven digits of it"`
+	Steps  int    `json:"steps,omitempty" jsonschema:"how many of the last steps of each environment to list, up to 500; the last two by default"`
+}
+
+// check returns an error if the number of steps is out of bounds.
+func (p promotionInput) check() error {
+	if p.Steps < 0 || p.Steps > 500 {
+		return fmt.Errorf("steps %d: want a number from 1 to 500", p.Steps)
+	}
+	return nil
 }
 
 type clustersInput struct {
@@ -186,10 +195,10 @@ func addQuestions(s *mcp.Server, o Questions) {
 		func(in progressInput, _ *times) query.ProgressQuery {
 			return query.ProgressQuery{Environment: in.Environment, ControlPlane: in.ControlPlane, Ring: in.Ring, Application: in.Application, Commit: in.Commit}
 		}, o.Progress)
-	addQuery(s, "get_promotion", "The promotion of a commit through all environments, step by step, with reasons and who did it.",
-		func(in promotionInput, _ *times) query.PromotionQuery {
-			return query.PromotionQuery{Commit: in.Commit}
-		}, o.Promotion)
+	addQuery(s, "get_promotion", "The promotion of a commit through all environments, with reasons, its last steps and who did them.",
+		func(in promotionInput, _ *times) promotionQuery {
+			return promotionQuery{query.PromotionQuery{Commit: in.Commit}, in.Steps}
+		}, promotion(o.Promotion))
 	addQuery(s, "list_clusters", "Clusters, and whether they run what they should.",
 		func(in clustersInput, t *times) query.ClustersQuery {
 			return query.ClustersQuery{
