@@ -103,8 +103,8 @@ func (w *world) try(a attack, verbose bool) bool {
 	m := w.measure()
 	answer, err := a.send(w)
 	took := m.end()
-	if took.memory > maxMemory && w.alive() {
-		// The server gives memory back slowly, so that some can be that of the inputs before.
+	if (took.memory > maxMemory || took.processor > maxProcessor) && w.alive() {
+		// The server gives memory back slowly, and its rounds go on meanwhile, so that some can be for the inputs before.
 		fmt.Printf("%-34s %5d MiB %9.1f s: once more, to a server that has just started\n", a.name, took.memory>>20, took.processor.Seconds())
 		if err := w.renew(); err != nil {
 			fmt.Printf("    it does not start again: %v\n%s\n", err, w.tail())
