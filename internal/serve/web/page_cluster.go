@@ -17,6 +17,7 @@ type clustersPage struct {
 	query.Page[query.Cluster]
 	Environment, ClusterType, State string
 	Environments                    []string
+	Types                           choices
 	States                          []comply.State
 	Next                            string
 	AsOf                            time.Time
@@ -45,6 +46,8 @@ func (s *site) clusters(q *pageRequest) (*pageResult, error) {
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
+	types, _ := s.snapshotNames(q)
+	view.Types = choicesOf("Cluster type", "clusterType", view.ClusterType, types)
 	view.Next = q.next(view.Page.Next)
 	found := view.Page
 	view.Items = onlyMatching(found.Items, view.Environment, view.ClusterType, state)

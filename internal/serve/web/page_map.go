@@ -19,6 +19,7 @@ type mapPage struct {
 	States                            []mapStateLink
 	State, Workload, Workspace, Label string
 	AllStates                         []query.MapState
+	WorkloadChoices, WorkspaceChoices choices
 	// Chosen are the filters in force, each with the address without it, and with its page.
 	Chosen  []mapFilter
 	Kept    []Link
@@ -102,6 +103,12 @@ func (s *site) fleetMap(q *pageRequest) (*pageResult, error) {
 		return nil, err
 	}
 	view := mapPageOf(q, &m, &ask)
+	workloads, err := s.ledgerNames(q, ledger.NameWorkload)
+	if err != nil {
+		return nil, err
+	}
+	_, workspaces := s.snapshotNames(q)
+	view.WorkloadChoices, view.WorkspaceChoices = choicesOf("Workload", "workload", ask.Workload, workloads), choicesOf("Workspace", "workspace", ask.Workspace, workspaces)
 	for _, name := range names {
 		view.Environments = append(view.Environments, Link{name, "/map?environment=" + url.QueryEscape(name)})
 	}

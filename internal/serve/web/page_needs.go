@@ -22,6 +22,7 @@ type needsView struct {
 	// Kind and Environment are the filter; empty for all.
 	Kind, Environment string
 	Kinds             []needKindView
+	Environments      choices
 }
 
 // needKindView is a kind of needs in the filter.
@@ -110,6 +111,11 @@ func (s *site) needs(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	environments, err := s.environmentNames(q)
+	if err != nil {
+		return nil, err
+	}
+	view.Environments = choicesOf("Environment", "environment", q.text("environment"), environments)
 	view.Next, view.Kind, view.Environment = q.next(view.Needs.Next), string(kind), q.text("environment")
 	for _, l := range needLabels {
 		view.Kinds = append(view.Kinds, needKindView{string(l.kind), l.label})

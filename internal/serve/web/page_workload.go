@@ -9,6 +9,7 @@ import (
 
 // workloadsPage is the list of workloads.
 type workloadsPage struct {
+	Workspaces choices
 	query.Page[query.Workload]
 	// Environment and Workspace are the filter.
 	Environment, Workspace string
@@ -26,9 +27,10 @@ func (s *site) workloads(q *pageRequest) (*pageResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, workspaces := s.snapshotNames(q)
 	return &pageResult{
 		title: "Workloads", value: page, command: s.command("status"), concerns: []string{operations("")},
-		view: workloadsPage{Page: page, Environment: environment, Workspace: workspace, Environments: known, Next: q.next(page.Next)},
+		view: workloadsPage{Page: page, Environment: environment, Workspace: workspace, Environments: known, Next: q.next(page.Next), Workspaces: choicesOf("Workspace", "workspace", workspace, workspaces)},
 	}, nil
 }
 

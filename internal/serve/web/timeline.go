@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
@@ -102,6 +103,7 @@ type historyPage struct {
 	Environment, Ring, Workload, Target, Cluster, Kind, From, To string
 	Environments                                                 []string
 	Kinds                                                        []query.EventKind
+	Workloads, Clusters                                          choices
 	Next                                                         string
 	// Default is the initial time of the form for a point in time.
 	Default string
@@ -141,6 +143,15 @@ func (s *site) history(q *pageRequest) (*pageResult, error) {
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
+	workloads, err := s.ledgerNames(q, ledger.NameWorkload)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := s.ledgerNames(q, ledger.NameCluster)
+	if err != nil {
+		return nil, err
+	}
+	view.Workloads, view.Clusters = choicesOf("Workload", "workload", view.Workload, workloads), choicesOf("Cluster", "cluster", view.Cluster, clusters)
 	events := timelineOf(view.Items, "")
 	view.Groups, view.Histogram, view.Next = groupsOf(events), histogramOf(events), q.next(view.Page.Next)
 	return &pageResult{title: "Activity", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
