@@ -132,6 +132,7 @@ bench: ## run the benchmarks
 # Without KEY, a file with an Ed25519 key, the release is not signed. The same commit gives the same bytes.
 .PHONY: release
 release: ## build a release of this commit in dist/: archives, images, the chart, the documentation, checksums
+	rm -rf dist
 	go -C tools/release run . --root ../.. --out ../../dist $(if $(KEY),--key $(abspath $(KEY)))
 
 .PHONY: site

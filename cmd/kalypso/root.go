@@ -30,7 +30,6 @@ Exit codes:
 		Version: cli.Version(),
 	})
 	cli.Prepare(root, t)
-	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.SetHelpCommand(cli.Help(root))
 
 	addGroup(root, "Get started:", newInit(t), newSample(t), newImport(t), newDoctor(t))

@@ -136,6 +136,7 @@ func Prepare(root *cobra.Command, t *terminal.Terminal) {
 	root.SetErr(t.Err)
 	root.SetFlagErrorFunc(AsUsage)
 	root.SetUsageFunc(usage)
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }
 
 // Execute runs a command line, prints its error, and returns the exit code.

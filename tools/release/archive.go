@@ -39,6 +39,11 @@ func (r *release) writeArchive(b *binary) error {
 	case b.Plugin != "":
 		entries = append(entries, entry{name: b.Plugin, link: b.Name})
 	}
+	licenses, err := r.licenseEntries(b)
+	if err != nil {
+		return err
+	}
+	entries = append(entries, licenses...)
 	for _, name := range r.Files {
 		content, err := os.ReadFile(filepath.Join(r.root, name))
 		if err != nil {

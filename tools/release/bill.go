@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/CycloneDX/cyclonedx-go"
@@ -28,30 +27,43 @@ func (r *release) writeBill(b *binary) error {
 	// The same program has the same number.
 	bill.SerialNumber = "urn:uuid:" + uuid.NewSHA1(uuid.NameSpaceURL, digest[:]).String()
 	bill.Metadata = &cyclonedx.Metadata{Timestamp: r.time.Format("2006-01-02T15:04:05Z"), Component: &main}
-	goTool := component(cyclonedx.ComponentTypePlatform, "stdlib", strings.TrimPrefix(b.info.GoVersion, "go"))
-	components := []cyclonedx.Component{goTool}
-	needs := []string{goTool.BOMRef}
-	for _, m := range b.info.Deps {
-		c := moduleComponent(m)
-		components, needs = append(components, c), append(needs, c.BOMRef)
+	var components []cyclonedx.Component
+	refs := map[string]string{}
+	for _, m := range b.modules {
+		kind := cyclonedx.ComponentTypeLibrary
+		if m.path == standardLibrary {
+			kind = cyclonedx.ComponentTypePlatform
+		}
+		c := component(kind, m.path, m.version)
+		c.Licenses = &cyclonedx.Licenses{{Expression: m.licenses}}
+		components, refs[m.path] = append(components, c), c.BOMRef
 	}
 	bill.Components = &components
-	bill.Dependencies = &[]cyclonedx.Dependency{{Ref: main.BOMRef, Dependencies: &needs}}
+	dependencies := []cyclonedx.Dependency{dependency(main.BOMRef, b.needs, refs)}
+	for _, m := range b.modules {
+		dependencies = append(dependencies, dependency(refs[m.path], m.needs, refs))
+	}
+	bill.Dependencies = &dependencies
 	name := filepath.Join(r.out, fmt.Sprintf("%s_%s_%s.cdx.json", b.Name, r.version, b.suffix()))
 	return create(name, func(w io.Writer) error {
 		return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bill)
 	})
 }
 
-func moduleComponent(m *debug.Module) cyclonedx.Component {
-	if m.Replace != nil {
-		m = m.Replace
+// dependency lists the modules that a module imports.
+func dependency(of string, needs []string, refs map[string]string) cyclonedx.Dependency {
+	var on []string
+	for _, path := range needs {
+		if ref := refs[path]; ref != "" {
+			on = append(on, ref)
+		}
 	}
-	return component(cyclonedx.ComponentTypeLibrary, m.Path, m.Version)
+	return cyclonedx.Dependency{Ref: of, Dependencies: &on}
 }
 
 // component is a Go module, with its package URL: https://github.com/package-url/purl-spec/blob/main/types-doc/golang-definition.md.
+// In its canonical form, the path is in lower case and "+" is escaped.
 func component(kind cyclonedx.ComponentType, path, version string) cyclonedx.Component {
-	url := "pkg:golang/" + path + "@" + version
+	url := "pkg:golang/" + strings.ToLower(path) + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return cyclonedx.Component{Type: kind, BOMRef: url, Name: path, Version: version, PackageURL: url}
 }

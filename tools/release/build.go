@@ -37,8 +37,10 @@ type release struct {
 type binary struct {
 	Program
 	Platform
-	path string
-	info *buildinfo.BuildInfo
+	path    string
+	info    *buildinfo.BuildInfo
+	modules []module // the standard library, and the modules that are linked
+	needs   []string // the paths of the modules that the program itself imports
 }
 
 // build writes the whole release, or nothing: its files are in a folder beside the wanted one until all are there.
@@ -163,8 +165,10 @@ func (r *release) compileOne(ctx context.Context, b *binary) error {
 	if err != nil {
 		return err
 	}
-	b.info, err = buildinfo.ReadFile(b.path)
-	return err
+	if b.info, err = buildinfo.ReadFile(b.path); err != nil {
+		return err
+	}
+	return r.readModules(ctx, b)
 }
 
 // nameVersion takes the version that Go stamped into the programs: the tag of the commit, or a pseudo-version.

@@ -24,8 +24,8 @@ const user = "65532:65532"
 
 // writeImage writes an OCI image index of a program for all its platforms, as an archive of an OCI image layout:
 // https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
-// The images have the program, certificates of public authorities, a folder for temporary files, and nothing else: no shell, and no user but one
-// without rights.
+// The images have the program, licenses, certificates of public authorities, a folder for temporary files, and nothing else: no shell, and no
+// user but one without rights.
 func (r *release) writeImage(program Program, binaries []*binary) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	about := r.annotations(program)
@@ -91,11 +91,19 @@ func (r *release) image(b *binary) (v1.Image, error) {
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: authorities()},
 		{name: "tmp/", mode: 0o1777},
 	}
+	licenses, err := r.licenseEntries(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range licenses {
+		licenses[i].name = "licenses/" + licenses[i].name
+	}
+	licenses = slices.Insert(licenses, 0, entry{name: "licenses/", mode: 0o755})
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, layer := range []struct {
 		about   string
 		entries []entry
-	}{{"certificates", system}, {b.Name, []entry{{name: b.Name, mode: 0o755, content: program}}}} {
+	}{{"certificates", system}, {"licenses", licenses}, {b.Name, []entry{{name: b.Name, mode: 0o755, content: program}}}} {
 		var content bytes.Buffer
 		if err := writeTarGz(&content, layer.entries, r.time); err != nil {
 			return nil, err

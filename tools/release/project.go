@@ -14,6 +14,8 @@ type Project struct {
 	Chart    string   // the folder of the Helm chart; empty if there is none
 	Title    string   // of the documentation site; empty if there is none
 	Files    []string // put into each archive
+	// LicenseFiles are the project's own license and notice. Each archive and image has them, and those of all linked modules.
+	LicenseFiles []string
 }
 
 // Program is one program of a release.
@@ -51,7 +53,7 @@ var kalypso = Project{
 		},
 	},
 	Chart: "charts/kalypso", Title: "Kalypso",
-	Files: []string{"LICENSE", "README.md", "CHANGELOG.md"},
+	Files: []string{"README.md", "CHANGELOG.md"}, LicenseFiles: []string{"LICENSE", "NOTICE"},
 }
 
 // Platform is what a program is built for, in the words of Go and of OCI images.

@@ -32,7 +32,7 @@ import (
 
 // tool is a project with a program that says its version, in a repository of its own.
 var tool = Project{
-	Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Title: "Tool", Files: []string{"LICENSE"},
+	Source: "https://git.example/tool", Licenses: "Apache-2.0", Chart: "charts/tool", Title: "Tool", LicenseFiles: []string{"LICENSE"},
 	Programs: []Program{{Name: "tool", Package: "./cmd/tool", About: "A tool", Plugin: "kubectl-tool", Image: true, Platforms: slices.Concat(servers, edge, desktop)}},
 }
 
@@ -172,19 +172,26 @@ func testArchives(t *testing.T, files map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(z.File) != 3 || z.File[1].Name != "tool_v1.2.3_windows_amd64/kubectl-tool.exe" {
+	if !strings.Contains(archive["tool_v1.2.3_linux_amd64/THIRD_PARTY_LICENSES"], "Redistribution and use in source and binary forms") {
+		t.Error("the archive lacks the license of Go")
+	}
+	if len(z.File) != 4 || z.File[1].Name != "tool_v1.2.3_windows_amd64/kubectl-tool.exe" {
 		t.Errorf("zip: %d files", len(z.File))
 	}
 	var bill struct {
 		Metadata struct {
 			Component struct{ Name, Version string }
 		}
-		Components []struct{ Purl string }
+		Components []struct {
+			Purl     string
+			Licenses []struct{ Expression string }
+		}
 	}
 	if err := json.Unmarshal([]byte(files["tool_v1.2.3_linux_amd64.cdx.json"]), &bill); err != nil {
 		t.Fatal(err)
 	}
-	if bill.Metadata.Component.Version != "v1.2.3" || len(bill.Components) != 1 || !strings.HasPrefix(bill.Components[0].Purl, "pkg:golang/stdlib@1.") {
+	if bill.Metadata.Component.Version != "v1.2.3" || len(bill.Components) != 1 || !strings.HasPrefix(bill.Components[0].Purl, "pkg:golang/stdlib@1.") ||
+		len(bill.Components[0].Licenses) != 1 || bill.Components[0].Licenses[0].Expression != "BSD-3-Clause" {
 		t.Errorf("bill: %+v", bill)
 	}
 }
@@ -241,6 +248,9 @@ func testImage(t *testing.T, archive string) {
 		maps.Copy(found, untarPlain(t, content))
 	}
 	pool := x509.NewCertPool()
+	if found["licenses/LICENSE"] != "a license\n" || found["licenses/THIRD_PARTY_LICENSES"] == "" {
+		t.Errorf("the image has %q", slices.Sorted(maps.Keys(found)))
+	}
 	if found["tool"] == "" || !pool.AppendCertsFromPEM([]byte(found["etc/ssl/certs/ca-certificates.crt"])) {
 		t.Errorf("the image has %q", slices.Sorted(maps.Keys(found)))
 	}
