@@ -89,6 +89,9 @@ func leaveOut(cmd *cobra.Command, because string, names ...string) error {
 // serverReads is why flags for repositories and forges have no effect with --server.
 const serverReads = "a server knows the repositories of an application, and their forges"
 
+// repositoryFlags choose repositories and forges of an application, which a server knows.
+var repositoryFlags = []string{"config", "gitops", "forge-config", "forge-kind"}
+
 // wantEnvironment is for commands that work on one environment.
 func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {
 	if f.environment == "" {

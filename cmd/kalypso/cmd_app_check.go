@@ -51,13 +51,14 @@ func newAppCheck(t *terminal.Terminal) *cobra.Command {
 		Short: "Check what would be rendered: schemas, security defaults, secrets, and the platform's values",
 		Long: `Check what would be rendered for each environment, before you merge it:
 
-    every target renders, its values satisfy the schemas    the manifests are what Kubernetes takes
+    every target renders, its values satisfy the schemas    Kubernetes would accept the manifests
     security defaults and the platform team's own rules     no credential in plain text
 
 With --control-plane it reads the platform team's rules and the schemas that the Workload names, and lists for each cluster type the
-platform values that the application needs and those that are missing. Missing values are only ever a warning, because both teams work at their own pace.
-With --scan it also runs the platform team's programs that scan images and charts, on this machine: once per digest, because the results
-are kept in the user's cache folder.
+platform values that the application needs and those that are missing. A missing value is only a warning, so that the teams don't have to wait
+for each other.
+With --scan it also runs the platform team's programs that scan images and charts, on this machine. Each digest is scanned once, because the
+results are stored in the user's cache folder.
 
 It exits with 3 when a target cannot be rendered, a rule refuses or there are no targets, with --strict also for warnings.`,
 		Example: `  kalypso app check

@@ -36,10 +36,10 @@ func newAppConfigCheck(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check -e ENVIRONMENT --base REVISION",
 		Short: "Check that the author of a change may edit the values in it",
-		Long: `Check that the author of a change of the configuration may edit the values in it, as the schemas say with editableBy.
+		Long: `Check that the author of a change to the configuration may edit its values. The schemas declare this with editableBy.
 
---base and --head are revisions of the configuration: what the change is compared with, and the change itself, by default the head of
-the environment's branch. A configuration that is a plain folder is the change.
+--base and --head are revisions of the configuration. --base is the state before the change. --head is the change, by default the head of
+the environment's branch. If the configuration is a plain folder, the folder is the change.
 
 It exits with 3 if the author may not edit a value, and names the value, its line, and who may edit it.`,
 		Example: `  kalypso app config check -e dev --base HEAD~1 --author ada --group dba

@@ -49,7 +49,7 @@ Without --commit, and with -e, the environment is rendered again with its curren
 --ledger records the build, for "kalypso app promote" and for a server.
 
 With --server, the command reports the build to the server that delivers the application, and the server opens the pull request. You need no access to
-the forge, and it works with the embedded one.
+the forge, and the forge can be the embedded one.
 
 With --control-plane, the platform team's rules apply. If they require scans of images or charts, the pull request has the status
 kalypso/scan, which is pending until the scans have run. --scan runs them here, with the programs that the control plane names.`,
@@ -81,6 +81,9 @@ func bindForges(cmd *cobra.Command, f *pullRequestFlags) {
 	cli.FlagGroup(cmd, cli.GroupForge, "pull-request", "forge-config", "forge-kind")
 }
 
+// builtHere are the flags with which "kalypso app deploy" works without a server.
+var builtHere = []string{"environment", "dry-run", "control-plane", "scan", "set", "set-string", "var"}
+
 func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if c.app.build.Commit == "" && (c.app.build.Version != "" || c.app.build.Image != "") {
 		return cli.Usage(cmd, "which commit was built? name it, as in --commit $GITHUB_SHA")
@@ -88,7 +91,7 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if c.app.build.Commit == "" && c.app.environment == "" {
 		return cli.Usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
 	}
-	server, err := c.place.Client(cmd, c.t)
+	server, err := c.place.ClientUnless(cmd, c.t, &c.ledger, slices.Concat(repositoryFlags, builtHere)...)
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (c *appDeployCommand) record(cmd *cobra.Command, server backend.Application
 	case len(c.app.set)+len(c.app.setString)+len(c.app.vars) > 0:
 		return cli.Usage(cmd, "a server takes values from the configuration only: leave out --set, --set-string and --var")
 	}
-	if err := leaveOut(cmd, serverReads, "config", "gitops", "forge-config", "forge-kind"); err != nil {
+	if err := leaveOut(cmd, serverReads, repositoryFlags...); err != nil {
 		return err
 	}
 	ctx := cmd.Context()

@@ -41,8 +41,8 @@ func newAppExplain(t *terminal.Terminal) *cobra.Command {
 		Short: "Show where a target's values come from",
 		Long: `Show where a target's values come from: each value's file and line, and the values that it overrides.
 
-VALUE limits the answer to a value and what lies below it, as in image or image.tag.
-Values that no configuration sets are the chart's own, and not listed.`,
+VALUE limits the answer to a value and the values below it, such as image or image.tag.
+Values that no configuration sets come from the chart, and are not listed.`,
 		Example: `  kalypso app explain -e dev functional-test
   kalypso app explain -e dev functional-test image.tag --image-tag 1.4.0`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -71,13 +71,14 @@ func newAppPromote(t *terminal.Terminal) *cobra.Command {
 The ledger contains cluster reports, the platform's assignments, and what CI built. The command ends when there is nothing left to do but
 wait; run it again after something has happened. It exits with 3 if a commit failed in an environment; with --to, in that one.
 
-With --to and --version or --commit, the build you choose, even an older one, is the next to enter the environment, by all its rules.
---back takes back the present build, for the one that last ran there without failing: pauses, windows and freezes don't delay it, and
-neither the present build nor newer ones enter again until you request one or a newer one is merged. Without a ledger, Kalypso doesn't know what clusters run: --to then needs --no-gate,
-and takes what earlier environments have published.
+With --to and --version or --commit, the build that you choose, even an older one, is promoted next. All rules of the environment apply.
+--back takes the current build back, and returns to the build that last ran there without failing. Pauses, windows and freezes don't delay
+this. The build that was taken back, and newer builds, are not promoted again until you request one of them or merge a newer commit.
+
+Without a ledger, Kalypso doesn't know what clusters run. --to then needs --no-gate, and uses what earlier environments have published.
 
 With --server, the server that delivers the application carries out the request: --to with --version, --commit or --back. You need no
-access to the forge, and it works with the embedded one. --workload names the application without reading its source.
+access to the forge, and the forge can be the embedded one. --workload names the application without reading its source.
 
 With --publish, the merged commit of each environment is published as a solution version, as "kalypso app publish" does. Published versions never change.
 
@@ -97,13 +98,13 @@ plane, Kalypso doesn't know what to scan: pull requests keep an existing status 
 	c.app.bindGitOps(cmd)
 	c.platform.bind(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&c.app.build.Commit, "commit", "", "the `commit` that is to enter")
-	flags.StringVar(&c.app.build.Version, "version", "", "the `version` that is to enter")
-	flags.BoolVar(&c.back, "back", false, "take back what is there, for what ran there last without failing")
-	flags.StringVar(&c.to, "to", "", "the `name` of the environment that it is to enter")
+	flags.StringVar(&c.app.build.Commit, "commit", "", "the `commit` to promote")
+	flags.StringVar(&c.app.build.Version, "version", "", "the `version` to promote")
+	flags.BoolVar(&c.back, "back", false, "take the current build back, and return to the build that last ran there without failing")
+	flags.StringVar(&c.to, "to", "", "the `name` of the environment to promote to")
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what the server would do: in which environments and rings, on how many clusters, and what restarts")
-	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
+	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: promote without knowing what clusters run")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications, scans and publishing may take all in all")
 	flags.StringVar(&c.publish.to, "publish", "", "publish what is merged to `oci://REGISTRY/REPOSITORY`, or a folder for an OCI image layout (default: nowhere)")
 	flags.StringVar(&c.publish.keyFile, "key", "", "sign what is published with the private key in this `file`")
@@ -125,17 +126,17 @@ func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 	case named > 0 && c.to == "":
 		return cli.Usage(cmd, "where to? name the environment, as in --to stage")
 	case c.why != "" && (c.to == "" || at == ""):
-		return cli.Usage(cmd, "--why is recorded with a request: it goes with --to, and with --ledger or --server")
+		return cli.Usage(cmd, "--why is recorded with a request: use it with --to, and with --ledger or --server")
 	case at == "" && (!c.noGate || c.to == ""):
 		return cli.Usage(cmd, "no ledger given; use --ledger. Without a ledger, use --to with --no-gate")
 	case at == "" && c.back:
-		return cli.Usage(cmd, "only a ledger knows what ran well: --back needs --ledger")
+		return cli.Usage(cmd, "--back needs --ledger, because only the ledger records what ran well")
 	case at != "" && c.noGate:
 		return cli.Usage(cmd, "--no-gate is for when there is no ledger")
 	case at == "" && c.publish.to != "":
 		return cli.Usage(cmd, "--publish needs a ledger; without one, use kalypso app publish")
 	case c.publish.keyFile != "" && c.publish.to == "":
-		return cli.Usage(cmd, "--key signs what is published: it goes with --publish")
+		return cli.Usage(cmd, "--key signs what is published: use it with --publish")
 	case at != "" && c.to != "" && named == 0:
 		return cli.Usage(cmd, "which build? name it with --version, --commit or --back")
 	}

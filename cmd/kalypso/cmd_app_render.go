@@ -63,7 +63,7 @@ func newAppRender(t *terminal.Terminal) *cobra.Command {
     values.yaml ◄─ eu/values.yaml ◄─ eu/functional-test/values.yaml ◄─ --set ◄─ image     the last one wins
 
 With --out, the folder gets exactly the files that the GitOps branch would have: outdated files of an earlier run are removed,
-and all other files are left alone. It exits with 3 if a target cannot be rendered, or there are none.`,
+and all other files are left alone. It exits with 3 if a target cannot be rendered, or if no target exists.`,
 		Example: `  kalypso app render -e dev
   kalypso app render -e dev --target functional-test --image-tag 1.4.0
   kalypso app render -e stage --source . --config ../shop-configs --out rendered`,

@@ -43,18 +43,18 @@ func newAppSecrets(t *terminal.Terminal) *cobra.Command {
 	c := &appSecretsCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "secrets -e ENVIRONMENT",
-		Short: "Show values that charts make up, and where they can come from instead",
-		Long: `Show the values that charts make up with random functions or the clock, such as passwords and certificates, and where they can come from instead.
+		Short: "Show values that charts generate, and where they can come from instead",
+		Long: `Show the values that charts generate with random functions or the clock, such as passwords and certificates, and where they can come from
+instead.
 
-The same commits must give the same manifests, so a made-up value is never rendered. spec.secrets of the Delivery says where it comes from:
+The same commits must produce the same manifests, so Kalypso never renders a generated value. spec.secrets of the Delivery declares its source:
 
     Existing          a Secret that is in the clusters; the chart has a value for its name
-    ExternalSecrets   generators of the External Secrets Operator make it once, in the cluster
+    ExternalSecrets   generators of the External Secrets Operator create it once, in the cluster
     CertManager       cert-manager issues the certificate
     Job               a Job among the manifests makes it once, in the cluster; kalypso app secrets rotate makes it again
 
-The values are found by rendering: with the value for an existing Secret, nothing of the Secret is made up any more. Checksums of Secrets
-in annotations follow the chart and its values. It exits with 3 if a target cannot be rendered.`,
+The command renders the chart several times to find these values. Checksums of Secrets in annotations depend on the chart and its values. It exits with 3 if a target cannot be rendered.`,
 		Example: `  kalypso app secrets -e dev
   kalypso app secrets -e dev --source . --config ../shop-configs -o json`,
 		Args: cli.Exactly(),

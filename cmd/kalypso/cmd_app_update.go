@@ -32,7 +32,7 @@ func newAppUpdate(t *terminal.Terminal) *cobra.Command {
 		Long: `Propose upgrades of third-party charts, for platform services and for applications deployed from a chart repository.
 
 The command opens or updates one pull request to the source, from kalypso-update/charts: a line for each version, and what changes in
-each environment's manifests. Version ranges are left alone, because the newest version that they allow is used anyway.`,
+each environment's manifests. Version ranges don't change, because Kalypso already uses the newest version that they permit.`,
 		Example: `  kalypso app update --dry-run
   kalypso app update --source https://github.com/acme/platform-services`,
 		Args: cli.Exactly(),

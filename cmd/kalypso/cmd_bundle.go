@@ -55,7 +55,7 @@ func newBundle(t *terminal.Terminal) *cobra.Command {
 		Use:   "bundle -e ENVIRONMENT --cluster-type NAME --out FILE --key FILE",
 		Short: "Package what clusters need into a signed file, and apply it behind an air gap",
 		Long: `Package everything that clusters of one type need from an environment into a signed file, for sites without a connection. That includes clusters
-of this type that have values of their own.
+of this type with their own values.
 The file contains the GitOps branch at its current commit, the applications' branches, charts and images.
 
     GitOps branch, applications, registries ─► kalypso bundle ─► a file, signed

@@ -53,7 +53,7 @@ older than the last one. Images and charts come first, then the applications, an
 by running the command again.
 
 Each repository of the bundle needs a --map to a folder or URL inside; a folder that does not exist becomes a bare repository. An image
-keeps its path and tag in the registry, which is what mirrors of registries expect: docker.io/library/nginx:1.27 becomes
+keeps its path and tag in the registry, as registry mirrors expect: docker.io/library/nginx:1.27 becomes
 HOST/library/nginx:1.27. Credentials are those of Git and of "docker login".
 
 The branch ` + carry.StateBranch("ENVIRONMENT", "CLUSTER-TYPE") + ` of the GitOps repository inside records the bundles that were applied.`,

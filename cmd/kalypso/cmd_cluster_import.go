@@ -74,10 +74,10 @@ The list is a file, or - for stdin: ClusterProfile objects (multicluster.x-k8s.i
 columns name, clusterType, ring and one for each label, or the JSON of az aks list, gcloud container clusters list, aws eks list-clusters
 or aws eks describe-cluster. Tags and resource labels become labels, and a location becomes the label region.
 
-A file that exists with other content is not written, unless --overwrite is given. No file is removed.
+The command overwrites a file with other content only with --overwrite. It never removes a file.
 
-There is one pull request for each environment, from kalypso-clusters/ENVIRONMENT. Run again, the command updates it to the list;
-it closes it if the environment branch has all clusters. The environment has a token for the forge: GITHUB_TOKEN, GITLAB_TOKEN,
+There is one pull request for each environment, from kalypso-clusters/ENVIRONMENT. If you run the command again, it updates the pull request
+from the list, or closes it if the environment branch has all clusters. The environment variables contain a token for the forge: GITHUB_TOKEN, GITLAB_TOKEN,
 GITEA_TOKEN, AZURE_DEVOPS_TOKEN or BITBUCKET_TOKEN.`,
 		Example: `  kalypso cluster import stores.csv --out clusters
   az aks list | kalypso cluster import - --type edge --out clusters

@@ -47,10 +47,10 @@ func newClusterRegister(t *terminal.Terminal) *cobra.Command {
 		Long: `Register a cluster as a member of environments, or change its memberships. A new cluster gets a credential for its agent. It is
 shown once, or written to a file that only you can read; the ledger stores its hash.
 
-Registering a cluster again replaces its memberships and labels: name all that it should have.
+Registering a cluster again replaces its memberships and labels, so name all of them.
 
-With --manifests, print the manifests that install the agent, and with --reconciler those by which the cluster pulls the folders of its
-memberships. They contain no credential and can be committed to Git:
+With --manifests, print the manifests that install the agent. With --reconciler, also print the manifests that make the cluster pull the folders
+of its memberships. They contain no credential and can be committed to Git:
 
     kalypso cluster register large-07 --member dev/large --credential large-07.token --manifests --image IMAGE --reconciler flux > large-07.yaml
     kubectl apply -f large-07.yaml
@@ -59,8 +59,8 @@ memberships. They contain no credential and can be committed to Git:
 For a cluster with neither Flux nor Argo CD, --reconciler direct lets the agent apply the folders itself, and gives it the rights for that.
 
 A cluster without a connection signs its reports: register its public key with --key.
-If another cluster's Argo CD serves this cluster, that cluster's agent reports for both: name it with --reported-by. This cluster then
-has no credential, and an earlier one becomes invalid. To give it its own, register it again without the flag.
+If another cluster's Argo CD deploys to this cluster, that cluster's agent reports for both: name it with --reported-by. This cluster then
+has no credential, and an earlier credential becomes invalid. To give it its own credential, register it again without the flag.
 On a server, this needs the token of an admin, or a join token; see "kalypso token create --role join".`,
 		Example: `  kalypso cluster register large-07 --member dev/large --member stage/large --label region=west-us
   kalypso cluster register large-07 --member dev/large --credential large-07.token

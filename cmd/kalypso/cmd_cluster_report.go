@@ -43,7 +43,7 @@ Each line is a DSSE envelope, signed with the cluster's ed25519 key. Create the 
 register its public half with "kalypso cluster register --key". With --state-dir, the file also has changes since the last report.
 
 A report counts only if the reconciler follows the repository in the GitOpsRepo object. If it follows a copy at another URL, as after
-"kalypso bundle apply", --map names the copy: reports then have the URL of the repository outside.`,
+"kalypso bundle apply", name the copy with --map: reports then contain the original URL.`,
 		Example: `  kalypso cluster report large-07 --export reports.jsonl --key key.pem
   kalypso cluster report large-07 --export reports.jsonl --key key.pem --map https://github.com/acme=https://git.inside/acme
   kalypso cluster report large-07 --export - --key key.pem --kubeconfig large-07.kubeconfig > reports.jsonl`,

@@ -37,11 +37,11 @@ func newConfigCheck(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check -e ENVIRONMENT",
 		Short: "Check that the author of a change may edit the values in it",
-		Long: `Check that the author of a change may edit the values in it, as the schemas say with editableBy. A server checks every pull
-request of a control plane itself; this command does it in CI.
+		Long: `Check that the author of a change may edit its values. The schemas declare this with editableBy. A server checks every pull request of a
+control plane itself; this command does the same in CI.
 
---base-ref and --base-main name what the change is compared with: a revision of the environment's branch or of main. --env-dir and --main
-stand in for the changed branch, such as the work tree of a job. The rights are those of the base.
+--base-ref and --base-main are the state before the change: a revision of the environment's branch or of main. --env-dir and --main replace
+the changed branch, for example with the work tree of a job. The edit rights before the change count.
 
 It exits with 3 if the author may not edit a value, and names the value, its line, and who may edit it.`,
 		Example: `  kalypso config check -e dev --base-ref HEAD~1 --author ada --group dba

@@ -104,7 +104,7 @@ func newConfigMissing(t *terminal.Terminal) *cobra.Command {
 		Short: "List the required values that targets lack, with who may set them",
 		Long: `List the required values of platform configuration that the targets of an environment lack on their cluster types, with who may set them.
 
-` + missingHelp + ` Values of applications are included then.`,
+` + missingHelp + ` This includes the values of applications.`,
 		Example: `  kalypso config missing -e dev
   kalypso config missing -e dev --server https://kalypso.example.com -o json`,
 		Args: cli.Exactly(),

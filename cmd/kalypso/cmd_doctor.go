@@ -58,8 +58,8 @@ func newDoctor(t *terminal.Terminal) *cobra.Command {
 	c := &doctorCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check a server, a control plane, its forge and clusters, and say how to mend what is wrong",
-		Long: `Check the parts of a setup, and say how to mend what is wrong. Nothing is changed.
+		Short: "Check a server, a control plane, its forge and clusters, and suggest fixes",
+		Long: `Check the parts of a setup, and print how to fix each problem. Nothing is changed.
 
     --server          is it reachable and ready? does your token work? are the clocks equal? do its clusters report?
     --control-plane   can its environments be read and rendered? do the GitOps branches exist?

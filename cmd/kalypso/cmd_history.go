@@ -42,8 +42,8 @@ func newHistory(t *terminal.Terminal) *cobra.Command {
 		Use:   "history (environment|workload|cluster) NAME",
 		Short: "Show the history of an environment, workload or cluster",
 		Long: `Show the events of an environment, workload or cluster, newest first: promotions with their reasons, commits of GitOps branches,
-registrations and state changes of clusters, pull requests. The history of an environment has the steps of its rings; that of one ring is
-that of the environment ENVIRONMENT/RING.
+registrations and state changes of clusters, pull requests. The history of an environment includes the steps of its rings. For the history of one
+ring, pass ENVIRONMENT/RING.
 
 With --as-of, show the state at a point in time instead: what ran, and what was expected to run.
 

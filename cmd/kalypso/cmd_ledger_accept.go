@@ -28,14 +28,14 @@ func newLedgerAccept(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accept --ledger LEDGER [--data FOLDER]",
 		Short: "Accept a new ledger for a server",
-		Long: `Let a server work with another ledger than the one that was used with its data folder before.
+		Long: `Let a server use another ledger than the one that its data folder was used with before.
 
 A server whose ledger was lost or replaced does not know what ran where, what was approved and what was rolled back. It does nothing until
 you restore the earlier ledger, or accept another one with this command. Run it where the data folder is. The server can keep running, and starts
 working within seconds.
 
-First restore a backup or import an export, if there is one. In an empty ledger all commits that run are unproven: soaks start with the
-first reports, and checks and approvals are requested again. Clusters have to be registered again.`,
+If you have a backup or an export, restore or import it first. With an empty ledger, all running commits are unproven: soaks start with the
+first reports, and Kalypso requests checks and approvals again. You have to register the clusters again.`,
 		Example: `  kalypso ledger accept --ledger kalypso-data/ledger.db
   kalypso ledger accept --ledger postgres://kalypso@db.example.com/kalypso --data /var/lib/kalypso`,
 		Args: cli.Exactly(),

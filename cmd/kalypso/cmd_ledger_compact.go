@@ -30,11 +30,12 @@ func newLedgerCompact(t *terminal.Terminal) *cobra.Command {
 		Long: `Delete redundant records: observations older than a day that are equal to the one before and the one after.
 Query results stay the same. If a report arrives more than a day late, less is known about the time around it than without compaction.
 
-With --retention, delete the history of clusters before that, too. What each reconciler ran at that time stays, and so do the last ten
-revisions that it ran, on which promotion depends, commits, promotions, pull requests and who did what. Deployments and outages before that are not counted any more.
+With --retention, delete the older history of clusters, too. The ledger keeps what each reconciler ran at that time, and its last ten revisions,
+because promotion depends on them. It also keeps commits, promotions, pull requests and the audit trail. Older deployments and outages are not
+counted any more.
 
-A server does both by itself every six hours; its configuration has the retention. The file of an SQLite ledger does not become
-smaller, but is filled again before it grows. "kalypso ledger backup" writes a small copy.`,
+A server does both every six hours, with the retention in its configuration. The file of an SQLite ledger does not become smaller, but its
+free space is used before it grows. "kalypso ledger backup" writes a small copy.`,
 		Example: `  kalypso ledger compact --ledger kalypso-data/ledger.db
   kalypso ledger compact --ledger postgres://kalypso@db.example.com/kalypso --retention 8760h`,
 		Args: cli.Exactly(),

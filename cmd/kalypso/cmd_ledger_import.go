@@ -63,9 +63,9 @@ func newLedgerImport(t *terminal.Terminal) *cobra.Command {
     kalypso ledger export           all facts of another ledger
     kalypso cluster report          signed reports of a cluster without a connection, whose key is registered
 
-Facts that the ledger has already are skipped, so an import can be repeated and several ledgers can be merged.
-The import stops at the first invalid line and names it. Of an exported file that is incomplete, or that an earlier version made, nothing is
-imported; from stdin, what came before. A missing ledger file is created.
+Facts that the ledger already has are skipped, so you can repeat an import, and merge several ledgers.
+The import stops at the first invalid line and names it. If an exported file is incomplete, or was made by an earlier version, nothing is
+imported; from stdin, the lines before the error are imported. A missing ledger file is created.
 
 A server accepts signed reports from an admin.`,
 		Example: `  kalypso ledger import --ledger kalypso-data/ledger.db ledger.jsonl

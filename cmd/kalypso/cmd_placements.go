@@ -30,8 +30,8 @@ func newPlacements(t *terminal.Terminal) *cobra.Command {
 		Short: "Write what runs where as PlacementDecisions, for tools that read them",
 		Long: `Write what runs where as PlacementDecisions of Open Cluster Management or SIG Multicluster, for tools that read them.
 
-Each deployment target is a placement, and its decisions are the clusters of its cluster types. A cluster type without Cluster objects
-stands for itself. One PlacementDecision has at most 100 decisions.
+Each deployment target is a placement, and its decisions are the clusters of its cluster types. For a cluster type without Cluster objects,
+the decision names the cluster type. One PlacementDecision has at most 100 decisions.
 
 A target keeps the clusters on which it is published while a problem holds it, or while its removal needs approval. The problems go to
 stderr, and the exit code is 3.

@@ -13,7 +13,7 @@ func newPlatform(t *terminal.Terminal) *cobra.Command {
 		Use:   "platform",
 		Short: "List, publish and roll back versions of the platform in an environment",
 		Long: `List, publish and roll back versions of the platform: the namespaces, quotas, policies and configuration that the control plane renders for an
-environment. They are a solution of their own, and reach clusters without a new version of an application.
+environment. They are versioned separately, and reach clusters without a new version of an application.
 
     environment@commit + main@commit ─► pull request ─► merged commit = version of the platform
 

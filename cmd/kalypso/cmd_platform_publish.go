@@ -28,8 +28,8 @@ func newPlatformPublish(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish -e ENVIRONMENT",
 		Short: "Publish the platform's files of a merged commit as an immutable version in a registry",
-		Long: `Publish what a merged commit of an environment's GitOps branch has of the platform: an OCI artifact with the files of all cluster types,
-and a descriptor with the commits that they were made from. Flux and Argo CD read it directly; a cluster type is a path in it. "kalypso app publish"
+		Long: `Publish the platform's files of a merged commit of an environment's GitOps branch: an OCI artifact with the files of all cluster types, and a
+descriptor with the commits that they were made from. Flux and Argo CD read it directly; a cluster type is a path in it. "kalypso app publish"
 does the same for an application.
 
     merged commit ─► scheduled again from its inputs, and compared ─► artifact ─► tags ENVIRONMENT-COMMIT and ENVIRONMENT ─► attestation

@@ -44,7 +44,7 @@ merged, the next pull request of the GitOps branch has the files. To undo it, re
 Files with the BaseRepo or GitOpsRepo and hidden files stay: "kalypso promote rollback" moves the promoted commit of main. If main or a workload
 has changed since the version, some files can differ from it, and the command names the cluster types.
 
-It exits with 3, and writes nothing, if the author may not set a value that changes, or if the files have new errors.`,
+It exits with 3, and writes nothing, if the author may not set one of the changed values, or if the files have new errors.`,
 		Example: `  kalypso platform rollback -e dev 3f2a9c1 --dry-run
   kalypso platform rollback -e dev 3f2a9c1 --pull-request`,
 		Args: cli.Exactly("VERSION"),

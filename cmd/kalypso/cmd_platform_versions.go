@@ -28,7 +28,8 @@ func newPlatformVersions(t *terminal.Terminal) *cobra.Command {
 		Long: `List the versions of the platform in an environment, newest first: each commit of its GitOps branch that changed the files there, with when
 and by whom it was merged, the commits of the environment's branch and of main that it was made from, and the cluster types that changed.
 
-It reads Git. What is not known is a dash: the commits, if the merged commits do not name them, as after a merge that rewrites their messages.`,
+It reads Git. A dash means that the commits are not known, because the merged commits do not name them, for example after a merge that rewrites
+their messages.`,
 		Example: `  kalypso platform versions -e dev
   kalypso platform versions -e prod --control-plane https://github.com/acme/control-plane --limit 100 -o json`,
 		Args: cli.Exactly(),

@@ -71,7 +71,7 @@ func (c *solutionVersionsCommand) run(cmd *cobra.Command, args []string) error {
 	if err := checkPast(cmd, c.limit); err != nil {
 		return err
 	}
-	server, err := c.place.Client(cmd, c.t)
+	server, err := c.place.ClientUnless(cmd, c.t, nil, "source", "branch", "path", "map", "config", "gitops")
 	if err != nil {
 		return err
 	}

@@ -51,13 +51,14 @@ func (f *setFlags) bind(cmd *cobra.Command) {
 }
 
 // setHelp explains what both commands have in common.
-const setHelp = `Before anything is written, the values are checked against the schemas, and editableBy says whether the author may set them. The plan
-shows what they override and what they change. The result is a commit with the identity of git's user, on a new branch, or a pull request.
+const setHelp = `Before it writes anything, the command checks the values with the schemas, and whether the author may set them according to editableBy. The
+plan shows what the values override and change. The result is a commit with the identity of git's user, on a new branch, or a pull request.
 The file keeps its comments and format, and nothing is stored outside Git.
 
-Users who can push to a branch can write anything to it, so edit rights are enforced by the pull request check; this command only reports a violation earlier.
+Users who can push to a branch can write anything to it, so the pull request check enforces edit rights. This command only reports a violation
+earlier.
 
-It exits with 3, and writes nothing, if a value is not allowed.`
+It exits with 3, and writes nothing, if a value is not permitted.`
 
 // who returns the author of the values.
 func (f *setFlags) who(cmd *cobra.Command, t *terminal.Terminal) (editing.Author, error) {

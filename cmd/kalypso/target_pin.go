@@ -61,7 +61,7 @@ func (c *targetPinCommand) run(cmd *cobra.Command, names []string, request deliv
 	if len(names) == 0 && c.selector == "" {
 		return cli.Usage(cmd, "which targets? name them, or select them with --selector region=eu")
 	}
-	server, err := c.place.Client(cmd, c.t)
+	server, err := c.place.ClientUnless(cmd, c.t, nil, pinnedHere...)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,14 @@ type targetsOf struct {
 	names                 []string
 }
 
+// pinnedHere are the flags with which targets are rolled back, uninstalled and deployed without a server.
+var pinnedHere = []string{
+	"source", "branch", "path", "map", "config", "gitops", "forge-config", "forge-kind", "control-plane", "scan", "set", "set-string", "var",
+}
+
 // ask lets a server open the pull requests: one request for each application and environment.
 func (c *targetPinCommand) ask(cmd *cobra.Command, server *client.Client, names []string, like deliver.PinRequest) error {
-	err := leaveOut(cmd, serverReads, "source", "branch", "path", "map", "config", "gitops", "forge-config", "forge-kind", "control-plane", "scan", "set", "set-string", "var")
+	err := leaveOut(cmd, serverReads, pinnedHere...)
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ type uncommittedFlags struct {
 	into string
 }
 
-const uncommittedHelp = `The command reads what is committed. In a Git work tree, --staged reads what is staged for the next commit instead, and --work-tree the files as they
-are, with those that are neither tracked nor ignored. They stand in for the branch that is checked out: main, as if it was promoted to every
-environment, or an environment's branch. Another branch is read as if it was merged into the one that it was cut from; --into names another.`
+const uncommittedHelp = `The command reads committed files. In a Git work tree, --staged reads the staged files instead, and --work-tree reads the current files, including
+untracked files that are not ignored. They replace the checked-out branch: main, as if it was promoted to every environment, or an environment's
+branch. Any other branch is read as if it was merged into the branch that it was created from; --into names another one.`
 
 // bindUncommitted adds the flags to a command.
 func (f *sourceFlags) bindUncommitted(cmd *cobra.Command) {

@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (f *Flags) Given(t *terminal.Terminal) bool {
 
 // BindServer adds only the flags that choose a server, for commands that take a ledger with a [LedgerFlag] of their own.
 func (f *Flags) BindServer(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringVar(&f.Server, "server", "", usage)
+	cmd.Flags().StringVar(&f.Server, "server", "", usage+" (default: $"+EnvServer+")")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a `file` with your token for the server (default: the token in $"+EnvToken+")")
 	cli.FlagGroup(cmd, cli.GroupServer, "server", "token-file")
 	_ = cmd.MarkFlagFilename("token-file") // the error only says that the flag does not exist
@@ -87,6 +88,16 @@ func (f *Flags) Client(cmd *cobra.Command, t *terminal.Terminal) (*client.Client
 		return nil, cli.Usage(cmd, "--token-file requires --server")
 	}
 	return nil, nil
+}
+
+// ClientUnless returns a client like Client, also of the server in the environment. The variable does not apply if the command line or the
+// environment names a ledger, or if one of the given flags is set: those flags choose repositories to work on without a server.
+func (f *Flags) ClientUnless(cmd *cobra.Command, t *terminal.Terminal, ledger *LedgerFlag, local ...string) (*client.Client, error) {
+	address := t.Env[EnvServer]
+	if f.Server != "" || address == "" || ledger != nil && ledger.Place(t) != "" || slices.ContainsFunc(local, cmd.Flags().Changed) {
+		return f.Client(cmd, t)
+	}
+	return f.connect(cmd, t, address)
 }
 
 // connect returns a client. It sends nothing to the server yet.

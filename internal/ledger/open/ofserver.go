@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// OfServer opens a ledger like [Ledger]. In the data folder of a server that uses another ledger, such as one in PostgreSQL, a file is refused:
-// whatever is written to it, the server never reads it.
+// OfServer opens the existing ledger of a server. A file that does not exist is an error, and so is a file in the data folder of a server that
+// uses another ledger, such as one in PostgreSQL: the server would never read what is written to it.
 func OfServer(ctx context.Context, at string) (ledger.Ledger, error) {
 	if err := checkScheme(at); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func OfServer(ctx context.Context, at string) (ledger.Ledger, error) {
 	}
 	known, err := os.ReadFile(filepath.Join(filepath.Dir(at), identityFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Ledger(ctx, at)
+		return existing(ctx, at, startServer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read which ledger the server uses: %w", err)

@@ -53,13 +53,22 @@ func Ledger(ctx context.Context, at string) (ledger.Ledger, error) {
 
 // Existing opens a ledger like [Ledger], but does not create a file: a misspelled name must not become an empty ledger.
 func Existing(ctx context.Context, at string) (ledger.Ledger, error) {
+	return existing(ctx, at, "kalypso serve keeps a ledger in its data folder, and kalypso ledger import creates one")
+}
+
+// startServer is the hint for commands that change the ledger of a server.
+const startServer = "kalypso serve creates its ledger when it starts: start it first, and name the ledger of its configuration, such as " +
+	"--ledger kalypso-data/ledger.db or --ledger postgres://user@host/database"
+
+// existing opens a ledger, or returns an error with the hint if there is no such file.
+func existing(ctx context.Context, at, hint string) (ledger.Ledger, error) {
 	if err := checkScheme(at); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(at); !isPostgres(at) && errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{
 			fmt.Errorf("ledger %q does not exist", at),
-			"kalypso serve keeps a ledger in its data folder, and kalypso ledger import creates one",
+			hint,
 		}
 	}
 	return Ledger(ctx, at)
