@@ -52,9 +52,10 @@ The same commits must produce the same manifests, so Kalypso never renders a gen
     Existing          a Secret that is in the clusters; the chart has a value for its name
     ExternalSecrets   generators of the External Secrets Operator create it once, in the cluster
     CertManager       cert-manager issues the certificate
-    Job               a Job among the manifests makes it once, in the cluster; kalypso app secrets rotate makes it again
+    Job               a Job among the manifests creates it once, in the cluster; "kalypso app secrets rotate" creates new values
 
-The command renders the chart several times to find these values. Checksums of Secrets in annotations depend on the chart and its values. It exits with 3 if a target cannot be rendered.`,
+The command renders the chart several times to find these values. Checksums of Secrets in annotations depend on the chart and its values. It
+exits with 3 if a target cannot be rendered.`,
 		Example: `  kalypso app secrets -e dev
   kalypso app secrets -e dev --source . --config ../shop-configs -o json`,
 		Args: cli.Exactly(),

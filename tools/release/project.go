@@ -14,7 +14,7 @@ type Project struct {
 	Chart    string   // the folder of the Helm chart; empty if there is none
 	Title    string   // of the documentation site; empty if there is none
 	Files    []string // put into each archive
-	// LicenseFiles are the project's own license and notice. Each archive and image has them, and those of all linked modules.
+	// LicenseFiles are licenses and notices of the project and of its files. Each archive and image has them, and those of all linked modules.
 	LicenseFiles []string
 }
 
@@ -53,7 +53,10 @@ var kalypso = Project{
 		},
 	},
 	Chart: "charts/kalypso", Title: "Kalypso",
-	Files: []string{"README.md", "CHANGELOG.md"}, LicenseFiles: []string{"LICENSE", "NOTICE"},
+	Files: []string{"README.md", "CHANGELOG.md"}, LicenseFiles: []string{
+		"LICENSE", "NOTICE", "internal/text/look/files/inter-license.txt", "internal/text/look/files/mono-license.txt",
+		"internal/check/patterns.json.LICENSE",
+	},
 }
 
 // Platform is what a program is built for, in the words of Go and of OCI images.
