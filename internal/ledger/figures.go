@@ -23,7 +23,7 @@ type Deployment struct {
 	ControlPlane string `json:"controlPlane,omitempty"`
 	// Deployed is when the first reconciler was ready with the version, or the gate passed for the commit; zero means not yet.
 	Deployed time.Time `json:"deployed,omitzero"`
-	// Failed is when the first reconciler failed with it, or the commit failed; zero means never.
+	// Failed is when the first reconciler failed with it, the commit failed, or a user took it back; zero means never.
 	Failed time.Time `json:"failed,omitzero"`
 }
 

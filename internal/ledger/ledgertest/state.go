@@ -391,23 +391,31 @@ func deployments(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	got = nil
 	for _, d := range all {
-		got = append(got, fmt.Sprintf("%s %s deployed %d", d.ControlPlane, d.Commit[:4], minute(d.Deployed)))
+		text := d.ControlPlane + " " + d.Commit[:4]
+		if !d.Deployed.IsZero() {
+			text += fmt.Sprintf(" deployed %d", minute(d.Deployed))
+		}
+		if !d.Failed.IsZero() {
+			text += fmt.Sprintf(" failed %d", minute(d.Failed))
+		}
+		got = append(got, text)
 	}
 	for _, i := range incidents {
 		got = append(got, outage(i))
 	}
 	equal(t, "platform", got, []string{
-		controlPlane + " " + sha(2)[:4] + " deployed 120", controlPlane + " " + sha(1)[:4] + " deployed 110", controlPlane + ": 2 from 112 to 120",
+		controlPlane + " " + sha(6)[:4] + " failed 130", controlPlane + " " + sha(5)[:4] + " deployed 126 failed 128",
+		controlPlane + " " + sha(2)[:4] + " deployed 120", controlPlane + " " + sha(1)[:4] + " deployed 110 failed 112", controlPlane + ": 2 from 112 to 120",
 	})
 	equal(t, "performance of the platform", ledger.Perform(all, incidents, 24*time.Hour), ledger.Performance{
-		Deployments: 2, PerDay: 2, LeadTime: 5 * time.Minute, ChangeFailureRate: 1.0 / 2, TimeToRestore: 8 * time.Minute,
+		Deployments: 3, PerDay: 3, LeadTime: 5 * time.Minute, ChangeFailureRate: 3.0 / 4, TimeToRestore: 8 * time.Minute,
 	})
 }
 
 const controlPlane = "https://git.example.com/platform/control-plane"
 
-// promoteToProd records promotions of two commits of a control plane: the first fails twice after it was deployed, and the second
-// repairs that. The promotion of an application is not one of the platform, and the rings of an environment are not environments.
+// promoteToProd records promotions of commits of a control plane: the first fails twice after it was deployed, and the second
+// repairs that. Users take back the third, abort the fourth while it is rolled out, and the fifth before it is. The promotion of an application is not one of the platform, and the rings of an environment are not environments.
 func promoteToProd(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	for _, s := range []struct {
@@ -421,6 +429,12 @@ func promoteToProd(t *testing.T, l ledger.Ledger) {
 		{controlPlane, sha(1), "prod", "failed", 114},
 		{controlPlane, sha(2), "prod", "started", 115},
 		{controlPlane, sha(2), "prod", "deployed", 120},
+		{controlPlane, sha(5), "prod", "started", 125},
+		{controlPlane, sha(5), "prod", "deployed", 126},
+		{controlPlane, sha(5), "prod", "rolledBack", 128},
+		{controlPlane, sha(6), "prod", "published", 129},
+		{controlPlane, sha(6), "prod", "aborted", 130},
+		{controlPlane, sha(7), "prod", "aborted", 131},
 		{controlPlane, sha(3), "prod/canary", "deployed", 121},
 		{controlPlane, sha(4), "prod/canary", "failed", 122},
 		{shop + "#shop", sha(1), "prod", "started", 116},

@@ -218,12 +218,14 @@ UNION ALL
         END) AS deployed,
     min(
         CASE
-            WHEN (s.kind = 'failed'::text) THEN s.at
+            WHEN (s.kind <> 'deployed'::text) THEN s.at
             ELSE NULL::bigint
         END) AS failed
    FROM (promotion p
      JOIN promotion_step s ON ((s.promotion_id = p.id)))
-  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND (s.kind = ANY (ARRAY['deployed'::text, 'failed'::text])))
+  WHERE ((p.subject !~~ '%#%'::text) AND (p.environment !~~ '%/%'::text) AND ((s.kind = ANY (ARRAY['deployed'::text, 'failed'::text])) OR ((s.kind = ANY (ARRAY['rolledBack'::text, 'aborted'::text])) AND (EXISTS ( SELECT 1
+           FROM promotion_step e
+          WHERE ((e.promotion_id = p.id) AND (e.kind = ANY (ARRAY['published'::text, 'deployed'::text])) AND (e.at < s.at)))))))
   GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 CREATE VIEW change_failure_rate AS
  SELECT deployment.control_plane,

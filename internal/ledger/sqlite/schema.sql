@@ -384,10 +384,12 @@ SELECT p.subject, '', '', p.environment, '', '', p.commit_sha, '', p.commit_sha,
        COALESCE((SELECT MIN(t.at) FROM promotion q JOIN promotion_step t ON t.promotion_id = q.id
                  WHERE q.subject = p.subject AND q.commit_sha = p.commit_sha AND t.kind = 'started'), 0),
        MIN(CASE WHEN s.kind = 'deployed' THEN s.at END),
-       MIN(CASE WHEN s.kind = 'failed' THEN s.at END)
+       MIN(CASE WHEN s.kind <> 'deployed' THEN s.at END)
 FROM promotion p
 JOIN promotion_step s ON s.promotion_id = p.id
-WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%' AND s.kind IN ('deployed', 'failed')
+WHERE p.subject NOT LIKE '%#%' AND p.environment NOT LIKE '%/%'
+  AND (s.kind IN ('deployed', 'failed') OR s.kind IN ('rolledBack', 'aborted') AND EXISTS (
+       SELECT 1 FROM promotion_step e WHERE e.promotion_id = p.id AND e.kind IN ('published', 'deployed') AND e.at < s.at))
 GROUP BY p.id, p.subject, p.environment, p.commit_sha;
 
 CREATE VIEW deployment_frequency AS
