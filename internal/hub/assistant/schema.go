@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // maxSchemaDepth is how deep the schema of an answer goes; what is below can be anything.
@@ -16,11 +19,23 @@ type schema = map[string]any
 
 // answerSchema returns the schema of [answer] with a value of a type. It follows encoding/json, and says nothing of types with an encoding
 // of their own. No field of the value is required, because shortened answers lack some.
-func answerSchema(of reflect.Type) schema {
-	return schema{"type": "object", "required": []string{"answer"}, "properties": schema{
+func answerSchema(of reflect.Type) *jsonschema.Schema {
+	if known, ok := answerSchemas.Load(of); ok {
+		return known.(*jsonschema.Schema)
+	}
+	made := new(jsonschema.Schema)
+	text, err := json.Marshal(schema{"type": "object", "required": []string{"answer"}, "properties": schema{
 		"answer": schemaOf(of, maxSchemaDepth), "shortened": schema{"type": "string", "description": "what was left out, because the answer was too large"},
-	}}
+	}})
+	if err := cmp.Or(err, json.Unmarshal(text, made)); err != nil {
+		panic(err) // cannot happen: it depends on types of this program only
+	}
+	known, _ := answerSchemas.LoadOrStore(of, made)
+	return known.(*jsonschema.Schema)
 }
+
+// answerSchemas has the schema of each type of answer. [mcp.SchemaCache] knows a schema by its address, and each request needs all of them.
+var answerSchemas sync.Map
 
 var (
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
