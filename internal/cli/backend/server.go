@@ -125,7 +125,8 @@ func (s ServerQuerier) Versions(ctx context.Context, q query.VersionsQuery) (que
 // fallbackInterval is how often to ask a server that sends no events: a stream can break without notice.
 const fallbackInterval = 10 * time.Second
 
-// changes receives a value for events of the server. Events that arrive before the value is received are one.
+// changes receives a value for events of the server, and when the server begins to send them: what changed since the caller has asked last is
+// not among the events. Events that arrive before the value is received are one.
 func (s ServerQuerier) changes(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	notify := func() {
@@ -136,7 +137,7 @@ func (s ServerQuerier) changes(ctx context.Context) <-chan struct{} {
 	}
 	var sources sync.WaitGroup
 	sources.Go(func() {
-		for _, err := range s.Client.Events(ctx, "events", nil) {
+		for _, err := range s.Client.Events(ctx, "events", nil, notify) {
 			if err != nil {
 				return // the next request returns the error
 			}

@@ -37,9 +37,11 @@ type Event struct {
 // Events yields the server-sent events of a path below the API's root, until the caller stops or the context ends.
 // A stream that ends or breaks is connected again and resumes after the last event. A refusal that another attempt
 // would not change, or the end of the context, is yielded last, as an error.
-func (c *Client) Events(ctx context.Context, path string, query url.Values) iter.Seq2[Event, error] {
+//
+// It calls opened, unless that is nil, for each connection as soon as the server listens: the events do not tell what changed before the first.
+func (c *Client) Events(ctx context.Context, path string, query url.Values, opened func()) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{client: c, path: path, query: query, pause: firstPause, yield: yield}
+		s := &stream{client: c, path: path, query: query, opened: opened, pause: firstPause, yield: yield}
 		for s.connect(ctx) {
 		}
 	}
@@ -50,6 +52,7 @@ type stream struct {
 	client *Client
 	path   string
 	query  url.Values
+	opened func() // optional
 	yield  func(Event, error) bool
 	// last is the ID of the last event.
 	last string
@@ -104,6 +107,9 @@ func (s *stream) read(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
+	if s.opened != nil {
+		s.opened()
+	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4096), maxEvent)
 	p := eventParser{id: s.last}

@@ -36,7 +36,7 @@ func TestEventsResumeAfterTheLastEvent(t *testing.T) {
 		}
 	})
 	var got []Event
-	for e, err := range c.Events(t.Context(), "events", nil) {
+	for e, err := range c.Events(t.Context(), "events", nil, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +50,25 @@ func TestEventsResumeAfterTheLastEvent(t *testing.T) {
 	}
 	if diff := cmp.Diff(*pauses, []time.Duration{2 * time.Second, 2 * time.Second}); diff != "" {
 		t.Errorf("pauses (-got +want):\n%s", diff)
+	}
+}
+
+// What changes while a client connects is not among the events.
+func TestEventsSayWhenTheServerListens(t *testing.T) {
+	listening := make(chan struct{})
+	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		sendEvents(w, ": listening\n\n")
+		select {
+		case <-listening:
+			sendEvents(w, "data: 1\n\n")
+		case <-r.Context().Done():
+		}
+	})
+	for e, err := range c.Events(t.Context(), "events", nil, func() { close(listening) }) {
+		if err != nil || e.Data != "1" {
+			t.Errorf("got %+v, %v", e, err)
+		}
+		break
 	}
 }
 
@@ -82,7 +101,7 @@ func TestEventsEnd(t *testing.T) {
 			c, _ := newClient(t, tc.handle)
 			var last error
 			n := 0
-			for _, err := range c.Events(ctx, "events", nil) {
+			for _, err := range c.Events(ctx, "events", nil, nil) {
 				n, last = n+1, err
 			}
 			if n != 1 || last == nil || !strings.Contains(last.Error(), tc.want) {
@@ -102,7 +121,7 @@ func TestEventsBackOffWhenConnectionsKeepEnding(t *testing.T) {
 		}
 		return really(ctx, d)
 	}
-	for e, err := range c.Events(t.Context(), "events", nil) {
+	for e, err := range c.Events(t.Context(), "events", nil, nil) {
 		if err == nil {
 			t.Errorf("got %+v out of nothing", e)
 		}
