@@ -167,6 +167,9 @@ func TestTour(t *testing.T) {
 	}
 	b.signIn(strings.TrimSpace(string(token)))
 	b.mergeUntil(now(2, "Release a version"))
+	if p := b.do(http.MethodGet, tourPath+"?step=1", nil); !strings.Contains(p.text, "1. Approve what waits Continue") || slices.ContainsFunc(p.forms, inTour) {
+		t.Errorf("back at the first step: %d %s", p.status, p.text)
+	}
 
 	_, release := b.until(now(2, "Release"), "propose")
 	if p := b.send(tourForm{release.action, url.Values{"csrf": release.values["csrf"], "content": {"1.0.0"}}}); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text, "change something first") {
@@ -204,6 +207,9 @@ func TestTour(t *testing.T) {
 		t.Errorf("what arrived: %s", p.text)
 	}
 }
+
+// inTour reports whether a form changes something in the tour.
+func inTour(f tourForm) bool { return strings.HasPrefix(f.action, tourPath) }
 
 // testTourNeedsSession: without a session, the tour can be read and does nothing.
 func testTourNeedsSession(t *testing.T, b *tourist) {

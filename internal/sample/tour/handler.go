@@ -33,7 +33,7 @@ type handler struct {
 
 // Handler serves [Path] and what is below it:
 //
-//	GET  /sample/tour            the current step; readers
+//	GET  /sample/tour            the current step, or with step= an earlier one; readers
 //	POST /sample/tour/propose    content: commits an edit, and opens its pull request; operators with a session, as the next three
 //	POST /sample/tour/merge      repository, number, head: merges a pull request
 //	POST /sample/tour/cluster    mode: makes the cluster fail, or repairs it
@@ -87,11 +87,30 @@ func (h *handler) shield(role access.Role, handle func(*request) error) http.Han
 func signIn() string { return session.SignInPath + "?to=" + url.QueryEscape(Path) }
 
 func (h *handler) show(r *request) error {
-	_, s, at, err := h.current(r)
+	n, s, at, err := h.current(r)
 	if err != nil {
 		return err
 	}
+	if number, err := strconv.Atoi(r.FormValue("step")); err == nil && number > 0 && number <= n {
+		return h.review(r, at, number-1)
+	}
 	return h.send(r, http.StatusOK, at, s, "", "")
+}
+
+// review shows a step that is done, or that was skipped, without its forms.
+func (h *handler) review(r *request, v *view, n int) error {
+	s, err := h.stateOf(r.Context(), n)
+	if err != nil {
+		return err
+	}
+	v.Review, v.Number, v.Back = true, n+1, n
+	v.Step = &stepView{Number: n + 1, Title: s.title, Text: s.text}
+	v.Arrivals, v.Nodes = s.arrivals, nodes(s)
+	for i := range v.Steps {
+		v.Steps[i].Shown = i == n
+	}
+	h.frame.Show(r.w, r.Request, r.who, web.Main{Status: http.StatusOK, Title: "Tour", Section: Path, Template: h.template, Page: v})
+	return nil
 }
 
 // current returns the number of the current step, its state, and how far the tour is as a page shows it.
@@ -100,9 +119,9 @@ func (h *handler) current(r *request) (int, *state, *view, error) {
 	if err != nil {
 		return n, s, nil, err
 	}
-	v := &view{Total: len(steps), Number: n + 1, SignIn: signIn(), Token: h.Token}
+	v := &view{Total: len(steps), Number: n + 1, Back: n, SignIn: signIn(), Token: h.Token}
 	for i := range steps {
-		v.Steps = append(v.Steps, stepView{Number: i + 1, Title: steps[i].title, Done: i < n, Current: i == n})
+		v.Steps = append(v.Steps, stepView{Number: i + 1, Title: steps[i].title, Done: i < n, Current: i == n, Shown: i == n})
 	}
 	if r.who.May(access.Operator) == nil {
 		v.Form = h.Forms.FormToken(r.Request)

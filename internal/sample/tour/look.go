@@ -93,6 +93,33 @@ func (t *Tour) look(ctx context.Context) (int, *state, error) {
 	return len(steps), nil, nil
 }
 
+// stateOf returns the state of a step, whether it is the current one or not.
+func (t *Tour) stateOf(ctx context.Context, n int) (*state, error) {
+	failing, err := t.failing()
+	if err != nil {
+		return nil, err
+	}
+	s := &state{step: &steps[n], failing: failing}
+	of := s.step
+	if s.recovers {
+		of = &steps[n-1]
+	}
+	if of.name != "" {
+		on, err := t.hosted(of.change.repository)
+		if err != nil {
+			return nil, err
+		}
+		found, err := on.FindPullRequests(ctx, forge.PullRequestFilter{Head: of.branch(), Base: of.change.base, Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("find the pull request of step %d: %w", n+1, err)
+		}
+		if len(found) > 0 && found[0].State != forge.Closed {
+			s.pull = &found[0]
+		}
+	}
+	return s, t.complete(ctx, s)
+}
+
 // failing reports whether the cluster is made to fail.
 func (t *Tour) failing() (bool, error) {
 	o, err := t.Clusters.Cluster(cluster)

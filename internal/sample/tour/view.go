@@ -18,8 +18,11 @@ import (
 type view struct {
 	Steps         []stepView
 	Number, Total int
-	// Step is the current one; nil if all are done.
+	// Step is the one that is shown; nil if all are done. Back is the number of the step before it; 0 for the first one.
 	Step *stepView
+	Back int
+	// Review means that the step is an earlier one, without forms.
+	Review bool
 	// Form is the token of forms; empty if the user may only read. SignIn is where to sign in, with the token in the file Token.
 	Form, SignIn, Token string
 	// Note is why what the user wanted was not done.
@@ -49,6 +52,8 @@ type stepView struct {
 	Number        int
 	Title, Text   string
 	Done, Current bool
+	// Shown means that the page shows it.
+	Shown bool
 }
 
 // pullView is a pull request, with the name of its repository.
