@@ -132,7 +132,8 @@ func (f *following) states(ctx context.Context, branch string) ([]ledger.Reconci
 	return page.States, nil
 }
 
-// readDirect reads which clusters follow the environment's own branch.
+// readDirect reads which clusters follow the environment's own branch, as they would without rings. Others follow other
+// folders of it: that of a cluster in rings has the object with which it pulls from the branch of its ring.
 func (f *following) readDirect(ctx context.Context) error {
 	if f.direct != nil {
 		return nil
@@ -141,9 +142,18 @@ func (f *following) readDirect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	expected := map[string][]comply.Expected{}
+	for _, clusters := range f.members {
+		for _, e := range f.place.expect(clusters, f.place.GitOps.Ref) {
+			expected[e.Cluster] = append(expected[e.Cluster], e)
+		}
+	}
 	f.direct = map[string][]ledger.ReconcilerState{}
 	for _, s := range states {
-		f.direct[s.Reconciler.Cluster] = append(f.direct[s.Reconciler.Cluster], s)
+		cluster, o := s.Reconciler.Cluster, observationOf(&s)
+		if slices.ContainsFunc(expected[cluster], func(e comply.Expected) bool { return e.Follows(&o) }) {
+			f.direct[cluster] = append(f.direct[cluster], s)
+		}
 	}
 	return nil
 }

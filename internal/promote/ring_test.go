@@ -44,10 +44,12 @@ func (b *bench) follow(failing ...string) *promote.Outcome {
 	b.Helper()
 	var o *promote.Outcome
 	for range 12 {
-		for _, s := range b.fakePipeline.place("prod").Rings.Stages {
+		rings := b.fakePipeline.place("prod").Rings
+		for _, s := range rings.Stages {
 			if s.Commit == "" {
 				continue
 			}
+			pulls(b.T, b.ledger, rings.Line[len(rings.Line)-1].SHA, b.now, s.Clusters...)
 			if slices.Contains(failing, s.Clusters[0]+" "+s.Commit) {
 				fails(b.T, b.ledger, s.Branch, s.Commit, b.now, s.Clusters[0])
 				continue

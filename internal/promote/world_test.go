@@ -212,6 +212,25 @@ func reports(t testing.TB, l *sqlite.Ledger, environment, revision string, at ti
 	}
 }
 
+// pulls records that clusters in rings run a revision of the objects with which they pull, which are on the
+// environment's own branch.
+func pulls(t testing.TB, l *sqlite.Ledger, revision string, at time.Time, clusters ...string) {
+	t.Helper()
+	for _, c := range clusters {
+		err := l.Report(t.Context(), ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: c, Kind: "Kustomization", Namespace: "flux-system", Name: "pull-prod"},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: "https://git.example/platform/gitops", Ref: "prod", Path: "rings/" + c},
+				Revision: revision, State: ledger.StateReady,
+			},
+			Observed: at, Received: at,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // fails records that clusters cannot apply a revision.
 func fails(t testing.TB, l *sqlite.Ledger, environment, revision string, at time.Time, clusters ...string) {
 	t.Helper()
