@@ -27,6 +27,8 @@ type Policy struct {
 	Unreadable []string
 	// Definitions are CustomResourceDefinitions, by display name, whose kinds are checked as well.
 	Definitions map[string][]byte
+	// Exceptions are findings that are accepted. See [Policy.At].
+	Exceptions []Exception
 	// Schemas to check objects with. Default: those of Kubernetes and of Definitions.
 	Schemas *Schemas
 }
@@ -119,7 +121,7 @@ func (c *Checker) Check(files iter.Seq2[string, []byte]) []Finding {
 			found, some, size = append(found, c.each(some)...), some[:0], 0
 		}
 	}
-	return oneOfEachKind(sorted(append(found, c.each(some)...)))
+	return c.except(oneOfEachKind(sorted(append(found, c.each(some)...))))
 }
 
 type file struct {
@@ -198,7 +200,7 @@ func (c *Checker) Credentials(files map[string][]byte) []Finding {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		findings = append(findings, secrets(name, files[name])...)
 	}
-	return sorted(c.leveled(findings))
+	return c.except(sorted(c.leveled(findings)))
 }
 
 // Exposed returns the findings about credentials among those of files, by file, the first one of each, if the policy refuses them. Such a file
@@ -209,7 +211,7 @@ func (c *Checker) Exposed(findings []Finding) map[string]Finding {
 		return exposed
 	}
 	for _, f := range findings {
-		if _, known := exposed[f.File]; f.Rule == RuleSecret && !known {
+		if _, known := exposed[f.File]; f.Rule == RuleSecret && f.Exception == "" && !known {
 			exposed[f.File] = f
 		}
 	}

@@ -42,6 +42,10 @@ type Finding struct {
 	Message string `json:"message"`
 	// Hint tells how to fix it. Optional.
 	Hint string `json:"hint,omitempty"`
+	// Exception is why the finding is accepted, and until when. Its level is then [Inform]. Empty for others.
+	Exception string `json:"exception,omitempty"`
+	// ExceptionEnded is the last day of an exception that has ended; empty for others.
+	ExceptionEnded string `json:"exceptionEnded,omitempty"`
 }
 
 // String returns the finding on one line: file:line, object, field, message and rule.

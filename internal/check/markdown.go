@@ -13,7 +13,12 @@ const maxShown = 50
 // Summary counts the findings: "2 refusals, 1 warning", or "nothing found".
 func Summary(findings []Finding) string {
 	counts := map[Level]int{}
+	excepted := 0
 	for _, f := range findings {
+		if f.Exception != "" {
+			excepted++
+			continue
+		}
 		counts[f.Level]++
 	}
 	var parts []string
@@ -28,6 +33,9 @@ func Summary(findings []Finding) string {
 		default:
 			parts = append(parts, fmt.Sprintf("%d %s", n, of.many))
 		}
+	}
+	if excepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d excepted", excepted))
 	}
 	if len(parts) == 0 {
 		return "nothing found"
@@ -74,6 +82,9 @@ func (f Finding) markdown() string {
 		text += markdown.Code(f.Path) + " "
 	}
 	text += markdown.Escape(f.Message) + " (" + markdown.Escape(f.Rule) + ")"
+	if f.Exception != "" {
+		return text + "<br>excepted: " + markdown.Escape(f.Exception) + "\n"
+	}
 	if f.Hint != "" {
 		text += "<br>" + markdown.Escape(f.Hint)
 	}

@@ -22,6 +22,9 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 		for _, scan := range policy.Value.Spec.Scans {
 			scans[scan.Name] = scanOf(scan)
 		}
+		for _, e := range policy.Value.Spec.Exceptions {
+			p.Exceptions = append(p.Exceptions, exceptionOf(e))
+		}
 	}
 	builtIn := DefaultLevels()
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
@@ -86,6 +89,11 @@ func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[strin
 		if _, taken := builtIn[scan.Name]; taken || rules[scan.Name].Name != "" {
 			report(fmt.Sprintf("the scan %q has the name of a rule", scan.Name), "give it a unique name; until then nothing passes")
 			p.Unreadable = append(p.Unreadable, policy.Ref.Name)
+		}
+	}
+	for _, e := range spec.Exceptions {
+		if !slices.Contains(known, e.Rule) {
+			report(fmt.Sprintf("the exception is for an unknown rule %q", e.Rule), meantRule(e.Rule, known))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Levels)) {

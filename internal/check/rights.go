@@ -48,7 +48,7 @@ func (c *Checker) Outside(files map[string][]byte, rights Rights) []Finding {
 	for i, f := range findings {
 		findings[i] = rights.limit(f)
 	}
-	return sorted(findings)
+	return c.except(sorted(findings))
 }
 
 // outside returns the findings of an object. Each has the level Inform if a grant may allow it.

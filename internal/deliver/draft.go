@@ -306,6 +306,7 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		}
 		draft.Plan.Problems = fleet.SortProblems(append(draft.Plan.Problems, problems...))
 	}
+	policy = policy.At(draft.work.when())
 	d.scan(ctx, draft, policy.Wanted())
 	files, others := map[string][]byte{}, map[string][]byte{}
 	for _, c := range draft.changes {
@@ -372,7 +373,7 @@ func (d *Draft) credential(target string, f check.Finding) fleet.Problem {
 	keys, _ := d.Values(target)
 	for _, key := range keys {
 		if found, exposed := check.CredentialIn(key.Path, key.Value); exposed {
-			p.Position, p.Message = key.From, fmt.Sprintf("the value of %s %s", key.Path, found.Message)
+			p.Position, p.Message = key.From, fmt.Sprintf("the value of %s %s%s", key.Path, found.Message, f.EndedText())
 			break
 		}
 	}

@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -35,6 +37,34 @@ func checkCheckPolicy(d *decoder, root *yaml.Node, p *v1alpha1.CheckPolicy) {
 		d.scan(n, &p.Spec.Scans[i])
 		return p.Spec.Scans[i].Name
 	})
+	d.exceptions(root, p.Spec.Exceptions)
+}
+
+// exceptions checks what exceptions must have.
+func (d *decoder) exceptions(root *yaml.Node, exceptions []v1alpha1.CheckException) {
+	written := lookup(root, "spec", "exceptions")
+	for i, e := range exceptions {
+		if written == nil || i >= len(written.Content) {
+			return
+		}
+		n := written.Content[i]
+		d.within("spec.exceptions["+strconv.Itoa(i)+"]", func() {
+			d.require(n, "rule")
+			d.require(n, "reason")
+			d.require(n, "until")
+			if e.File == "" && e.Object == "" {
+				d.fail(KindMissingField, n, "name one of the two", "it has neither a file nor an object")
+			}
+			for _, pattern := range [][2]string{{"file", e.File}, {"object", e.Object}} {
+				if _, err := path.Match(pattern[1], ""); err != nil {
+					d.fail(KindInvalidValue, lookup(n, pattern[0]), "write * for any text", "%s is not a pattern", d.field(pattern[0]))
+				}
+			}
+			if _, err := time.Parse(time.DateOnly, e.Until); e.Until != "" && err != nil {
+				d.fail(KindInvalidValue, lookup(n, "until"), "write the last day, such as 2027-03-31", "%s is %s, not a date", d.field("until"), quoteShort(e.Until))
+			}
+		})
+	}
 }
 
 // named checks the elements of a list in the spec, whose names must be unique.

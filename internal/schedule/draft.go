@@ -302,7 +302,7 @@ func (w *drafting) build(ctx context.Context) error {
 func (w *drafting) check(context.Context) error {
 	b := w.draft.Bundle
 	var err error
-	if w.checker, err = w.checkerOf(b.Snapshot); err != nil {
+	if w.checker, err = w.checkerOf(w.draft.Loaded); err != nil {
 		return err
 	}
 	w.examine()
@@ -340,9 +340,9 @@ func (w *drafting) examine() {
 	})
 }
 
-func (w *drafting) checkerOf(s *fleet.Snapshot) (*check.Checker, error) {
-	policy, _ := check.PolicyOf(s)
-	checker, err := w.Memory.checker(w.request.Request, policy)
+func (w *drafting) checkerOf(l *Loaded) (*check.Checker, error) {
+	policy, _ := check.PolicyOf(l.Snapshot)
+	checker, err := w.Memory.checker(w.request.Request, policy.At(l.Inputs.Newest()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}
@@ -380,7 +380,7 @@ func credential(a *bundle.Assignment, file bundle.File, finding check.Finding) f
 	for _, key := range a.Config.Keys() {
 		if found, exposed := check.CredentialIn(key.Path, key.Value); exposed {
 			p.Object, p.Position = fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap}, key.From.Position
-			p.Message = fmt.Sprintf("the value of %s %s", key.Path, found.Message)
+			p.Message = fmt.Sprintf("the value of %s %s%s", key.Path, found.Message, finding.EndedText())
 			break
 		}
 	}

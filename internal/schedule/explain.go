@@ -267,7 +267,7 @@ func (p Pair) explain(b *bundle.Bundle, key string) Pair {
 // checker returns the checker of the environment's policy.
 func (d *Draft) checker() (*check.Checker, error) {
 	policy, _ := check.PolicyOf(d.Loaded.Snapshot)
-	checker, err := check.New(policy)
+	checker, err := check.New(policy.At(d.Loaded.Inputs.Newest()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}

@@ -41,6 +41,17 @@ func (i Input) String() string {
 // String names the control plane's commits: "dev@1f0c2aa, main@5523a85".
 func (i Inputs) String() string { return i.Branch.String() + ", " + i.Main.String() }
 
+// Newest is when the last of the commits was made; zero for plain folders.
+func (i Inputs) Newest() time.Time {
+	var newest time.Time
+	for _, input := range i.All() {
+		if input.Time.After(newest) {
+			newest = input.Time
+		}
+	}
+	return newest
+}
+
 func (w *walk) sortedInputs() Inputs {
 	slices.SortFunc(w.inputs.Others, func(a, b Input) int {
 		return strings.Compare(a.Repo+"\x00"+a.Branch, b.Repo+"\x00"+b.Branch)

@@ -300,7 +300,7 @@ func (v *Versions) seal(draft *Draft) (*solution.Version, error) {
 	}
 	slices.SortFunc(d.Targets, func(a, b solution.Target) int { return cmp.Compare(a.Name, b.Name) })
 	policy, _ := check.PolicyOf(draft.Loaded.Snapshot)
-	checker, err := check.New(policy)
+	checker, err := check.New(policy.At(draft.Loaded.Inputs.Newest()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the checks: %w", err)
 	}

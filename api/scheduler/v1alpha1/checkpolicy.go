@@ -38,6 +38,49 @@ type CheckPolicySpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Scans []CheckScan `json:"scans,omitempty"`
+
+	// Exceptions are findings that are accepted until a date, such as a text that only looks like a credential.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Exceptions []CheckException `json:"exceptions,omitempty"`
+}
+
+// +kubebuilder:validation:XValidation:rule="has(self.file) || has(self.object)",message="an exception names a file or an object"
+
+// CheckException accepts findings of a rule until a date. They refuse nothing, and are counted.
+type CheckException struct {
+	// Rule is the name of the rule.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Rule string `json:"rule"`
+
+	// File is the path of the file on the GitOps branch. "*" stands for any text without "/".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	File string `json:"file,omitempty"`
+
+	// Object is the object, as findings name it: "Deployment shop/web". "*" stands for any text without "/".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Object string `json:"object,omitempty"`
+
+	// Key is the field, as findings name it. Default: all fields.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Key string `json:"key,omitempty"`
+
+	// Reason says why the findings are accepted.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason"`
+
+	// Until is the last day of the exception, such as 2027-03-31. It counts for commits that were made until the end of that day, in UTC.
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+	Until string `json:"until"`
 }
 
 // CheckRule is a rule that is checked on each object.

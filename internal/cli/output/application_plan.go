@@ -175,9 +175,9 @@ func (v ApplicationPlan) diffs(w io.Writer) {
 }
 
 // Checks prints findings that warn or refuse, and how many there are of each level.
-// It prints nothing if all findings only inform.
+// Those with an exception are printed, too. It prints nothing if all others only inform.
 func Checks(w io.Writer, s terminal.Style, findings []check.Finding) {
-	if !check.Worst(findings).AtLeast(check.Warn) {
+	if !check.Worst(findings).AtLeast(check.Warn) && !slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Exception != "" }) {
 		return
 	}
 	fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(findings)))
@@ -187,6 +187,10 @@ func Checks(w io.Writer, s terminal.Style, findings []check.Finding) {
 // Findings prints findings of at least a level.
 func Findings(w io.Writer, s terminal.Style, findings []check.Finding, from check.Level) {
 	for _, f := range findings {
+		if f.Exception != "" {
+			fmt.Fprintf(w, "  %s  %s\n      %s\n", s.Dim("excepted"), terminal.Printable(f.String()), s.Dim(terminal.Printable(f.Exception)))
+			continue
+		}
 		if !f.Level.AtLeast(from) {
 			continue
 		}

@@ -121,6 +121,11 @@ func planOf(d *schedule.Draft, room *int) Plan {
 			}
 		}
 	}
+	for _, f := range d.Findings {
+		if f.Exception != "" {
+			v.Findings = append(v.Findings, f)
+		}
+	}
 	if n := len(v.Findings); n > maxProblems {
 		v.Findings, v.MoreFindings = v.Findings[:maxProblems], n-maxProblems
 	}
