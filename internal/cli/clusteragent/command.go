@@ -84,7 +84,7 @@ For a cluster without a connection, use "kalypso cluster report", which writes a
 	flags.BoolVar(&c.apply, "apply", false, "apply the desired state that the server sends, for a cluster without a reconciler")
 	flags.StringVar(&c.serverKey, "server-key", "", "with --apply: a PEM `file` with the public key of the server")
 	flags.BoolVar(&c.check, "check", false, "check the health of the agent that uses --state-dir, and exit")
-	cmd.AddCommand(newMakeSecrets(t))
+	cmd.AddCommand(newMakeSecrets(t, path))
 	return cmd
 }
 

@@ -18,7 +18,7 @@ import (
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // newMakeSecrets returns the command of the Jobs that make Secrets.
-func newMakeSecrets(t *terminal.Terminal) *cobra.Command {
+func newMakeSecrets(t *terminal.Terminal, path string) *cobra.Command {
 	var text, namespace, kubeconfig string
 	cmd := &cobra.Command{
 		Use:   "make-secrets --recipe JSON",
@@ -27,7 +27,7 @@ func newMakeSecrets(t *terminal.Terminal) *cobra.Command {
 
 A Delivery with "from: Job" in spec.secrets runs it as a Job, with the right to write these Secrets only. Secrets and keys that exist stay as they
 are, unless the Delivery rotates them with kalypso app secrets rotate. Values are neither printed nor logged.`,
-		Example: `  kalypso-agent make-secrets --namespace shop --recipe '{"secrets":[{"name":"db","keys":[{"name":"password","parts":[{"draw":1}]}]}],"draws":[{"function":"randAlphaNum","length":16}]}'`,
+		Example: "  " + path + ` make-secrets --namespace shop --recipe '{"secrets":[{"name":"db","keys":[{"name":"password","parts":[{"draw":1}]}]}],"draws":[{"function":"randAlphaNum","length":16}]}'`,
 		Args:    cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := recipe.Decode(text)
