@@ -246,9 +246,13 @@ func (r *round) move(ctx context.Context, m Move) error {
 	if r.reading.OnlyMoves && moved.URL != "" {
 		return r.recordProposal(ctx, m.Environment, m.From, m.Commit, moved.URL)
 	}
-	if (r.reading.OnlyMoves || moved.Revision != "") && !m.Former {
+	if r.reading.OnlyMoves || moved.Revision != "" {
 		// Recorded at once, so that a commit that comes in by another way can be told apart.
-		if err := r.recordOnce(ctx, m.Environment, recordedStep{Kind: decide.StepStarted, Commit: m.Commit}, Detail{}, m.Reason); err != nil {
+		kind := decide.StepStarted
+		if m.Former {
+			kind = Emptied
+		}
+		if err := r.recordOnce(ctx, m.Environment, recordedStep{Kind: kind, Commit: m.Commit}, Detail{}, m.Reason); err != nil {
 			return err
 		}
 	}
@@ -256,11 +260,7 @@ func (r *round) move(ctx context.Context, m Move) error {
 		return nil
 	}
 	// Now, because clusters may fail before the next round.
-	err = r.record(ctx, m.Environment, m.Commit, Published, m.Reason, Detail{Revision: moved.Revision})
-	if err != nil || !m.Former {
-		return err
-	}
-	return r.record(ctx, m.Environment, m.Commit, Emptied, m.Reason, Detail{}) // still: it was published for the clusters of others
+	return r.record(ctx, m.Environment, m.Commit, Published, m.Reason, Detail{Revision: moved.Revision})
 }
 
 // withdraw closes a proposal. It records that first, because a later round cannot detect that the record is missing.

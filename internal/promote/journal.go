@@ -308,11 +308,33 @@ func (p *page) entered() string {
 	return ""
 }
 
-// left reports whether the clusters of this batch are in other batches since its branch was last moved for clusters.
-func (p *page) left() bool {
-	n := len(p.publications)
-	return n > 0 && p.emptied.After(p.publications[n-1].at)
+// recordedFailure reports whether the last record of a commit is its failure.
+func (p *page) recordedFailure(commit string) bool {
+	for _, s := range slices.Backward(p.records) {
+		if s.Commit == commit {
+			return s.Kind == decide.StepFailed
+		}
+	}
+	return false
 }
+
+// deployedOnce reports whether a commit was ever deployed.
+func (p *page) deployedOnce() bool {
+	return slices.ContainsFunc(p.records, func(s recordedStep) bool { return s.Kind == decide.StepDeployed })
+}
+
+// started returns when the last commit was promoted; zero if none was.
+func (p *page) started() time.Time {
+	for _, s := range slices.Backward(p.records) {
+		if s.Kind == decide.StepStarted {
+			return s.At
+		}
+	}
+	return time.Time{}
+}
+
+// left reports whether the clusters of this batch are in other batches since it was last promoted to.
+func (p *page) left() bool { return p.emptied.After(p.started()) }
 
 func same(a, b recordedStep) bool {
 	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision

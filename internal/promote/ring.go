@@ -92,16 +92,12 @@ func (r *round) gatherRings(ctx context.Context, clusters *registry, place Envir
 	}
 	byStage := place.Rings.members(members)
 	for i := range place.Rings.Stages {
-		s := &place.Rings.Stages[i]
-		l.places = append(l.places, r.ringPlace(place, s, byStage[s.Name]))
+		l.places = append(l.places, r.ringPlace(place, i, byStage[place.Rings.Stages[i].Name]))
 	}
 	failed = errors.Join(failed, r.gatherPlaces(ctx, clusters, l, func(ring EnvironmentState) decide.Environment { return r.ring(place, ring) }))
 	l.decided = decide.Together(l.facts, r.at)
 	l.decisions = l.decided.Decisions
-	f := &following{round: r, lane: l, place: place, registry: clusters, members: byStage}
-	if err := f.setStarts(ctx); err != nil {
-		failed = joinIn(place.Environment, failed, err)
-	}
+	r.setStarts(l, place)
 	return l, failed
 }
 
@@ -146,7 +142,8 @@ func (r *round) stage(environment string) decide.Stage {
 }
 
 // ringPlace returns a stage of an environment's rings as a place of its own. members are the clusters of the stage.
-func (r *round) ringPlace(place EnvironmentState, s *RingState, members []comply.Cluster) EnvironmentState {
+func (r *round) ringPlace(place EnvironmentState, i int, members []comply.Cluster) EnvironmentState {
+	s := &place.Rings.Stages[i]
 	ring := EnvironmentState{
 		Environment: decide.RingName(place.Environment, s.Name), Commit: s.Commit, GitOps: place.GitOps, exact: true,
 		Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: s.Head}, Unknown: s.Unknown,
@@ -206,7 +203,7 @@ func (r *round) markFormer(ctx context.Context, l *lane) error {
 	}
 	for _, s := range rings.Former {
 		name := decide.RingName(l.environment, s.Name)
-		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left() || len(page.publications) == 0 {
+		if page := r.journal.page(name); s.Unknown != "" || s.Commit == "" || page.left() || len(page.records) == 0 {
 			continue
 		}
 		if err := r.record(ctx, name, s.Commit, Emptied, leftBatch, Detail{}); err != nil {
@@ -386,7 +383,7 @@ func (r *round) startStages(ctx context.Context, l *lane) (started bool, failed 
 func (r *round) startRing(ctx context.Context, place EnvironmentState) error {
 	if page := r.journal.page(place.Environment); page.left() && place.start == place.Commit {
 		r.did(fmt.Sprintf("%s has clusters again", place.Environment))
-		return r.record(ctx, place.Environment, place.Commit, Published, place.startWhy, Detail{Revision: place.Rollout.Commit})
+		return r.record(ctx, place.Environment, place.Commit, decide.StepStarted, place.startWhy, Detail{})
 	}
 	return r.move(ctx, Move{Environment: place.Environment, From: place.Commit, Commit: place.start, Reason: place.startWhy})
 }

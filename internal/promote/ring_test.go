@@ -190,31 +190,28 @@ func TestRolloutsOverlap(t *testing.T) {
 
 // TestRingsThatComeBackTakeNoClusterBack checks that the branches of rings that were removed for a while do not keep their old commits.
 func TestRingsThatComeBackTakeNoClusterBack(t *testing.T) {
-	withAndWithoutRecords(t, func(t *testing.T, forget func(b *bench)) {
-		b := ringed(t, "")
-		b.follow()
-		place := b.fakePipeline.place("prod")
-		rings := place.Rings
-		place.Rings = nil
-		publish(place, sha("two"))
-		b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha("two")})
-		for range 4 {
-			reports(t, b.ledger, "prod", place.Rollout.Commit, b.now, "c0", "c1", "c2")
-			if o := b.round(); o.Environments[0].Phase == decide.Good && o.Environments[0].Commit != sha("two") {
-				t.Fatal(o.Environments[0].Reason)
-			}
+	b := ringed(t, "")
+	b.follow()
+	place := b.fakePipeline.place("prod")
+	rings := place.Rings
+	place.Rings = nil
+	publish(place, sha("two"))
+	b.fakePipeline.reading.Line = append(b.fakePipeline.reading.Line, promote.Commit{SHA: sha("two")})
+	for range 4 {
+		reports(t, b.ledger, "prod", place.Rollout.Commit, b.now, "c0", "c1", "c2")
+		if o := b.round(); o.Environments[0].Phase == decide.Good && o.Environments[0].Commit != sha("two") {
+			t.Fatal(o.Environments[0].Reason)
 		}
-		rings.Line = append(rings.Line, promote.Commit{SHA: place.Rollout.Commit})
-		place.Rings = rings
-		forget(b)
-		b.round()
-		if b.commits() != of("two", "two", "two") {
-			t.Errorf("the rings have %s", b.commits())
-		}
-		if o := b.follow(); o.Environments[0].Phase != decide.Good {
-			t.Error(o.Environments[0].Reason)
-		}
-	})
+	}
+	rings.Line = append(rings.Line, promote.Commit{SHA: place.Rollout.Commit})
+	place.Rings = rings
+	b.round()
+	if b.commits() != of("two", "two", "two") {
+		t.Errorf("the rings have %s", b.commits())
+	}
+	if o := b.follow(); o.Environments[0].Phase != decide.Good {
+		t.Error(o.Environments[0].Reason)
+	}
 }
 
 // TestARegisteredClusterThatFollowsTheEnvironmentIsMissingInItsRing checks that a report about another branch does not count.

@@ -2,7 +2,6 @@ package promote
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -12,30 +11,22 @@ import (
 
 // setStarts sets at which commits the rings of an environment start that do not take part in rollouts yet, or not
 // any more.
-func (f *following) setStarts(ctx context.Context) error {
-	for i := range f.place.Rings.Stages {
-		s, ring := &f.place.Rings.Stages[i], &f.lane.places[i]
-		var err error
+func (r *round) setStarts(l *lane, place EnvironmentState) {
+	for i := range place.Rings.Stages {
+		s, ring := &place.Rings.Stages[i], &l.places[i]
 		switch {
 		case s.Unknown != "":
 		case s.Head == "":
-			ring.startWhy = "the ring had no branch yet"
-			ring.start, err = f.startOf(ctx, s)
+			ring.start, ring.startWhy = r.startOf(l, place, s), "the ring had no branch yet"
 		case s.Stale:
 			ring.start, ring.startWhy = s.Commit, "its refs changed"
 		default:
-			ring.startWhy = "the environment went on without rings"
-			ring.start, err = f.leftBehind(ctx, s)
-			if err == nil && ring.start == "" && f.journal.page(ring.Environment).left() {
-				ring.startWhy = "it has clusters again, which were in other batches"
-				ring.start, err = f.startOf(ctx, s)
+			ring.start, ring.startWhy = r.leftBehind(place, s), "the environment went on without rings"
+			if ring.start == "" && r.journal.page(ring.Environment).left() {
+				ring.start, ring.startWhy = r.startOf(l, place, s), "it has clusters again, which were in other batches"
 			}
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // ranWell reports whether the commit of a stage passed its gate and its verifications there, and did not fail since.
@@ -48,28 +39,44 @@ func (l *lane) ranWell(s *RingState) bool {
 
 // startOf returns the commit at which a stage starts that had no clusters. It depends on the stages that its
 // clusters were in until now. It returns "" for a stage that gets its first commit as any other, after the earlier
-// ones: its clusters run nothing yet.
-func (f *following) startOf(ctx context.Context, s *RingState) (string, error) {
-	rings := f.place.Rings
+// ones: nothing was deployed in the environment before.
+func (r *round) startOf(l *lane, place EnvironmentState, s *RingState) string {
+	page := func(of *RingState) *page { return r.journal.page(decide.RingName(place.Environment, of.Name)) }
 	present := func(before *RingState) bool {
-		left := f.journal.page(decide.RingName(f.place.Environment, before.Name)).left()
-		return before.Name != s.Name && before.Commit != "" && !left
+		return before.Name != s.Name && before.Commit != "" && !page(before).left()
 	}
-	if err := f.decideFormer(ctx); err != nil {
-		return "", err
-	}
-	start := rings.before(s.Stage, present, f.failed)
-	along := rings.newest(func(other *RingState) bool { return other.hadClustersOf(s.Stage) && f.lane.ranWell(other) })
-	if s.Head != "" && rings.position(along) > rings.position(start) {
+	failed := func(before *RingState, commit string) bool { return page(before).recordedFailure(commit) }
+	start := place.Rings.before(s.Stage, present, failed)
+	along := place.Rings.newest(func(other *RingState) bool { return other.hadClustersOf(s.Stage) && l.ranWell(other) })
+	if s.Head != "" && place.Rings.position(along) > place.Rings.position(start) {
 		start = along // its branch was moved along
 	}
-	if start != "" {
-		return start, nil
+	if start != "" || !r.journal.page(place.Environment).deployedOnce() {
+		return start
 	}
-	if runs, err := f.runs(ctx, s); err != nil || !runs {
-		return "", err
+	return place.Rings.start(s.Stage, present, l.ranWell)
+}
+
+// leftBehind returns the commit at which a ring starts again after the environment went on without rings: the one
+// that all clusters run since then. It returns "" for a ring that takes part in rollouts.
+func (r *round) leftBehind(place EnvironmentState, s *RingState) string {
+	position := place.Rings.position
+	own := r.journal.page(decide.RingName(place.Environment, s.Name))
+	for _, page := range []*page{own, r.journal.page(decide.RingName(place.Environment, s.Ring))} {
+		if order := page.pendingOrder(); order != nil && order.Commit == s.Commit {
+			return "" // it went back because a user said so, and that is not recorded yet
+		}
 	}
-	return rings.start(s.Stage, present, f.lane.ranWell), nil
+	started := own.started()
+	for _, step := range slices.Backward(r.journal.page(place.Environment).records) {
+		if step.Kind == decide.StepDeployed {
+			if position(step.Revision) > position(s.Commit) && step.At.After(started) {
+				return step.Revision
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // start returns the commit at which a stage starts whose clusters were in no other stage: the newest that ran well

@@ -166,13 +166,6 @@ func (ix *observations) following(e *Expected) (mine, others []*Observation) {
 	return mine, others
 }
 
-// Follows reports whether an observed reconciler of the cluster follows exactly what this one should: repository, branch
-// and folder.
-func (e *Expected) Follows(o *Observation) bool {
-	return repourl.Clean(o.Source.Repository) == repourl.Clean(e.Source.Repository) && o.branch() == revisions.Branch(e.Source.Ref) &&
-		e.accepts(cleanPath(e.Source.Path), cleanPath(o.Source.Path))
-}
-
 // accepts reports whether the reconciler may follow a folder.
 func (e *Expected) accepts(expected, followed string) bool {
 	is := func(folder string) bool {

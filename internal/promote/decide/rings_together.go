@@ -86,16 +86,6 @@ func (g *Rings) Started(commit string) bool {
 	return slices.ContainsFunc(g.r.all, func(p *place) bool { return p.evidence[commit] != nil })
 }
 
-// Failed reports whether a commit failed in a ring, and has not recovered since.
-func (g *Rings) Failed(ring, commit string) bool {
-	p := g.r.places[ring]
-	if p == nil {
-		return false
-	}
-	ev := p.evidence[commit]
-	return ev != nil && (ev.failed || p.state == Failed && p.env.Commit == commit)
-}
-
 // ringChange is that a stage says something else about a commit from a time on.
 type ringChange struct {
 	at       time.Time
