@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -37,6 +38,7 @@ const (
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 	RefusedHandedOver     RefusalReason = "handed-over"
 	RefusedClusterFolder  RefusalReason = "cluster-folder"
+	RefusedLostValues     RefusalReason = "lost-values"
 )
 
 // Removals is the input of [Removals.Evaluate].
@@ -92,6 +94,7 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 		}
 	}
 	p.Budget, p.Refusals = r.Evaluate()
+	p.checkLost()
 	if retired > 0 {
 		p.Refusals = append(p.Refusals, Refusal{RefusedHandedOver, fmt.Sprintf(
 			"the previous reconcilers of %s are removed; check that every cluster has applied the current commit, "+
@@ -106,4 +109,33 @@ func (p *Plan) checkBudget(s *fleet.Snapshot) {
 		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)
 		p.Refusals = append([]Refusal{{RefusedNoClusterTypes, message}}, p.Refusals...)
 	}
+}
+
+// checkLost adds the refusal of changes that take configuration values away from more assignments than may be removed: a
+// label that is changed, or a file that is gone, can do that everywhere at once. Assignments that count as removals count
+// once.
+func (p *Plan) checkLost() {
+	lost, key := 0, ""
+	for i := range p.Assignments {
+		c := &p.Assignments[i]
+		if c.Op != Changed || len(c.Gone)+len(c.Retired) > 0 {
+			continue
+		}
+		at := slices.IndexFunc(c.Config, func(v ConfigChange) bool { return v.Old != nil && v.New == nil })
+		if at < 0 {
+			continue
+		}
+		if lost++; key == "" {
+			key = c.Config[at].Key
+		}
+	}
+	if lost == 0 || lost+p.Budget.Removals <= p.Budget.Allowed {
+		return
+	}
+	with := ""
+	if p.Budget.Removals > 0 {
+		with = fmt.Sprintf(", with %s", count(p.Budget.Removals, "removal"))
+	}
+	p.Refusals = append(p.Refusals, Refusal{RefusedLostValues, fmt.Sprintf(
+		"%s would lose values, such as %s%s, which exceeds the deletion budget of %d", count(lost, "assignment"), key, with, p.Budget.Allowed) + needsApproval})
 }
