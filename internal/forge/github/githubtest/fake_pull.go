@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,11 +192,13 @@ func (c *call) mergePull() {
 			" are not allowed on this repository.")
 		return
 	}
-	switch err := c.Repo.Merge(c.Actor, c.Pull, forge.Merge{Head: in.SHA}); {
+	err := c.Repo.Merge(c.Actor, c.Pull, forge.Merge{Head: in.SHA})
+	var refused *forge.Error
+	switch {
 	case err == nil:
 		c.JSON(200, object{"sha": c.Pull.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
-	case strings.Contains(err.Error(), "merge queue"):
-		c.fail(405, err.(*forge.Error).Detail)
+	case errors.As(err, &refused) && strings.Contains(refused.Error(), "merge queue"):
+		c.fail(405, refused.Detail)
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Required status check is expected.")
 	case strings.Contains(err.Error(), "modified"):
