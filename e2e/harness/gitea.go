@@ -12,7 +12,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"text/template"
 )
 
@@ -84,6 +84,9 @@ func configureGitea(folder, port, files string) (string, error) {
 	return path, os.WriteFile(path, text.Bytes(), 0o600)
 }
 
+// accessToken matches a token of an account.
+var accessToken = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+
 // newAdmin creates the first account, which the API cannot create.
 func newAdmin(ctx context.Context, program, config, home string) (Account, error) {
 	const name = "admin-of-e2e"
@@ -104,8 +107,11 @@ func newAdmin(ctx context.Context, program, config, home string) (Account, error
 	if err != nil {
 		return Account{}, err
 	}
-	lines := strings.Fields(out) // the token comes last, after what is logged
-	return Account{Name: name, Token: lines[len(lines)-1]}, nil
+	token := accessToken.FindString(out) // before or after what is logged
+	if token == "" {
+		return Account{}, fmt.Errorf("gitea admin user generate-access-token prints no token:\n%s", out)
+	}
+	return Account{Name: name, Token: token}, nil
 }
 
 // NewAccount creates an account with a token that is limited to scopes, such as "write:repository".

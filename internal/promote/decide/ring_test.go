@@ -302,7 +302,8 @@ func (w *ringWorld) checkMove(m decide.Promote) {
 		if w.ran(before, m.Commit).IsZero() {
 			w.Fatalf("%s, and %s never ran it", m, before.Name)
 		}
-		if soak := w.soak(before); w.at(m.Environment).Ring != before.Ring && w.proven(before, m.Commit) < soak {
+		again := !w.ran(w.at(m.Environment), m.Commit).IsZero() // it goes back to what it ran before
+		if soak := w.soak(before); w.at(m.Environment).Ring != before.Ring && !again && w.proven(before, m.Commit) < soak {
 			w.Fatalf("%s, and %s is known to have run it for %s only", m, before.Name, w.proven(before, m.Commit))
 		}
 		if before.commit == m.Commit && w.verdict(i).Result == comply.Failed {
@@ -367,6 +368,9 @@ func (w *ringWorld) checkNotBlocked(decisions []decide.Decision) {
 		default:
 			others[s.Ring] = true
 			if ring := w.rules.Rings[slices.IndexFunc(w.rules.Rings, func(r v1alpha1.Ring) bool { return r.Name == s.Ring })]; ring.Soak != nil {
+				if len(s.silent) > 0 {
+					return // its soak began again after a silence
+				}
 				if ran = ran.Add(ring.Soak.Duration); w.now.Before(ran) && (!next || !s.own()) {
 					return
 				}
