@@ -223,7 +223,7 @@ func (f *fleet) promote(t *testing.T) {
 	c := f.checkouts[controlPlaneOfDev]
 	must(t, c.Replace("base-repo.yaml", "  branch: main\n", "  branch: main\n  commit: "+head+"\n"))
 	push(t, c, "dev: promote main")
-	title := "dev: promote main to " + head[:7]
+	const title = "dev: bring redis on board" // the subject of the commit
 	eventually(t, "the pull request is labelled", func(context.Context) error {
 		if labels := f.wantPull(t, dev, title).Labels; !slices.Contains(labels, harness.Label{Name: "promoted"}) {
 			return fmt.Errorf("it has the labels %v", labels)
