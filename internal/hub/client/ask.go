@@ -15,8 +15,9 @@ import (
 
 // Ask requests a path below the API's root, such as "environments/{name}", and returns the answer.
 //
-// The fields of question fill the request, by the tags that the server reads them with: `path:"name"` replaces {name}, and `query:"name"` adds
-// a parameter. Zero values are left out. Embedded structs belong to the question, and other fields are not sent. Without a question, it is nil.
+// The fields of question fill the request, by the tags with which the server reads them: `path:"name"` replaces {name},
+// and `query:"name"` adds a parameter. Zero values are left out. Fields of embedded structs count, too. Fields without
+// such a tag are not sent. The question may be nil.
 func Ask[T any](ctx context.Context, c *Client, path string, question any) (answer T, err error) {
 	q := call{method: http.MethodGet}
 	if q.path, q.query, err = locate(path, question); err != nil {
@@ -26,8 +27,8 @@ func Ask[T any](ctx context.Context, c *Client, path string, question any) (answ
 	return answer, err
 }
 
-// Tell sends body, as JSON, to a path below the API's root, and returns the answer. The fields of at fill the path and the parameters, as with [Ask].
-// Both at and body may be nil.
+// Tell sends body, as JSON, to a path below the API's root, and returns the answer. The fields of at fill the path and
+// the parameters, as in [Ask]. Both at and body may be nil.
 func Tell[T any](ctx context.Context, c *Client, path string, at, body any) (answer T, err error) {
 	q := call{method: http.MethodPost, contentType: "application/json"}
 	if q.path, q.query, err = locate(path, at); err != nil {

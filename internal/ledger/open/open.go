@@ -60,7 +60,7 @@ func Existing(ctx context.Context, at string) (ledger.Ledger, error) {
 const startServer = "kalypso serve creates its ledger when it starts: start it first, and name the ledger of its configuration, such as " +
 	"--ledger kalypso-data/ledger.db or --ledger postgres://user@host/database"
 
-// existing opens a ledger, or returns an error with the hint if there is no such file.
+// existing opens a ledger. If the file does not exist, it returns an error that says what to do, which is hint.
 func existing(ctx context.Context, at, hint string) (ledger.Ledger, error) {
 	if err := checkScheme(at); err != nil {
 		return nil, err
